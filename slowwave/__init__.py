@@ -1,0 +1,1 @@
+"""Slowwave: the night shift for an agent's memory."""

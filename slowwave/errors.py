@@ -1,0 +1,51 @@
+"""Every exception of Slowwave, in one small hierarchy.
+
+A message is a sentence for the operator: what happened, what it means, what to do next. ``Refused`` means that a rule said
+no and nothing was written (exit code 2); every other error is exit code 1.
+"""
+
+from __future__ import annotations
+
+
+class SlowwaveError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class Refused(SlowwaveError):  # noqa: N818 - a refusal is an answer, and reads as one
+    """A rule of the gate said no; nothing was written."""
+
+
+class StoreError(SlowwaveError):
+    """The database is missing, unreachable or not as this version needs it."""
+
+
+class ImportRefused(Refused):
+    """A row of an import file cannot be taken."""
+
+
+class SnapshotError(SlowwaveError):
+    """A snapshot is missing, damaged or of another night."""
+
+
+class ModelError(SlowwaveError):
+    """A SQL model cannot be read or run."""
+
+
+class EmbeddingError(SlowwaveError):
+    """An embedding model or endpoint did not give what was asked."""
+
+
+class ApplyDisabled(Refused):
+    """The kill switch is set or the namespace is read-only."""
+
+
+class LockUnavailable(Refused):
+    """Another run holds the namespace."""
+
+
+class RunStuck(SlowwaveError):
+    """A run's heartbeat has expired; it may be resumed."""
+
+
+class UndoBlocked(Refused):
+    """Later changes stand on what would be undone."""

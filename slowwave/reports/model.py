@@ -1,0 +1,84 @@
+"""What an audit or a planner says: a headline, numbers, findings, a table of ten and small plots.
+
+Memory text is untrusted: every value that comes from the store passes ``escape`` before it becomes Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slowwave.reports.plot import Bars, svg_data_uri
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]()<>|!#~&{}])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+
+
+def escape(value: object, limit: int = 120) -> str:
+    """``value`` as one line of harmless Markdown, at most ``limit`` characters of the original."""
+    text = _CONTROL.sub(" ", str(value))
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return re.sub(r"(?i)(https?|ftp|www)(?=[:.])", "\\1\u200b", _MARKDOWN.sub(r"\\\1", text))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth an operator's eye: the rows it is about and a sentence."""
+
+    message: str
+    rows: tuple[str, ...] = ()
+    severity: str = "info"  # info, warning, error
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one audit, or the account that a planner gives of its work.
+
+    ``numbers`` always holds the denominators (rows looked at, candidates, gates passed). ``details`` is JSON and is what the
+    next night may compare with.
+    """
+
+    operation: str
+    headline: str
+    numbers: Mapping[str, int | float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    table: tuple[Mapping[str, object], ...] = ()
+    plots: tuple[Bars, ...] = ()
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """Markdown of under 1,000 characters, which the UI shows inline."""
+        numbers = " · ".join(f"{escape(k, 40)} {_number(v)}" for k, v in list(self.numbers.items())[:10])
+        return f"**{escape(self.headline, 300)}**\n\n{numbers}"[:990]
+
+    def markdown(self) -> str:
+        """The whole report."""
+        parts = [f"### {escape(self.headline, 300)}"]
+        if self.numbers:
+            parts.append(markdown_table([{"measure": k, "value": _number(v)} for k, v in self.numbers.items()]))
+        parts += [f"![{escape(p.title)}]({svg_data_uri(p)})" for p in self.plots]
+        if self.table:
+            parts.append(markdown_table(self.table))
+        if self.findings:
+            shown = self.findings[:200]
+            parts.append("\n".join(f"- {f.severity}: {escape(f.message, 400)}" for f in shown))
+            if len(self.findings) > len(shown):
+                parts.append(f"… and {len(self.findings) - len(shown):,} more findings.")
+        return "\n\n".join(parts)
+
+
+def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """A Markdown table of escaped values; the columns are those of the first row."""
+    if not rows:
+        return ""
+    columns = list(rows[0])
+    lines = ["| " + " | ".join(escape(c) for c in columns) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join(escape(row.get(c, "")) for c in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"

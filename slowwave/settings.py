@@ -1,0 +1,96 @@
+"""Settings: one Pydantic model, from ``SLOWWAVE_`` variables, overlaid by a namespace's own ``settings``.
+
+Names and defaults follow khora's where it has the setting. Database addresses live in ``slowwave.store.connect``:
+settings are fingerprinted, stored with plans and shown; secrets are not settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Expertise(BaseModel):
+    """The types a namespace declares; ``schema_drift`` compares the store with them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    entity_types: tuple[str, ...] = ()
+    relationship_types: tuple[str, ...] = ()
+
+
+class Settings(BaseSettings):
+    """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name."""
+
+    model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", extra="ignore", frozen=True)
+
+    expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
+    frequency_delta_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="Relative change of a type's count that is reported."
+    )
+
+    cooccurrence_edge_weight: float = Field(
+        default=0.2, ge=0, le=1, description="Weight of an ASSOCIATED_WITH edge in PageRank."
+    )
+    orphan_pr_percentile_threshold: float = Field(
+        default=5.0, ge=0, le=100, description="Bottom share of PageRank called weak."
+    )
+    recall_window_days: int = Field(
+        default=90, ge=1, description="Recall events older than this no longer count as use."
+    )
+    frequency_cap: int = Field(default=20, ge=1, description="Recalls at which the frequency signal saturates.")
+
+    source_chunk_ids_gc_min_dead: int = Field(
+        default=1, ge=1, description="Dead references a row needs before it is cleaned."
+    )
+
+    dedupe_entities_default_threshold: float = Field(default=0.90, ge=0, le=1, description="Cosine a merge needs.")
+    dedupe_entities_per_type_thresholds: dict[str, float] = Field(
+        default_factory=dict, description="The same, per type."
+    )
+    dedupe_verifier_band_low: float = Field(
+        default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at."
+    )
+    centroid_lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
+    centroid_min_intra_cluster_cosine: float = Field(
+        default=0.88, ge=0, le=1, description="Every member's cosine to the core."
+    )
+
+    blast_radius_share: float = Field(
+        default=0.02, ge=0, le=1, description="Share of live rows a plan may retire or reword."
+    )
+    blast_radius_rows: int = Field(
+        default=25, ge=0, description="Rows that are always allowed, however small the namespace."
+    )
+    recall_floor: float = Field(default=-0.01, le=0, description="Lowest allowed bound of the change in Recall@10.")
+    recall_probe_queries: int = Field(default=500, ge=1, description="Most recent recall events that are replayed.")
+    plan_expiry_days: int = Field(default=7, ge=1, description="Days until a plan can no longer be approved.")
+    snapshot_keep_nights: int = Field(default=3, ge=1, description="Snapshots of a namespace that are kept.")
+
+    auto_approve: tuple[str, ...] = Field(default=(), description="Low-risk operations that a policy approves.")
+    batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")
+    heartbeat_expiry_seconds: int = Field(
+        default=300, ge=1, description="Age at which a running apply may be taken over."
+    )
+
+    embedding_model: str = Field(
+        default="fast-use-v3", description="Model of new vectors; the offline default comes as a wheel."
+    )
+    embedding_endpoint: str = Field(
+        default="", description="Base URL of an OpenAI-compatible server; empty means offline."
+    )
+
+    @classmethod
+    def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
+        """Environment settings with a namespace's own on top; an unknown name is ignored."""
+        base = cls()
+        known = {k: v for k, v in overlay.items() if k in cls.model_fields}
+        return cls.model_validate({**base.model_dump(), **known})
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of all settings."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
