@@ -1,0 +1,213 @@
+"""Cells: what a mutation writes and what its decision rests on.
+
+A cell is (table, row, column); a row of a vectors table is named by its id and its model (``key``). Every mutation is a set
+of *writes*, *inserts* and *guards* over cells, and one algebra serves them all:
+
+- equality is that of values as the snapshot holds them, compared in PostgreSQL by the column's own type;
+- ``set`` writes replace the value that the plan saw; ``add`` writes are deltas on counters and see nothing; ``now`` and
+  ``item`` writes stamp the instant and the item over the value that the plan saw;
+- a guard names a value that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
+  relationships incident to it, live or not;
+- the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the row is a vector, which is named by what
+  it describes.
+
+Two items conflict when one writes what the other writes or guards; two deltas on one counter do not. Items that do not
+conflict commute, so that any subset may be applied or undone in any order.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+
+from slowwave.errors import Refused
+from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, Vector, metadata
+
+Value = str | int | float | bool | None | tuple[str, ...]
+"""A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
+
+Action = Literal["set", "add", "now", "item"]
+
+RELATIONSHIPS: Final = "#relationships"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One column of one row of the ``memory`` schema."""
+
+    table: str
+    row: str
+    column: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One cell changed: ``seen`` is what the plan saw, ``value`` what it shall be (a delta for ``add``)."""
+
+    cell: Cell
+    action: Action
+    seen: Value = None
+    value: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One cell that must still hold what the plan saw."""
+
+    cell: Cell
+    seen: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """One new row; ``row`` and ``key`` name it only where the id rule does not (vectors)."""
+
+    table: str
+    values: Mapping[str, Value]
+    row: str = ""
+    key: str = ""
+
+
+def inserted_id(item_id: str, n: int) -> str:
+    """The id rule for the n-th row that an item inserts."""
+    return str(uuid.uuid5(uuid.UUID(item_id), str(n)))
+
+
+def column_of(table: str, column: str) -> Column[object]:
+    """The catalogue's column; a name that is not there, or that triggers keep, is refused."""
+    found = metadata.tables.get(f"memory.{table}")
+    if found is None or column not in found.c or column in DERIVED_COLUMNS:
+        raise Refused(f"No mutation may write memory.{table}.{column}: the catalogue has no such cell.")
+    return found.c[column]
+
+
+def sql_type(table: str, column: str) -> str:
+    """PostgreSQL's name of a cell's type, to which its literal is cast."""
+    kind = column_of(table, column).type
+    if isinstance(kind, ARRAY):
+        return "uuid[]" if isinstance(kind.item_type, Uuid) else "double precision[]"
+    for known, name in _SQL_TYPES:
+        if isinstance(kind, known):
+            return name
+    return "text"
+
+
+_SQL_TYPES: Final = (
+    (Uuid, "uuid"),
+    (JSONB, "jsonb"),
+    (DateTime, "timestamptz"),
+    (Boolean, "boolean"),
+    (Double, "double precision"),
+    (Integer, "bigint"),  # BigInteger is an Integer; comparing as bigint is the same
+    (Vector, "vector"),
+)
+
+
+def canonical(value: object) -> Value:
+    """A value as Arrow's ``to_pylist`` gives it → the form that plans hold."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="microseconds")
+    if isinstance(value, (list, tuple)):
+        return tuple(str(v) for v in value)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    raise TypeError(f"A cell cannot hold {type(value).__name__}.")
+
+
+def literal(value: Value) -> str | None:
+    """The text that PostgreSQL casts to the cell's type; vectors are converted by ``slowwave.mutations.vectors``."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "{" + ",".join(value) + "}"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def is_counter(table: str, column: str) -> bool:
+    """Whether a column is written by deltas only."""
+    return column in COUNTERS.get(table, ())
+
+
+def written(writes: Iterable[Write], inserts: Iterable[Insert]) -> frozenset[Cell]:
+    """The cells that conflict with other items' writes and guards, deltas left out."""
+    cells = {w.cell for w in writes if w.action != "add"}
+    cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row}
+    return frozenset(cells)
+
+
+def guarded(guards: Iterable[Guard]) -> frozenset[Cell]:
+    """The cells that a decision rests on."""
+    return frozenset(g.cell for g in guards)
+
+
+def writes_to_json(writes: Sequence[Write]) -> list[list[object]]:
+    """Writes as plans store them: [table, row, key, column, action, seen, value]."""
+    return [
+        [w.cell.table, w.cell.row, w.cell.key, w.cell.column, w.action, _out(w.seen), _out(w.value)] for w in writes
+    ]
+
+
+def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
+    """The inverse of ``writes_to_json``."""
+    return tuple(
+        Write(Cell(str(t), str(r), str(c), str(k)), _action(a), _in(seen), _in(value))
+        for t, r, k, c, a, seen, value in rows
+    )
+
+
+def guards_to_json(guards: Sequence[Guard]) -> list[list[object]]:
+    """Guards as plans store them: [table, row, key, column, seen]."""
+    return [[g.cell.table, g.cell.row, g.cell.key, g.cell.column, _out(g.seen)] for g in guards]
+
+
+def guards_from_json(rows: Iterable[Sequence[object]]) -> tuple[Guard, ...]:
+    """The inverse of ``guards_to_json``."""
+    return tuple(Guard(Cell(str(t), str(r), str(c), str(k)), _in(seen)) for t, r, k, c, seen in rows)
+
+
+def inserts_to_json(inserts: Sequence[Insert]) -> list[list[object]]:
+    """Inserts as plans store them: [table, row, key, values]."""
+    return [[i.table, i.row, i.key, {c: _out(v) for c, v in i.values.items()}] for i in inserts]
+
+
+def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
+    """The inverse of ``inserts_to_json``."""
+    return tuple(
+        Insert(str(t), {str(c): _in(v) for c, v in values.items()}, str(r), str(k))
+        for t, r, k, values in rows
+        if isinstance(values, Mapping)
+    )
+
+
+def canonical_json(value: object) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def table_of(name: str) -> Table:
+    """A table of the ``memory`` schema by its bare name."""
+    return metadata.tables[f"memory.{name}"]
+
+
+def _out(value: Value) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _in(value: object) -> Value:
+    return canonical(value)
+
+
+def _action(value: object) -> Action:
+    if value not in ("set", "add", "now", "item"):
+        raise Refused(f"A plan names the action {value!r}, which no mutation has.")
+    return value

@@ -1,0 +1,204 @@
+"""``merge_rows``: one entity absorbs others that are the same thing.
+
+The survivor takes the union of provenance (cleaned of dead references), attributes and counters, and optionally a vector; the
+absorbed rows are invalidated in system time and point at it. Every relationship of an absorbed row, live or not, has the endpoint
+that named it rewritten, and only that endpoint, so that two merges may share an edge; edges inside the cluster are
+invalidated. ``valid_to`` is never written: the world did not change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from slowwave.errors import Refused
+from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.rows import Fields, as_ids, live_ids, rows_by_id, rows_where
+from slowwave.mutations.vectors import encode
+from slowwave.snapshot import Snapshot
+
+_SEEN: Final = (
+    *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
+    *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
+)
+_ENDPOINTS: Final = ("source_entity_id", "target_entity_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, when given."""
+
+    keep: str
+    absorb: tuple[str, ...]
+    vector: np.ndarray | None = None
+
+
+def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
+    """Spell out merges of entities, in the order given. Clusters are disjoint; an entity in two of them is refused.
+
+    Cost: one pass over entities, relationships, aliases, chunks and documents, whatever the number of merges.
+    """
+    members = [m for merge in merges for m in (merge.keep, *merge.absorb)]
+    if len(members) != len(set(members)):
+        raise Refused("An entity stands in two merges of one plan: clusters must be disjoint. Join them or drop one.")
+    absorbed = {a for merge in merges for a in merge.absorb}
+    entities = rows_by_id(snapshot, "entities", set(members), _SEEN)
+    edges = _incident(snapshot, absorbed)
+    aliases = _aliases(snapshot, set(members))
+    live = {"source_chunk_ids": live_ids(snapshot, "chunks"), "source_document_ids": live_ids(snapshot, "documents")}
+    return [_one(snapshot, merge, entities, edges, aliases, live) for merge in merges]
+
+
+def _one(
+    snapshot: Snapshot,
+    merge: Merge,
+    entities: Mapping[str, Fields],
+    edges: Mapping[str, Sequence[Fields]],
+    aliases: Mapping[str, Sequence[str]],
+    live: Mapping[str, frozenset[str]],
+) -> Mutation:
+    keep = entities[merge.keep]
+    absorb = sorted(merge.absorb)
+    if not absorb:
+        raise Refused(f"The merge into {merge.keep} absorbs nothing.")
+    for id_ in (merge.keep, *absorb):
+        if entities[id_]["invalidated_at"] is not None:
+            raise Refused(f"Entity {id_} is already retired; a merge takes live rows only.")
+    writes, guards = _survivor(keep, [entities[a] for a in absorb], live)
+    for a in absorb:
+        writes += _retire(a, entities[a], merge.keep)
+        guards += _guard(a, entities[a], (*_CONTENT, "valid_from", "valid_to"))
+        guards.append(
+            Guard(Cell("entities", a, RELATIONSHIPS), tuple(sorted({str(e["id"]) for e in edges.get(a, ())})))
+        )
+    writes += _edges(merge.keep, absorb, edges)
+    inserts: list[Insert] = []
+    known = {str(keep["name"]), *aliases.get(merge.keep, ())}
+    for a in absorb:
+        for alias in (str(entities[a]["name"]), *aliases.get(a, ())):
+            if alias not in known:
+                known.add(alias)
+                inserts.append(Insert("entity_aliases", {"entity_id": merge.keep, "alias": alias, "source": "merge"}))
+    if merge.vector is not None:
+        _vector(snapshot, merge.keep, merge.vector, writes, inserts)
+    return Mutation(
+        "merge_rows",
+        "entities",
+        writes=tuple(sorted(writes, key=lambda w: w.cell)),
+        guards=tuple(sorted(guards, key=lambda g: g.cell)),
+        inserts=tuple(inserts),
+        keep=_row(merge.keep, keep),
+        absorb=tuple(_row(a, entities[a]) for a in absorb),
+    )
+
+
+_CONTENT: Final = ("name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids")
+
+
+def _survivor(
+    keep: Fields, absorbed: list[Fields], live: Mapping[str, frozenset[str]]
+) -> tuple[list[Write], list[Guard]]:
+    """The survivor's cells: written where they change, guarded where they stay."""
+    everyone = [keep, *absorbed]
+    after: Fields = {
+        column: tuple(dict.fromkeys(i for e in everyone for i in as_ids(e[column]) if i in live[column]))
+        for column in live
+    }
+    after["attributes"] = _attributes(keep, absorbed)
+    after["description"] = keep["description"] or max((str(e["description"] or "") for e in absorbed), key=len)
+    starts = [str(e["valid_from"]) for e in everyone]
+    after["valid_from"] = None if any(e["valid_from"] is None for e in everyone) else min(starts)
+    id_ = str(keep["id"])
+    changed = [c for c, value in after.items() if value != keep[c]]
+    writes = [Write(Cell("entities", id_, c), "set", keep[c], after[c]) for c in changed]
+    mentions = sum(int(str(e["mention_count"])) for e in absorbed)
+    if mentions:
+        writes.append(Write(Cell("entities", id_, "mention_count"), "add", None, mentions))
+    stay = [c for c in (*_CONTENT, "valid_from", "valid_to", "invalidated_at", "merged_into") if c not in changed]
+    return writes, _guard(id_, keep, stay)
+
+
+def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
+    """The survivor's attributes, completed by those that only absorbed rows have; unchanged text when none are new."""
+    merged: dict[str, object] = json.loads(str(keep["attributes"]))
+    before = set(merged)
+    for e in absorbed:
+        for name, value in json.loads(str(e["attributes"])).items():
+            merged.setdefault(name, value)
+    return keep["attributes"] if before == set(merged) else json.dumps(merged, sort_keys=True, ensure_ascii=False)
+
+
+def _retire(id_: str, seen: Fields, keep: str) -> list[Write]:
+    def cell(column: str) -> Cell:
+        return Cell("entities", id_, column)
+
+    writes = [
+        Write(cell("invalidated_at"), "now", seen["invalidated_at"]),
+        Write(cell("invalidated_by"), "item", seen["invalidated_by"]),
+        Write(cell("merged_into"), "set", seen["merged_into"], keep),
+        Write(cell("state"), "set", seen["state"], "merged"),
+    ]
+    if mentions := int(str(seen["mention_count"])):
+        writes.append(Write(cell("mention_count"), "add", None, -mentions))
+    return writes
+
+
+def _edges(keep: str, absorb: Sequence[str], edges: Mapping[str, Sequence[Fields]]) -> list[Write]:
+    cluster, gone = {keep, *absorb}, set(absorb)
+    writes: list[Write] = []
+    for edge in {str(e["id"]): e for a in absorb for e in edges.get(a, ())}.values():
+        id_ = str(edge["id"])
+        for column in _ENDPOINTS:
+            if edge[column] in gone:
+                writes.append(Write(Cell("relationships", id_, column), "set", edge[column], keep))
+        if (
+            edge["source_entity_id"] in cluster
+            and edge["target_entity_id"] in cluster
+            and edge["invalidated_at"] is None
+        ):
+            writes.append(Write(Cell("relationships", id_, "invalidated_at"), "now"))
+            writes.append(Write(Cell("relationships", id_, "invalidated_by"), "item", edge["invalidated_by"]))
+    return writes
+
+
+def _vector(snapshot: Snapshot, keep: str, vector: np.ndarray, writes: list[Write], inserts: list[Insert]) -> None:
+    vectors = snapshot.vectors["entity_vectors"]
+    row = int(vectors.rows_of(pa.array([keep], pa.string()))[0])
+    after = encode(vector)
+    if row < 0:
+        inserts.append(Insert("entity_vectors", {"vector": after}, keep, vectors.model))
+    elif (seen := encode(vectors.matrix[row])) != after:
+        writes.append(Write(Cell("entity_vectors", keep, "vector", vectors.model), "set", seen, after))
+
+
+def _incident(snapshot: Snapshot, ids: set[str]) -> dict[str, list[Fields]]:
+    incident: dict[str, list[Fields]] = defaultdict(list)
+    for column in _ENDPOINTS:
+        for edge in rows_where(
+            snapshot, "relationships", column, ids, (*_ENDPOINTS, "invalidated_at", "invalidated_by")
+        ):
+            incident[str(edge[column])].append(edge)
+    return incident
+
+
+def _aliases(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows_where(snapshot, "entity_aliases", "entity_id", ids, ("alias",)):
+        found[str(row["entity_id"])].append(str(row["alias"]))
+    return {k: sorted(v) for k, v in found.items()}
+
+
+def _guard(id_: str, seen: Fields, columns: Iterable[str]) -> list[Guard]:
+    return [Guard(Cell("entities", id_, c), seen[c]) for c in columns]
+
+
+def _row(id_: str, fields: Fields) -> Row:
+    external = fields["external_id"]
+    return Row(id_, None if external is None else str(external))

@@ -1,0 +1,194 @@
+"""A mutation: one of a small closed set of changes, spelled out cell by cell.
+
+Every mutation is a value: its kind, the rows it is about, and the writes, inserts and guards that the builder of its kind
+made from a snapshot. ``KINDS`` says which cells each kind may touch, and ``check`` holds every mutation to it, at sealing and
+again before it is applied: a forged plan item cannot reach another table, column or namespace. Because the change is data,
+simulation (``simulate``), application and undo (``statements``) are written once for all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from slowwave.errors import Refused
+from slowwave.mutations.cells import (
+    RELATIONSHIPS,
+    Guard,
+    Insert,
+    Write,
+    column_of,
+    guards_from_json,
+    guards_to_json,
+    inserts_from_json,
+    inserts_to_json,
+    is_counter,
+    writes_from_json,
+    writes_to_json,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row named for people (``external_id``) and for the database (``id``)."""
+
+    id: str
+    external_id: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As plans show it."""
+        return {"id": self.id, "external_id": self.external_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One change. ``keep`` and ``absorb`` name a merge's rows; ``rows`` those of every other kind."""
+
+    kind: str
+    table: str
+    writes: tuple[Write, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    inserts: tuple[Insert, ...] = ()
+    rows: tuple[Row, ...] = ()
+    keep: Row | None = None
+    absorb: tuple[Row, ...] = ()
+
+    def row_ids(self) -> tuple[str, ...]:
+        """The rows it is about, sorted."""
+        rows = (*self.rows, *((self.keep,) if self.keep else ()), *self.absorb)
+        return tuple(sorted(r.id for r in rows))
+
+    def to_json(self) -> dict[str, object]:
+        """The form that is sealed, stored and shown."""
+        shown: dict[str, object] = {"kind": self.kind, "table": self.table}
+        if self.keep:
+            shown["keep"] = self.keep.to_json()
+            shown["absorb"] = [r.to_json() for r in self.absorb]
+        else:
+            shown["rows"] = [r.to_json() for r in self.rows]
+        shown["writes"] = writes_to_json(self.writes)
+        shown["inserts"] = inserts_to_json(self.inserts)
+        shown["guards"] = guards_to_json(self.guards)
+        return shown
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, object]) -> Mutation:
+        """The inverse of ``to_json``, checked."""
+
+        def rows(name: str) -> tuple[Row, ...]:
+            return tuple(_row(r) for r in _list(value.get(name)))
+
+        keep = value.get("keep")
+        mutation = cls(
+            kind=str(value["kind"]),
+            table=str(value["table"]),
+            writes=writes_from_json(_list(value.get("writes"))),
+            guards=guards_from_json(_list(value.get("guards"))),
+            inserts=inserts_from_json(_list(value.get("inserts"))),
+            rows=rows("rows"),
+            keep=_row(keep) if keep else None,
+            absorb=rows("absorb"),
+        )
+        check(mutation)
+        return mutation
+
+
+class Identified(Protocol):
+    """A mutation with the id of the item that carries it: what is simulated, applied and undone."""
+
+    @property
+    def id(self) -> str:
+        """The item's id."""
+        ...
+
+    @property
+    def mutation(self) -> Mutation:
+        """Its mutation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What one kind may do: the cells it writes, by table, and the tables it inserts into."""
+
+    writes: Mapping[str, frozenset[str]]
+    inserts: frozenset[str] = frozenset()
+
+
+_INVALIDATE: Final = frozenset({"invalidated_at", "invalidated_by", "valid_to"})
+_WORLDLY: Final[tuple[str, ...]] = ("documents", "entities", "relationships", "memory_facts", "memories", "communities")
+_REFERENCES: Final = frozenset({"source_chunk_ids", "source_document_ids"})
+_VECTOR_TABLES: Final = ("entity_vectors", "chunk_vectors", "memory_vectors")
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "merge_rows": Kind(
+        {
+            "entities": frozenset(
+                {"source_chunk_ids", "source_document_ids", "attributes", "description", "confidence", "pinned"}
+                | {"mention_count", "state", "merged_into", "invalidated_at", "invalidated_by", "valid_from"}
+            ),
+            "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"}),
+            "entity_vectors": frozenset({"vector"}),
+        },
+        frozenset({"entity_aliases", "entity_vectors"}),
+    ),
+    "set_vector": Kind({t: frozenset({"vector"}) for t in _VECTOR_TABLES}, frozenset(_VECTOR_TABLES)),
+    "filter_references": Kind(
+        {
+            "entities": _REFERENCES,
+            "relationships": _REFERENCES,
+            "memories": _REFERENCES,
+            "memory_facts": frozenset({"source_chunk_ids"}),
+        }
+    ),
+    "invalidate_rows": Kind(
+        {
+            **{t: _INVALIDATE for t in _WORLDLY},
+            **{t: _INVALIDATE - {"valid_to"} for t in ("chunks", "pages", "promotions")},
+        }
+    ),
+    "set_state": Kind({"entities": frozenset({"state"}), "memories": frozenset({"state", "ring", "stage"})}),
+    "set_attributes": Kind(
+        {
+            "entities": frozenset({"attributes", "pinned"}),
+            "relationships": frozenset({"properties"}),
+            "memories": frozenset({"attributes", "tags", "visibility", "sensitivity", "pinned"}),
+            "documents": frozenset({"metadata"}),
+        }
+    ),
+}
+
+
+def check(mutation: Mutation) -> None:
+    """Refuse a mutation that writes what its kind may not, or writes a counter other than by a delta."""
+    kind = KINDS.get(mutation.kind)
+    if kind is None:
+        raise Refused(f"There is no mutation {mutation.kind!r}. Known: {', '.join(sorted(KINDS))}.")
+    for write in mutation.writes:
+        cell = write.cell
+        if cell.column not in kind.writes.get(cell.table, frozenset()):
+            raise Refused(f"{mutation.kind} may not write {cell.table}.{cell.column} (row {cell.row}).")
+        if (write.action == "add") != is_counter(cell.table, cell.column):
+            raise Refused(
+                f"{cell.table}.{cell.column} (row {cell.row}): counters change by deltas, and only counters do."
+            )
+    for insert in mutation.inserts:
+        if insert.table not in kind.inserts:
+            raise Refused(f"{mutation.kind} may not insert into {insert.table}.")
+        for column in insert.values:
+            column_of(insert.table, column)
+    for guard in mutation.guards:
+        if guard.cell.column != RELATIONSHIPS:
+            column_of(guard.cell.table, guard.cell.column)
+
+
+def _list(value: object) -> Sequence[Sequence[object]]:
+    return value if isinstance(value, list) else []  # pyright: ignore[reportReturnType]
+
+
+def _row(value: object) -> Row:
+    if not isinstance(value, Mapping):
+        raise Refused("A plan item names a row in a form that no version of Slowwave wrote.")
+    external = value.get("external_id")
+    return Row(str(value["id"]), None if external is None else str(external))

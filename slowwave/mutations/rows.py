@@ -1,0 +1,51 @@
+"""Rows of a snapshot by id: what builders of mutations look up, gathered in one pass over each table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.errors import SnapshotError
+from slowwave.mutations.cells import Value, canonical
+from slowwave.snapshot import Snapshot
+
+Fields = dict[str, Value]
+
+
+def rows_by_id(snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]) -> dict[str, Fields]:
+    """id → its columns in canonical form, for the ids asked; an id that the snapshot lacks is an error."""
+    whole = snapshot.table(table)
+    picked = whole.select(["id", *columns]).filter(pc.is_in(whole["id"], value_set=_strings(ids)))
+    found = {str(r["id"]): {c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()}
+    if missing := set(ids) - found.keys():
+        raise SnapshotError(
+            f"Row {min(missing)} of {table} is not in snapshot {snapshot.snapshot_id}: plan on the snapshot's own rows."
+        )
+    return found
+
+
+def rows_where(
+    snapshot: Snapshot, table: str, column: str, ids: Collection[str], columns: Iterable[str]
+) -> list[Fields]:
+    """Rows whose ``column`` is one of ``ids``, in id order."""
+    whole = snapshot.table(table)
+    picked = whole.select(list(dict.fromkeys(["id", column, *columns]))).filter(
+        pc.is_in(whole[column], value_set=_strings(ids))
+    )
+    return [{c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()]
+
+
+def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
+    """Ids of the live rows of a table."""
+    return frozenset(snapshot.live(table)["id"].to_pylist())
+
+
+def as_ids(value: Value) -> tuple[str, ...]:
+    """A ``uuid[]`` cell as a tuple."""
+    return value if isinstance(value, tuple) else ()
+
+
+def _strings(ids: Collection[str]) -> pa.Array:
+    return pa.array(sorted(ids), pa.string())

@@ -1,0 +1,34 @@
+"""``set_state`` and ``set_attributes``: plain columns of one row take a new value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from slowwave.mutations.cells import Cell, Guard, Value, Write
+from slowwave.mutations.mutation import Mutation, Row, check
+from slowwave.mutations.rows import rows_by_id
+from slowwave.snapshot import Snapshot
+
+
+def set_columns(
+    snapshot: Snapshot,
+    kind: Literal["set_state", "set_attributes"],
+    table: str,
+    values: Mapping[str, Mapping[str, Value]],
+) -> list[Mutation]:
+    """One mutation a row, in id order: row id → column → value. Columns that already hold the value are only guarded."""
+    columns = sorted({c for row in values.values() for c in row})
+    found = rows_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
+    mutations: list[Mutation] = []
+    for id_, seen in sorted(found.items()):
+        wanted = sorted(values[id_].items())
+        writes = tuple(Write(Cell(table, id_, c), "set", seen[c], v) for c, v in wanted if seen[c] != v)
+        stay = [c for c, v in wanted if seen[c] == v]
+        guards = tuple(Guard(Cell(table, id_, c), seen[c]) for c in ("invalidated_at", *stay))
+        external = seen["external_id"]
+        row = Row(id_, None if external is None else str(external))
+        mutation = Mutation(kind, table, writes=writes, guards=guards, rows=(row,))
+        check(mutation)
+        mutations.append(mutation)
+    return mutations

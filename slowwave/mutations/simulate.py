@@ -1,0 +1,111 @@
+"""Simulation: the change that items would make, made on a snapshot's Arrow tables.
+
+It is the same algebra as ``statements``, on columns in memory. ``now`` becomes the instant of the snapshot: what an item
+stamps is compared as null or not null. Staleness cannot occur: items are simulated on the snapshot that they were planned on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.errors import SnapshotError
+from slowwave.mutations.cells import Value, Write, canonical, inserted_id
+from slowwave.mutations.mutation import Identified
+from slowwave.mutations.vectors import decode
+from slowwave.snapshot import Snapshot, Vectors
+from slowwave.store.tables import VECTORS
+
+
+def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
+    """The snapshot after the items. Cost: one pass over each touched column."""
+    writes: dict[tuple[str, str], list[tuple[str, Write]]] = defaultdict(list)
+    rows: dict[str, list[dict[str, object]]] = defaultdict(list)
+    vectors: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    stamp = canonical(snapshot.taken_at)
+    for item in items:
+        item_id, mutation = item.id, item.mutation
+        for write in mutation.writes:
+            if write.cell.table in VECTORS:
+                vectors[write.cell.table][write.cell.row] = decode(str(write.value))
+            else:
+                writes[write.cell.table, write.cell.column].append((item_id, write))
+        for n, insert in enumerate(mutation.inserts):
+            if insert.table in VECTORS:
+                vectors[insert.table][insert.row] = decode(str(insert.values["vector"]))
+            else:
+                rows[insert.table].append(inserted_row(item_id, n, insert.values) | {"recorded_at": stamp})
+    tables = dict(snapshot.tables)
+    for (table, column), changes in writes.items():
+        tables[table] = _write_column(tables[table], column, changes, stamp)
+    for table, added in rows.items():
+        tables[table] = _append(tables[table], added)
+    return replace(
+        snapshot,
+        tables=tables,
+        vectors={
+            name: _write_vectors(v, vectors[name]) if name in vectors else v for name, v in snapshot.vectors.items()
+        },
+    )
+
+
+def inserted_row(item_id: str, n: int, values: Mapping[str, Value]) -> dict[str, object]:
+    """The n-th row that an item inserts, before the database's own defaults."""
+    return {"id": inserted_id(item_id, n), "recorded_by": item_id, **values}
+
+
+def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Write]], stamp: Value) -> pa.Table:
+    field = table.schema.field(column)
+    positions = pc.index_in(
+        pa.array([w.cell.row for _, w in changes], pa.string()), value_set=table["id"].combine_chunks()
+    )
+    if positions.null_count:
+        raise SnapshotError(f"A plan writes {column} of a row that its snapshot does not hold: plan the night again.")
+    values = table[column].to_pylist()
+    for position, (item_id, write) in zip(positions.to_pylist(), changes, strict=True):
+        match write.action:
+            case "add":
+                values[position] += write.value
+            case "now":
+                values[position] = _native(stamp, field.type)
+            case "item":
+                values[position] = item_id
+            case "set":
+                values[position] = _native(write.value, field.type)
+    return table.set_column(table.schema.get_field_index(column), field, pa.array(values, field.type))
+
+
+def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    columns = [pa.array([_native(row.get(f.name), f.type) for row in rows], f.type) for f in table.schema]
+    return pa.concat_tables([table, pa.table(columns, schema=table.schema)]).sort_by("id").combine_chunks()
+
+
+def _write_vectors(vectors: Vectors, changes: Mapping[str, np.ndarray]) -> Vectors:
+    known = vectors.rows_of(pa.array(list(changes), pa.string()))
+    matrix = np.array(vectors.matrix) if len(vectors) else np.empty((0, len(next(iter(changes.values())))), np.float32)
+    new: dict[str, np.ndarray] = {}
+    for position, (id_, vector) in zip(known, changes.items(), strict=True):
+        if position < 0:
+            new[id_] = vector
+        else:
+            matrix[position] = vector
+    if not new:
+        return replace(vectors, matrix=matrix)
+    ids = [*vectors.ids.to_pylist(), *new]
+    order = np.argsort(np.array(ids))
+    return Vectors(
+        vectors.model, pa.array([ids[i] for i in order], pa.string()), np.vstack([matrix, *new.values()])[order]
+    )
+
+
+def _native(value: object, kind: pa.DataType) -> object:
+    """A plan's value as Arrow takes it."""
+    if value is not None and pa.types.is_timestamp(kind):
+        return datetime.fromisoformat(str(value))
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,171 @@
+"""The SQL of applying and undoing: one statement a table and step, whatever the number of items and rows.
+
+Cells of a batch lie in the temporary table ``batch_cells``, new rows in ``batch_rows``. Identifiers come from the catalogue,
+values are always cast from the text columns of those tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from slowwave.mutations.cells import column_of, is_counter, sql_type, table_of
+from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
+
+BATCH_TABLES: Final = """
+CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
+  journal_id bigint NOT NULL DEFAULT nextval('night.journal_id_seq'), undoes bigint, item_id uuid NOT NULL,
+  tbl text NOT NULL, row_id uuid NOT NULL, key text NOT NULL, col text NOT NULL, action text NOT NULL, seen text, value text
+) ON COMMIT DELETE ROWS;
+CREATE TEMPORARY TABLE IF NOT EXISTS batch_rows (
+  journal_id bigint NOT NULL DEFAULT nextval('night.journal_id_seq'), undoes bigint, item_id uuid NOT NULL,
+  tbl text NOT NULL, row_id uuid NOT NULL, key text NOT NULL, named boolean NOT NULL, action text NOT NULL, body jsonb
+) ON COMMIT DELETE ROWS;
+"""
+
+RELATIONSHIPS_CHANGED: Final = """
+SELECT c.item_id::text, c.row_id::text FROM batch_cells c
+LEFT JOIN LATERAL (
+  SELECT array_agg(u.id ORDER BY u.id) AS ids FROM (
+    SELECT r.id FROM memory.relationships r WHERE r.source_entity_id = c.row_id
+    UNION SELECT r.id FROM memory.relationships r WHERE r.target_entity_id = c.row_id) u
+) incident ON true
+WHERE c.col = '#relationships' AND coalesce(incident.ids, '{}') <> c.seen::uuid[]
+"""
+
+
+def _match(table: str, alias: str) -> str:
+    """The join of a batch row with the table's row, inside one namespace."""
+    key = f" AND t.model = {alias}.key" if table in VECTORS else ""
+    return f"t.id = {alias}.row_id{key} AND t.namespace_id = %(namespace)s"
+
+
+def lock_rows(table: str, *, exclusive: bool) -> str:
+    """Lock the batch's rows of a table in id order; ``exclusive`` keeps new foreign keys away as well."""
+    strength = "FOR UPDATE" if exclusive else "FOR NO KEY UPDATE"
+    return (
+        f"SELECT count(*) FROM (SELECT 1 FROM memory.{table} t WHERE t.namespace_id = %(namespace)s AND t.id IN "
+        f"(SELECT row_id FROM batch_cells WHERE tbl = '{table}' UNION SELECT row_id FROM batch_rows WHERE tbl = '{table}') "
+        f"ORDER BY t.id {strength}) locked"
+    )
+
+
+def stale_cells(table: str, columns: Iterable[str]) -> str:
+    """Items of which a cell no longer holds what was seen, or whose row is gone: (item, row, column)."""
+    cases = " ".join(f"WHEN '{c}' THEN t.{c} IS DISTINCT FROM c.seen::{sql_type(table, c)}" for c in sorted(columns))
+    return (
+        f"SELECT c.item_id::text, c.row_id::text, c.col FROM batch_cells c LEFT JOIN memory.{table} t ON {_match(table, 'c')} "
+        f"WHERE c.tbl = '{table}' AND c.col <> '#relationships' "
+        f"AND (t.id IS NULL OR (c.action <> 'add' AND CASE c.col {cases} ELSE false END))"
+    )
+
+
+def stale_inserts(table: str) -> str:
+    """Items that would insert a named row which is there already: (item, row)."""
+    return (
+        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b JOIN memory.{table} t ON {_match(table, 'b')} "
+        f"WHERE b.tbl = '{table}' AND b.action = 'insert' AND b.named"
+    )
+
+
+def journal_cells(table: str, columns: Iterable[str]) -> str:
+    """Journal what the writes are about to change, with before and after images."""
+    columns = sorted(columns)
+    before = " ".join(f"WHEN '{c}' THEN t.{c}::text" for c in columns)
+    after = " ".join(f"WHEN '{c}' THEN (c.value::{sql_type(table, c)})::text" for c in columns)
+    return f"""
+WITH images AS MATERIALIZED (
+  SELECT c.journal_id, c.item_id, c.row_id, c.key, c.col, c.undoes,
+    CASE WHEN c.action = 'add' THEN 'add' ELSE 'set' END AS action,
+    CASE WHEN c.action <> 'add' THEN CASE c.col {before} END END AS before,
+    CASE c.action WHEN 'now' THEN now()::text WHEN 'item' THEN c.item_id::text WHEN 'add' THEN c.value
+      ELSE CASE c.col {after} END END AS after
+  FROM batch_cells c JOIN memory.{table} t ON {_match(table, "c")}
+  WHERE c.tbl = '{table}' AND c.action <> 'guard'
+), entries AS (
+  INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, column_name, action,
+    before_hash, after_hash, undoes)
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, col, action, {_hash("before")}, {_hash("after")}, undoes
+  FROM images ORDER BY journal_id
+)
+INSERT INTO night.before_images (journal_id, namespace_id, before, after)
+SELECT journal_id, %(namespace)s, before, after FROM images ORDER BY journal_id
+"""
+
+
+def write_cells(table: str, columns: Iterable[str]) -> str:
+    """Change the rows of a table, each once, whatever the number of its cells and of the items that write them."""
+    picks: list[str] = []
+    sets: list[str] = []
+    for c in sorted(columns):
+        if is_counter(table, c):
+            picks.append(f"coalesce(sum(value::bigint) FILTER (WHERE col = '{c}'), 0) AS d_{c}")
+            sets.append(f"{c} = t.{c} + p.d_{c}")
+        else:
+            stamped = "CASE action WHEN 'now' THEN now()::text WHEN 'item' THEN item_id::text ELSE value END"
+            picks.append(f"bool_or(col = '{c}') AS w_{c}, max({stamped}) FILTER (WHERE col = '{c}') AS v_{c}")
+            sets.append(f"{c} = CASE WHEN p.w_{c} THEN p.v_{c}::{sql_type(table, c)} ELSE t.{c} END")
+    return (
+        f"UPDATE memory.{table} t SET {', '.join(sets)} FROM (SELECT row_id, key, {', '.join(picks)} FROM batch_cells "
+        f"WHERE tbl = '{table}' AND action <> 'guard' GROUP BY row_id, key) p WHERE {_match(table, 'p')}"
+    )
+
+
+def insert_rows(table: str, columns: Sequence[str]) -> str:
+    """Insert the batch's new rows and journal those that were not there already; ``columns`` are those of the bodies."""
+    for c in columns:
+        column_of(table, c)
+    names = ", ".join(columns)
+    picked = ", ".join(f"r.{c}" for c in columns)
+    return f"""
+WITH added AS (
+  INSERT INTO memory.{table} AS t ({names})
+  SELECT {picked} FROM batch_rows b, jsonb_populate_record(NULL::memory.{table}, b.body) r
+  WHERE b.tbl = '{table}' AND b.action = 'insert' ORDER BY b.journal_id
+  ON CONFLICT DO NOTHING RETURNING t.*
+), images AS MATERIALIZED (
+  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS after
+  FROM added t JOIN batch_rows b ON b.tbl = '{table}' AND b.action = 'insert' AND {_match(table, "b")}
+), entries AS (
+  INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, after_hash, undoes)
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'insert', {_hash("after")}, undoes
+  FROM images ORDER BY journal_id
+)
+INSERT INTO night.before_images (journal_id, namespace_id, before, after)
+SELECT journal_id, %(namespace)s, NULL, after FROM images ORDER BY journal_id
+"""
+
+
+def changed_rows(table: str) -> str:
+    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row)."""
+    return (
+        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
+        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND {_row_image(table, 't')}::jsonb IS DISTINCT FROM b.body"
+    )
+
+
+def delete_rows(table: str) -> str:
+    """Undo: journal and delete the rows that an item inserted."""
+    return f"""
+WITH images AS MATERIALIZED (
+  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS before
+  FROM batch_rows b JOIN memory.{table} t ON {_match(table, "b")} WHERE b.tbl = '{table}' AND b.action = 'delete'
+), entries AS (
+  INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, before_hash, undoes)
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'delete', {_hash("before")}, undoes
+  FROM images ORDER BY journal_id
+), kept AS (
+  INSERT INTO night.before_images (journal_id, namespace_id, before, after)
+  SELECT journal_id, %(namespace)s, before, NULL FROM images ORDER BY journal_id
+)
+DELETE FROM memory.{table} t USING images b WHERE {_match(table, "b")}
+"""
+
+
+def _row_image(table: str, alias: str) -> str:
+    derived = "".join(f" - '{c}'" for c in DERIVED_COLUMNS if c in table_of(table).c)
+    return f"(to_jsonb({alias}.*){derived})::text"
+
+
+def _hash(column: str) -> str:
+    return f"encode(sha256(convert_to({column}, 'UTF8')), 'hex')"

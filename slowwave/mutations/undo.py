@@ -1,0 +1,121 @@
+"""Undoing what the journal holds: before-images go back where the after-value still stands.
+
+An undo is journalled like any change, so it can itself be undone. It is refused whole, with the rows named, when a later change
+stands on what it would restore.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from slowwave.errors import UndoBlocked
+from slowwave.mutations.statements import (
+    BATCH_TABLES,
+    changed_rows,
+    delete_rows,
+    insert_rows,
+    journal_cells,
+    lock_rows,
+    stale_cells,
+    stale_inserts,
+    write_cells,
+)
+from slowwave.store.connect import Connection
+
+_ENTRIES: Final = """
+  FROM night.journal j LEFT JOIN night.before_images b ON b.journal_id = j.id
+  WHERE j.run_id = %(source)s AND j.namespace_id = %(namespace)s AND (%(items)s::uuid[] IS NULL OR j.item_id = ANY(%(items)s))
+    AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)
+"""
+
+
+def undo_entries(
+    connection: Connection, namespace_id: str, run_id: str, source_run_id: str, item_ids: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Undo a run's entries, or those of some of its items; returns the items undone, sorted. Idempotent.
+
+    Raises ``UndoBlocked`` naming rows when later changes stand on them, or when a before-image was erased.
+    """
+    items = None if item_ids is None else list(item_ids)
+    parameters = {"namespace": namespace_id, "run": run_id, "source": source_run_id, "items": items}
+    erased = connection.execute(f"SELECT count(*) {_ENTRIES} AND b.journal_id IS NULL".encode(), parameters).fetchone()
+    if erased and erased[0]:
+        raise UndoBlocked(
+            f"{erased[0]} before-images of run {source_run_id} were erased by retention or erasure, so its old values are gone. "
+            "Items with their images whole can be undone with --items."
+        )
+    connection.execute(BATCH_TABLES.encode())
+    connection.execute(
+        f"""INSERT INTO batch_cells (undoes, item_id, tbl, row_id, key, col, action, seen, value)
+        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, b.after,
+          CASE WHEN j.action = 'add' THEN (-b.after::bigint)::text ELSE b.before END
+        {_ENTRIES} AND j.action IN ('set', 'add') ORDER BY j.id""".encode(),
+        parameters,
+    )
+    connection.execute(
+        f"""INSERT INTO batch_rows (undoes, item_id, tbl, row_id, key, named, action, body)
+        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, true,
+          CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(b.after, b.before)::jsonb
+        {_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id""".encode(),
+        parameters,
+    )
+    connection.execute("ANALYZE batch_cells, batch_rows")
+    columns: dict[str, set[str]] = defaultdict(set)
+    for table, column in connection.execute("SELECT DISTINCT tbl, col FROM batch_cells"):
+        columns[str(table)].add(str(column))
+    rows: dict[tuple[str, str], list[str]] = {
+        (str(table), str(action)): [str(k) for k in keys] if isinstance(keys, list) else []
+        for table, action, keys in connection.execute(
+            "SELECT tbl, action, array_agg(DISTINCT k ORDER BY k) FROM batch_rows, jsonb_object_keys(body) k GROUP BY tbl, action"
+        )
+    }
+    tables = sorted(columns.keys() | {t for t, _ in rows})
+    for table in tables:
+        connection.execute(lock_rows(table, exclusive=False).encode(), parameters)
+    _refuse_blocked(connection, columns, rows, parameters)
+    undone = [
+        str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
+    ]
+    connection.execute("SET LOCAL slowwave.undo = 'on'")
+    for (table, action), keys in sorted(rows.items()):
+        query = delete_rows(table) if action == "delete" else insert_rows(table, keys)
+        connection.execute(query.encode(), parameters)
+    for table in sorted(columns):
+        connection.execute(journal_cells(table, columns[table]).encode(), parameters)
+        connection.execute(write_cells(table, columns[table]).encode(), parameters)
+    return tuple(sorted(undone))
+
+
+def _refuse_blocked(
+    connection: Connection,
+    columns: dict[str, set[str]],
+    rows: dict[tuple[str, str], list[str]],
+    parameters: Mapping[str, object],
+) -> None:
+    blocked: list[tuple[str, str, str, str]] = []
+    for table in sorted(columns):
+        found = connection.execute(stale_cells(table, columns[table]).encode(), parameters)
+        blocked += [(table, str(row), str(column), str(item)) for item, row, column in found]
+    for table, action in sorted(rows):
+        query = changed_rows(table) if action == "delete" else stale_inserts(table)
+        found = connection.execute(query.encode(), parameters)
+        blocked += [(table, str(row), "", str(item)) for item, row in found]
+    if blocked:
+        shown = "; ".join(_blocker(connection, *b) for b in sorted(blocked)[:10])
+        more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
+        raise UndoBlocked(
+            f"Later changes stand on {len(blocked)} cells or rows of this run, so nothing was undone: {shown}{more}. "
+            "Undo the later run first, or name the other items with --items."
+        )
+
+
+def _blocker(connection: Connection, table: str, row: str, column: str, item: str) -> str:
+    """One blocking cell or row, and the run that wrote it last, when it was one of ours."""
+    found = connection.execute(
+        "SELECT run_id FROM night.journal WHERE row_id = %s AND table_name = %s AND column_name = %s ORDER BY id DESC LIMIT 1",
+        (row, table, column),
+    ).fetchone()
+    by = f", last written by run {found[0]}" if found else ""
+    return f"{table}{'.' if column else ''}{column} of row {row} (item {item}{by})"

@@ -1,0 +1,89 @@
+"""An item: one decision of a planner, with its mutation, its evidence and an id that is its content.
+
+The id covers operation, decision and mutation, and a mutation holds what the plan saw. So the same proposal about unchanged
+rows has the same id every night, and a proposal whose rows changed is another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from slowwave.mutations.cells import Cell, canonical_json, guarded, guards_to_json, writes_to_json, written
+from slowwave.mutations.mutation import Mutation
+
+_ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes."""
+
+    operation: str
+    decision: str
+    mutation: Mutation
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    risk: str = "low"  # low, medium, high
+    sources: tuple[str, ...] = ()
+    tokens: int = 0
+    probability: float = 1.0
+    id: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        content = canonical_json([self.operation, self.decision, self.mutation.to_json()])
+        object.__setattr__(self, "id", str(uuid.uuid5(_ITEMS, content)))
+
+    def writes(self) -> frozenset[Cell]:
+        """Cells that no other item may write or guard."""
+        return written(self.mutation.writes, self.mutation.inserts)
+
+    def guards(self) -> frozenset[Cell]:
+        """Cells that no other item may write."""
+        return guarded(self.mutation.guards)
+
+    def subject(self) -> str:
+        """What a rejection remembers: the operation's rows and what was seen of them.
+
+        A merge is remembered by its members' names and types, not by provenance that grows every day.
+        """
+        named = [g for g in self.mutation.guards if g.cell.column in ("name", "entity_type", "attributes")]
+        if self.mutation.kind == "merge_rows":
+            seen: list[list[object]] = guards_to_json(named)
+        else:
+            seen = writes_to_json(self.mutation.writes)
+        rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]
+        return hashlib.sha256(canonical_json(rows).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, object]:
+        """The form that is sealed, stored and shown (status and reason are the store's)."""
+        return {
+            "id": self.id,
+            "operation": self.operation,
+            "decision": self.decision,
+            "risk": self.risk,
+            "mutation": self.mutation.to_json(),
+            "evidence": dict(self.evidence),
+            "sources": list(self.sources),
+            "probability": self.probability,
+            "tokens": self.tokens,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, object]) -> Item:
+        """The inverse of ``to_json``; the id is computed again from the content."""
+        mutation, evidence, sources = value["mutation"], value["evidence"], value["sources"]
+        if not isinstance(mutation, Mapping) or not isinstance(evidence, Mapping) or not isinstance(sources, list):
+            raise TypeError("A plan item is not in the form that Item.to_json writes.")
+        return cls(
+            operation=str(value["operation"]),
+            decision=str(value["decision"]),
+            mutation=Mutation.from_json(mutation),
+            evidence=dict(evidence),
+            risk=str(value["risk"]),
+            sources=tuple(str(s) for s in sources),
+            tokens=int(str(value.get("tokens", 0))),
+            probability=float(str(value.get("probability", 1.0))),
+        )

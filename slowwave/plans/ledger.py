@@ -1,0 +1,335 @@
+"""The ledger of runs and plans in ``night``: written by planners, read by everyone.
+
+States change by compare-and-set; terminal states are final. Approving and rejecting belongs to ``slowwave.plans.gate``, applying
+to ``slowwave.applying``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from psycopg.types.json import Jsonb
+
+from slowwave.errors import Refused, SlowwaveError
+from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, Plan, plan_hash
+from slowwave.reports.model import Finding
+from slowwave.store.connect import Connection, Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """A plan's item as the ledger knows it."""
+
+    item: Item
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan as the ledger knows it, with its items in sealed order and those that were deferred."""
+
+    header: Header
+    plan_hash: str
+    state: str
+    run_id: str
+    recorded_at: datetime
+    expires_at: datetime
+    probes: Mapping[str, object]
+    summary: Mapping[str, object]
+    items: tuple[StoredItem, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of ``slowwave plans show --json``."""
+        return {
+            "plan_hash": self.plan_hash,
+            "namespace": self.header.namespace,
+            "state": self.state,
+            "snapshot_id": self.header.snapshot_id,
+            "run_id": self.run_id,
+            "recorded_at": self.recorded_at.isoformat(),
+            "expires_at": self.expires_at.isoformat(),
+            "items": [s.item.to_json() | {"status": s.status, "reason": s.reason} for s in self.items],
+            "probes": dict(self.probes),
+            "summary": dict(self.summary),
+        }
+
+
+def namespace_id(connection: Connection, namespace: str) -> str:
+    """The id of a namespace by its name; an unknown one is refused."""
+    found = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+    if found is None:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    return str(found[0])
+
+
+def namespaces(store: Store) -> list[str]:
+    """All namespaces by name."""
+    with store.connect("reader") as connection:
+        return [str(s) for (s,) in connection.execute("SELECT slug FROM memory.namespaces ORDER BY slug")]
+
+
+def start_run(
+    connection: Connection,
+    namespace: str,
+    mode: str,
+    *,
+    trigger: str = "manual",
+    settings_fingerprint: str = "",
+    dagster_run_id: str = "",
+) -> str:
+    """Open a run in state ``planning``; returns its id."""
+    run_id = str(uuid.uuid4())
+    connection.execute(
+        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id) "
+        "VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''))",
+        (run_id, namespace_id(connection, namespace), mode, trigger, settings_fingerprint, dagster_run_id),
+    )
+    return run_id
+
+
+def finish_run(
+    connection: Connection,
+    run_id: str,
+    states: Sequence[str],
+    state: str,
+    *,
+    counts: Mapping[str, object] | None = None,
+    error: str | None = None,
+) -> bool:
+    """Compare-and-set: a run in one of ``states`` goes to ``state``. False when it was in none of them."""
+    changed = connection.execute(
+        "UPDATE night.runs SET state = %s, finished_at = now(), heartbeat_at = now(), error = coalesce(%s, error), "
+        "counts = CASE WHEN %s::jsonb IS NULL THEN counts ELSE %s::jsonb END WHERE id = %s AND state = ANY(%s)",
+        (state, error, *(2 * (Jsonb(dict(counts)) if counts is not None else None,)), run_id, list(states)),
+    )
+    return changed.rowcount == 1
+
+
+def write_plan(
+    store: Store,
+    plan: Plan,
+    *,
+    run_id: str,
+    expiry_days: int,
+    probes: Mapping[str, object],
+    summary: Mapping[str, object],
+    carried: frozenset[str] = frozenset(),
+    change_counter: int | None = None,
+) -> str:
+    """Write plan, items and run state in one transaction; returns the plan's state.
+
+    A plan with nothing new in it (no item, or only items carried over from the plan before) asks nobody: it is ``empty`` and leaves
+    the plan before it standing. Any other plan supersedes those that wait or are not fully applied.
+    """
+    new = [i for i in plan.items if i.id not in carried]
+    state = "awaiting_approval" if new else "empty"
+    header = plan.header
+    with store.connect("planner") as connection, connection.transaction():
+        if new:
+            old = connection.execute(
+                "UPDATE night.plans SET state = 'superseded' WHERE namespace_id = %s AND state IN ('awaiting_approval', 'approved') "
+                "RETURNING run_id",
+                (header.namespace_id,),
+            ).fetchall()
+            for (old_run,) in old:
+                finish_run(connection, str(old_run), ("awaiting_approval", "approved"), "superseded")
+        connection.execute(
+            "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, "
+            "probes, summary) VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING",
+            (
+                plan.plan_hash,
+                header.namespace_id,
+                run_id,
+                header.snapshot_id,
+                header.settings_fingerprint,
+                state,
+                timedelta(days=expiry_days),
+                Jsonb(header.to_json()),
+                Jsonb(dict(probes)),
+                Jsonb(dict(summary)),
+            ),
+        )
+        if new:
+            _copy_items(connection, plan)
+        connection.execute(
+            "UPDATE night.runs SET plan_hash = %s, change_counter = %s, counts = %s WHERE id = %s",
+            (
+                plan.plan_hash,
+                change_counter,
+                Jsonb({"planned": len(new), "carried": len(plan.items) - len(new)}),
+                run_id,
+            ),
+        )
+        finish_run(connection, run_id, ("planning",), "completed" if state == "empty" else state)
+    return state
+
+
+def _copy_items(connection: Connection, plan: Plan) -> None:
+    rows: Iterable[tuple[Item, str, str]] = [
+        *((i, "pending", "") for i in plan.items),
+        *(
+            (i, "deferred", f"Conflicts with item {plan.deferred[i.id]}, which stays in this plan.")
+            for i in plan.deferred_items
+        ),
+    ]
+    statement = (
+        "COPY night.plan_items (plan_hash, item_id, namespace_id, ordinal, operation, decision, risk, status, reason, mutation, "
+        "evidence, sources, subject, tokens) FROM STDIN"
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for ordinal, (item, status, reason) in enumerate(rows):
+            copy.write_row(
+                (
+                    *(
+                        plan.plan_hash,
+                        item.id,
+                        plan.header.namespace_id,
+                        ordinal,
+                        item.operation,
+                        item.decision,
+                        item.risk,
+                    ),
+                    *(status, reason, Jsonb(item.mutation.to_json())),
+                    Jsonb({"probability": item.probability, "evidence": dict(item.evidence)}),
+                    *(Jsonb(list(item.sources)), item.subject(), item.tokens),
+                )
+            )
+
+
+def latest_plan(connection: Connection, namespace: str) -> str | None:
+    """Hash of the newest plan that asked somebody."""
+    found = connection.execute(
+        "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND state <> 'empty' ORDER BY recorded_at DESC LIMIT 1",
+        (namespace_id(connection, namespace),),
+    ).fetchone()
+    return str(found[0]) if found else None
+
+
+def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
+    """The full hash of a plan of the namespace by its first characters; none or several are refused."""
+    found = [
+        str(h)
+        for (h,) in connection.execute(
+            "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2",
+            (namespace_id(connection, namespace), prefix),
+        )
+    ]
+    if len(found) == 1 and prefix:
+        return found[0]
+    newest = latest_plan(connection, namespace)
+    hint = f"Its latest plan is {newest[:12]}." if newest else "It has no plan yet: run `slowwave night` first."
+    what = "names more than one plan" if found else "is no plan"
+    raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
+
+
+def read_plan(connection: Connection, hash_: str) -> StoredPlan:
+    """A plan with all its items."""
+    row = connection.execute(
+        "SELECT header, state, run_id::text, recorded_at, expires_at, probes, summary FROM night.plans WHERE plan_hash = %s",
+        (hash_,),
+    ).fetchone()
+    if row is None:
+        raise Refused(f"There is no plan {hash_[:12]}. `slowwave plans list` shows those there are.")
+    header, state, run_id, recorded_at, expires_at, probes, summary = row
+    if not (
+        isinstance(header, dict)
+        and isinstance(recorded_at, datetime)
+        and isinstance(expires_at, datetime)
+        and isinstance(probes, dict)
+        and isinstance(summary, dict)
+    ):
+        raise SlowwaveError(f"Plan {hash_[:12]} is not in the form that this version writes: run the night again.")
+    return StoredPlan(
+        header=header_from_json(header),
+        plan_hash=hash_,
+        state=str(state),
+        run_id=str(run_id),
+        recorded_at=recorded_at,
+        expires_at=expires_at,
+        probes=probes,
+        summary=summary,
+        items=tuple(_read_items(connection, hash_)),
+    )
+
+
+def header_from_json(value: Mapping[str, object]) -> Header:
+    """The inverse of ``Header.to_json``."""
+    return Header(*(str(value[k]) for k in ("namespace_id", "namespace", "snapshot_id", "settings_fingerprint")))
+
+
+def verify_hash(plan: StoredPlan) -> None:
+    """Refuse a plan whose stored items are not those that were sealed."""
+    found = plan_hash(plan.header, [s.item for s in plan.items if s.status != "deferred"])
+    if found != plan.plan_hash:
+        raise Refused(
+            f"Plan {plan.plan_hash[:12]} no longer matches its hash: its stored items were changed after sealing. "
+            "Nothing was applied. Run the night again, and find out who wrote to night.plan_items."
+        )
+
+
+def _read_items(connection: Connection, hash_: str) -> Iterable[StoredItem]:
+    rows = connection.execute(
+        "SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens FROM night.plan_items "
+        "WHERE plan_hash = %s ORDER BY ordinal",
+        (hash_,),
+    )
+    for operation, decision, risk, status, reason, mutation, evidence, sources, tokens in rows:
+        if not isinstance(evidence, dict):
+            raise SlowwaveError(f"Plan {hash_[:12]} is not in the form that this version writes: run the night again.")
+        item = Item.from_json(
+            {
+                "operation": operation,
+                "decision": decision,
+                "risk": risk,
+                "mutation": mutation,
+                "evidence": evidence["evidence"],
+                "sources": sources,
+                "probability": evidence["probability"],
+                "tokens": tokens,
+            }
+        )
+        yield StoredItem(item, str(status), str(reason))
+
+
+def pending_review(store: Store, namespace: str) -> frozenset[str]:
+    """Ids of review items of the latest plan that wait for a person: a new night carries them over."""
+    with store.connect("reader") as connection:
+        newest = latest_plan(connection, namespace)
+        rows = connection.execute(
+            "SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.plan_hash = %s "
+            "AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.decision = 'review' AND i.status = 'pending'",
+            (newest,),
+        )
+        return frozenset(str(i) for (i,) in rows)
+
+
+def expire_plans(store: Store) -> int:
+    """Mark plans past their expiry; returns how many."""
+    with store.connect("planner") as connection, connection.transaction():
+        gone = connection.execute(
+            "UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id"
+        ).fetchall()
+        for (run_id,) in gone:
+            finish_run(connection, str(run_id), ("awaiting_approval",), "expired")
+        return len(gone)
+
+
+def write_findings(
+    connection: Connection, namespace: str, run_id: str, operation: str, findings: Sequence[Finding]
+) -> None:
+    """Keep findings for the metrics and for people who ask later."""
+    scope = namespace_id(connection, namespace)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message, details) "
+            "VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)",
+            [
+                (scope, run_id, operation, f.severity, f.message, Jsonb({"rows": list(f.rows), **f.details}))
+                for f in findings
+            ],
+        )

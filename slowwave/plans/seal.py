@@ -1,0 +1,91 @@
+"""Sealing: items become a plan whose hash is its content.
+
+Greedy in operation order, then probability, then item id: an item that conflicts with one already in the plan is deferred, and
+names the winner. The result does not depend on the order in which items come. What is in the plan commutes (see
+``slowwave.mutations.cells``), so that any part of it can be approved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slowwave.mutations.cells import Cell, canonical_json
+from slowwave.mutations.mutation import check
+from slowwave.plans.items import Item
+
+SCHEMA = "slowwave-plan/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the hash covers beside the items."""
+
+    namespace_id: str
+    namespace: str
+    snapshot_id: str
+    settings_fingerprint: str
+
+    def to_json(self) -> dict[str, object]:
+        """As it is sealed and stored."""
+        return {
+            "schema": SCHEMA,
+            "namespace_id": self.namespace_id,
+            "namespace": self.namespace,
+            "snapshot_id": self.snapshot_id,
+            "settings_fingerprint": self.settings_fingerprint,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id."""
+
+    header: Header
+    items: tuple[Item, ...]
+    plan_hash: str
+    deferred_items: tuple[Item, ...] = ()
+    deferred: Mapping[str, str] = field(default_factory=dict)
+
+
+def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
+    """Seal a plan. ``order`` lists the operations by rank; one that is not listed comes last. Cost: linear in cells."""
+    rank = {operation: n for n, operation in enumerate(order)}
+    unique = {item.id: item for item in items}.values()
+    queue = sorted(
+        unique, key=lambda i: (i.decision == "review", rank.get(i.operation, len(rank)), -i.probability, i.id)
+    )
+    written: dict[Cell, str] = {}
+    guarded: dict[Cell, str] = {}
+    taken: list[Item] = []
+    late: list[Item] = []
+    deferred: dict[str, str] = {}
+    for item in queue:
+        check(item.mutation)
+        writes, guards = item.writes(), item.guards()
+        winner = next(
+            (
+                w
+                for cell in sorted(writes | guards)
+                if (w := written.get(cell) or (guarded.get(cell) if cell in writes else None))
+            ),
+            None,
+        )
+        if winner is not None:
+            late.append(item)
+            deferred[item.id] = winner
+            continue
+        taken.append(item)
+        written.update(dict.fromkeys(writes, item.id))
+        for cell in guards:
+            guarded.setdefault(cell, item.id)
+    return Plan(header, tuple(taken), plan_hash(header, taken), tuple(late), deferred)
+
+
+def plan_hash(header: Header, items: Iterable[Item]) -> str:
+    """SHA-256 of the canonical JSON of header and items."""
+    digest = hashlib.sha256(canonical_json(header.to_json()).encode())
+    for item in items:
+        digest.update(b"\n" + canonical_json(item.to_json()).encode())
+    return digest.hexdigest()

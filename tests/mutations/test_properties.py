@@ -1,0 +1,250 @@
+"""Three promises of every mutation, on the real database: what was simulated happens, once, and can be taken back exactly."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.errors import UndoBlocked
+from slowwave.mutations.apply import apply_items
+from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.set_columns import set_columns
+from slowwave.mutations.set_vector import set_vector
+from slowwave.mutations.simulate import simulate
+from slowwave.mutations.undo import undo_entries
+from slowwave.plans.items import Item
+from slowwave.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from slowwave.store.export import export_snapshot
+from tests.worlds import World, assert_same, load_world, worlds
+
+Build = Callable[[Snapshot, World, Random], list[Mutation]]
+
+
+def merges(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Live entities in random disjoint clusters, some with a vector."""
+    live = snapshot.live("entities")["id"].to_pylist()
+    r.shuffle(live)
+    clusters: list[Merge] = []
+    while len(live) >= 2:
+        take = [live.pop() for _ in range(min(len(live), r.choice([2, 2, 3])))]
+        vector = np.array([r.random() for _ in range(4)], np.float32) if r.random() < 0.5 else None
+        if len(take) > 1:
+            clusters.append(Merge(take[0], tuple(take[1:]), vector))
+    return merge_rows(snapshot, clusters)
+
+
+def cleanings(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Every row that cites anything."""
+    tables = ("entities", "relationships", "memories", "memory_facts")
+    return [m for t in tables for m in filter_references(snapshot, t, world.ids(t))]
+
+
+def invalidations(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Some relationships end in the world, some only in the system; chunks have no world time."""
+    edges = {i: r.choice([None, "2026-04-01T00:00:00+00:00"]) for i in world.ids("relationships") if r.random() < 0.5}
+    chunks = dict.fromkeys(world.ids("chunks")[:1])
+    return [invalidate_rows(snapshot, "relationships", edges), invalidate_rows(snapshot, "chunks", chunks)]
+
+
+def states(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Memories are archived or stay active."""
+    values = {i: {"state": r.choice(["archived", "active"])} for i in world.ids("memories")}
+    return set_columns(snapshot, "set_state", "memories", values)
+
+
+def attributes(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Entities get other attributes."""
+    values = {i: {"attributes": json.dumps({"k": r.randrange(3)}), "pinned": r.random() < 0.5} for i in world.ids("entities")}
+    return set_columns(snapshot, "set_attributes", "entities", values)
+
+
+def new_vectors(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Every entity gets a vector, whether it had one or not."""
+    return set_vector(
+        snapshot, "entity_vectors", {i: np.array([r.random() for _ in range(4)], np.float32) for i in world.ids("entities")}
+    )
+
+
+KINDS: dict[str, Build] = {
+    "merge_rows": merges,
+    "filter_references": cleanings,
+    "invalidate_rows": invalidations,
+    "set_state": states,
+    "set_attributes": attributes,
+    "set_vector": new_vectors,
+}
+
+
+def apply(store: Store, world: World, items: Sequence[Item]) -> tuple[str, dict[str, str]]:
+    run = str(uuid.uuid4())
+    with store.connect("applier") as connection, connection.transaction():
+        return run, apply_items(connection, world.namespace_id, run, items)
+
+
+def undo(store: Store, world: World, run: str, items: Sequence[str] | None = None) -> tuple[str, tuple[str, ...]]:
+    new = str(uuid.uuid4())
+    with store.connect("applier") as connection, connection.transaction():
+        return new, undo_entries(connection, world.namespace_id, new, run, items)
+
+
+def plan(store: Store, world: World, build: Build, r: Random) -> tuple[Snapshot, list[Item]]:
+    snapshot = export_snapshot(store, world.slug)
+    items = [Item("test", "change", m) for m in build(snapshot, world, r)]
+    return snapshot, [Item.from_json(json.loads(json.dumps(i.to_json()))) for i in items]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(world=worlds(), r=st.randoms(use_true_random=False))
+def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
+    store: Store, kind: str, world: World, r: Random
+) -> None:
+    """export(apply(db)) = simulate(export(db)); apply twice = apply once; digest(undo(apply(db))) = digest(db)."""
+    load_world(store, world)
+    before = digest(store, world.slug)
+    snapshot, items = plan(store, world, KINDS[kind], r)
+    run, stale = apply(store, world, items)
+    assert stale == {}
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+    once = digest(store, world.slug)
+    changing = {i.id for i in items if any(w.action != "add" for w in i.mutation.writes) or i.mutation.inserts}
+    _, stale = apply(store, world, items)
+    assert stale.keys() == changing, "what was applied is stale for a second apply"
+    assert digest(store, world.slug) == once
+    undo(store, world, run)
+    assert digest(store, world.slug) == before
+    assert undo(store, world, run)[1] == (), "a second undo finds nothing to do"
+    assert digest(store, world.slug) == before
+
+
+@given(world=worlds(), r=st.randoms(use_true_random=False))
+def test_undoing_an_undo_applies_again(store: Store, world: World, r: Random) -> None:
+    """An undo is journalled like any change."""
+    load_world(store, world)
+    before = digest(store, world.slug)
+    _, items = plan(store, world, merges, r)
+    run, _ = apply(store, world, items)
+    applied = export_snapshot(store, world.slug)
+    back, _ = undo(store, world, run)
+    assert digest(store, world.slug) == before
+    undo(store, world, back)
+    assert_same(export_snapshot(store, world.slug), applied, items)
+
+
+@given(world=worlds(most=9), r=st.randoms(use_true_random=False))
+def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random) -> None:
+    """Two merges may share an edge: every subset applies one by one in any order, and comes back in any order."""
+    load_world(store, world)
+    before = digest(store, world.slug)
+    snapshot, items = plan(store, world, merges, r)
+    chosen = [i for i in items if r.random() < 0.7]
+    r.shuffle(chosen)
+    runs = [apply(store, world, [i]) for i in chosen]
+    assert all(stale == {} for _, stale in runs)
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, chosen), chosen)
+    r.shuffle(runs)
+    for run, _ in runs:
+        undo(store, world, run)
+    assert digest(store, world.slug) == before
+
+
+@given(world=worlds(most=9), r=st.randoms(use_true_random=False))
+def test_some_items_of_a_run_come_back_alone(store: Store, world: World, r: Random) -> None:
+    """Undoing half the items of a run leaves exactly the other half."""
+    load_world(store, world)
+    snapshot, items = plan(store, world, merges, r)
+    run, _ = apply(store, world, items)
+    gone = [i for i in items if r.random() < 0.5]
+    undo(store, world, run, [i.id for i in gone])
+    kept = [i for i in items if i not in gone]
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, kept), items)
+
+
+def test_an_edge_inserted_after_planning_makes_the_merge_stale(store: Store) -> None:
+    """The relationships of an absorbed row are guarded as a set: nothing dangles on a retired entity."""
+    world = _two_entities(store)
+    snapshot, items = plan(store, world, merges, Random(1))
+    absorbed = items[0].mutation.absorb[0].id
+    other = next(i for i in world.ids("entities") if i != absorbed)
+    _write(
+        store,
+        "INSERT INTO memory.relationships (id, namespace_id, source_entity_id, target_entity_id, relationship_type) "
+        "VALUES (gen_random_uuid(), %s, %s, %s, 'KNOWS')",
+        (world.namespace_id, other, absorbed),
+    )
+    before = digest(store, world.slug)
+    _, stale = apply(store, world, items)
+    assert "relationships of entity" in stale[items[0].id]
+    assert digest(store, world.slug) == before
+
+
+def test_recall_between_plan_and_apply_is_kept(store: Store) -> None:
+    """Counters are deltas: mentions that arrive in between survive apply and undo, and stale nothing."""
+    world = _two_entities(store)
+    _, items = plan(store, world, merges, Random(1))
+    merge = items[0].mutation
+    assert merge.keep is not None
+    keep, absorbed = merge.keep.id, merge.absorb[0].id
+    counts = {e["id"]: e["mention_count"] for e in world.rows["entities"]}
+    _write(store, "UPDATE memory.entities SET mention_count = mention_count + 5 WHERE id = ANY(%s)", ([keep, absorbed],))
+    run, stale = apply(store, world, items)
+    assert stale == {}
+    now = {e["id"]: e["mention_count"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}
+    assert now == {keep: counts[keep] + counts[absorbed] + 5, absorbed: 5}
+    undo(store, world, run)
+    now = {e["id"]: e["mention_count"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}
+    assert now == {keep: counts[keep] + 5, absorbed: counts[absorbed] + 5}
+
+
+def test_undo_refuses_with_the_rows_that_later_changes_stand_on(store: Store) -> None:
+    """A person renames the survivor's provenance after the merge: undo names the cell and changes nothing."""
+    world = _two_entities(store)
+    _, items = plan(store, world, merges, Random(1))
+    run, _ = apply(store, world, items)
+    absorbed = items[0].mutation.absorb[0].id
+    _write(store, "UPDATE memory.entities SET merged_into = NULL WHERE id = %s", (absorbed,))
+    before = digest(store, world.slug)
+    with pytest.raises(UndoBlocked, match=rf"entities\.merged_into of row {absorbed}"):
+        undo(store, world, run)
+    assert digest(store, world.slug) == before
+
+
+def test_a_namespace_cannot_write_into_another(store: Store) -> None:
+    """An item that names another namespace's row is stale there: the row does not exist in its scope."""
+    world, other = _two_entities(store), _two_entities(store)
+    _, items = plan(store, world, cleanings, Random(1))
+    _, merged = plan(store, world, merges, Random(1))
+    untouched = digest(store, world.slug)
+    run = str(uuid.uuid4())
+    with store.connect("applier") as connection, connection.transaction():
+        stale = apply_items(connection, other.namespace_id, run, [*items, *merged])
+    assert stale.keys() == {i.id for i in (*items, *merged)}
+    assert digest(store, world.slug) == untouched
+
+
+def _two_entities(store: Store) -> World:
+    from tests.worlds import make_world
+
+    for seed in range(1000):
+        world = make_world(Random(seed), most=2)
+        live = [e for e in world.rows["entities"] if e["invalidated_at"] is None]
+        if len(live) == 2 and len(world.rows["relationships"]) > 1 and all(e["mention_count"] for e in live):
+            load_world(store, world)
+            return world
+    raise AssertionError("no such world")
+
+
+def _write(store: Store, query: str, parameters: tuple[object, ...]) -> None:
+    with store.connect("owner") as connection:
+        connection.execute(query.encode(), parameters)

@@ -1,0 +1,166 @@
+"""Small namespaces full of trouble, drawn by Hypothesis, and the comparison of what is stored with what was simulated."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from slowwave.mutations.cells import inserted_id
+from slowwave.mutations.mutation import Identified
+from slowwave.snapshot import Snapshot
+from slowwave.snapshot_schema import SNAPSHOT_TABLES
+from slowwave.store.connect import Store
+from slowwave.store.load import load_rows
+from slowwave.store.tables import metadata
+
+MODEL = "tiny-4"
+START = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
+NAMES = ["Mara Reyes", "Reyes, Mara", "Grafana", "Zoë", 'quote " , {brace}', "back\\slash", "new\nline", "*bold* [x](y)", ""]
+
+
+@dataclass(frozen=True)
+class World:
+    """Rows by table, in insertion order, and the namespace they are in."""
+
+    slug: str
+    namespace_id: str
+    rows: dict[str, list[dict[str, Any]]]
+
+    def ids(self, table: str) -> list[str]:
+        return [r["id"] for r in self.rows[table]]
+
+
+@st.composite
+def worlds(draw: st.DrawFn, most: int = 7) -> World:
+    """Entities with shared edges, self-loops, dead references, retired rows, aliases and vectors here and there."""
+    return make_world(draw(st.randoms(use_true_random=False)), most)
+
+
+def make_world(r: Random, most: int = 7) -> World:
+    """The same from a random number generator."""
+    namespace_id = str(uuid.uuid4())
+
+    made = itertools.count()
+
+    def new() -> str:
+        return str(uuid.uuid5(uuid.UUID(namespace_id), str(next(made))))
+
+    def instant() -> datetime:
+        return START + timedelta(microseconds=r.randrange(10**9))
+
+    def ended() -> dict[str, Any]:
+        return {"invalidated_at": instant() if r.random() < 0.15 else None, "invalidated_by": None}
+
+    def some(ids: list[str]) -> list[str]:
+        return [r.choice(ids) if r.random() < 0.8 else new() for _ in range(r.randrange(4))]
+
+    base = {"namespace_id": namespace_id}
+    documents = [{**base, "id": new(), "content": "d", **ended()} for _ in range(2)]
+    chunks = [
+        {**base, "id": new(), "document_id": r.choice(documents)["id"], "content": "c", **ended()} for _ in range(r.randint(1, 5))
+    ]
+    chunk_ids, document_ids = [c["id"] for c in chunks], [d["id"] for d in documents]
+    provenance = lambda: {"source_chunk_ids": some(chunk_ids), "source_document_ids": some(document_ids)}  # noqa: E731
+    entities = [
+        {
+            **base,
+            "id": new(),
+            "external_id": str(n) if r.random() < 0.7 else None,
+            "entity_type": r.choice(["person", "tool"]),
+            "name": r.choice(NAMES),
+            "description": r.choice(["", "a person", "line\nbreak"]),
+            "attributes": r.choice([{}, {"email": "a@b.example"}, {"n": 1.5, "z": None, "ä": ["x", {"y": 2}]}]),
+            "mention_count": r.randrange(5),
+            "confidence": r.choice([1.0, 0.1 + 0.2]),
+            "valid_from": r.choice([None, instant()]),
+            "valid_to": None,
+            **provenance(),
+            **ended(),
+        }
+        for n in range(r.randint(2, most))
+    ]
+    entity_ids = [e["id"] for e in entities]
+    relationships = [
+        {
+            **base,
+            "id": new(),
+            "source_entity_id": r.choice(entity_ids),
+            "target_entity_id": r.choice(entity_ids),
+            "relationship_type": r.choice(["KNOWS", "ASSOCIATED_WITH"]),
+            "properties": {},
+            "weight": r.random(),
+            **provenance(),
+            **ended(),
+        }
+        for _ in range(r.randrange(2 * most))
+    ]
+    aliases = {
+        (e, a): {**base, "id": new(), "entity_id": e, "alias": a}
+        for e, a in ((r.choice(entity_ids), r.choice(NAMES)) for _ in range(r.randrange(4)))
+    }
+    memories = [
+        {**base, "id": new(), "kind": "episodic", "access_count": r.randrange(3), "tags": ["a"], **provenance(), **ended()}
+        for _ in range(r.randrange(4))
+    ]
+    facts = [
+        {**base, "id": new(), "subject": "s", "predicate": "p", "object": str(n), "source_chunk_ids": some(chunk_ids), **ended()}
+        for n in range(r.randrange(3))
+    ]
+    vectors = [
+        {**base, "id": e, "model": MODEL, "vector": np.array([r.uniform(-1, 1) for _ in range(4)], np.float32)}
+        for e in entity_ids
+        if r.random() < 0.7
+    ]
+    return World(
+        f"w{uuid.UUID(namespace_id).hex[:16]}",
+        namespace_id,
+        {
+            "documents": documents,
+            "chunks": chunks,
+            "entities": entities,
+            "entity_aliases": list(aliases.values()),
+            "relationships": relationships,
+            "memories": memories,
+            "memory_facts": facts,
+            "entity_vectors": vectors,
+        },
+    )
+
+
+def load_world(store: Store, world: World) -> None:
+    """Write a world as an agent would."""
+    with store.connect("owner") as connection, connection.transaction():
+        connection.execute("SELECT memory.register_vector_model(%s, 4)", (MODEL,))
+        connection.execute("INSERT INTO memory.namespaces (id, slug) VALUES (%s, %s)", (world.namespace_id, world.slug))
+        for table, rows in world.rows.items():
+            if rows:
+                load_rows(connection, metadata.tables[f"memory.{table}"], rows)
+
+
+def assert_same(stored: Snapshot, simulated: Snapshot, items: Iterable[Identified]) -> None:
+    """Equality of two snapshots; what an item stamped compares as null or not null, jsonb by meaning."""
+    stamped = {w.cell.row for i in items for w in i.mutation.writes}
+    stamped |= {inserted_id(i.id, n) for i in items for n in range(len(i.mutation.inserts))}
+    for name, table in SNAPSHOT_TABLES.items():
+        left, right = stored.table(name).to_pylist(), simulated.table(name).to_pylist()
+        json_columns = [c.name for c in table.c if "JSON" in type(c.type).__name__]
+        for row in (*left, *right):
+            for column in json_columns:
+                row[column] = json.loads(row[column]) if row[column] is not None else None
+            if row["id"] in stamped:
+                for column in ("recorded_at", "invalidated_at"):
+                    if column in row:
+                        row[column] = row[column] is not None
+        assert left == right, f"{name} differs"
+    for name, vectors in simulated.vectors.items():
+        assert stored.vectors[name].ids.to_pylist() == vectors.ids.to_pylist(), f"{name} ids differ"
+        assert stored.vectors[name].matrix.tobytes() == vectors.matrix.tobytes(), f"{name} differs"
