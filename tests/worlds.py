@@ -24,7 +24,17 @@ from slowwave.store.tables import metadata
 
 MODEL = "tiny-4"
 START = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
-NAMES = ["Mara Reyes", "Reyes, Mara", "Grafana", "Zoë", 'quote " , {brace}', "back\\slash", "new\nline", "*bold* [x](y)", ""]
+NAMES = [
+    "Mara Reyes",
+    "Reyes, Mara",
+    "Grafana",
+    "Zoë",
+    'quote " , {brace}',
+    "back\\slash",
+    "new\nline",
+    "*bold* [x](y)",
+    "",
+]
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,8 @@ def make_world(r: Random, most: int = 7) -> World:
     base = {"namespace_id": namespace_id}
     documents = [{**base, "id": new(), "content": "d", **ended()} for _ in range(2)]
     chunks = [
-        {**base, "id": new(), "document_id": r.choice(documents)["id"], "content": "c", **ended()} for _ in range(r.randint(1, 5))
+        {**base, "id": new(), "document_id": r.choice(documents)["id"], "content": "c", **ended()}
+        for _ in range(r.randint(1, 5))
     ]
     chunk_ids, document_ids = [c["id"] for c in chunks], [d["id"] for d in documents]
     provenance = lambda: {"source_chunk_ids": some(chunk_ids), "source_document_ids": some(document_ids)}  # noqa: E731
@@ -108,11 +119,27 @@ def make_world(r: Random, most: int = 7) -> World:
         for e, a in ((r.choice(entity_ids), r.choice(NAMES)) for _ in range(r.randrange(4)))
     }
     memories = [
-        {**base, "id": new(), "kind": "episodic", "access_count": r.randrange(3), "tags": ["a"], **provenance(), **ended()}
+        {
+            **base,
+            "id": new(),
+            "kind": "episodic",
+            "access_count": r.randrange(3),
+            "tags": ["a"],
+            **provenance(),
+            **ended(),
+        }
         for _ in range(r.randrange(4))
     ]
     facts = [
-        {**base, "id": new(), "subject": "s", "predicate": "p", "object": str(n), "source_chunk_ids": some(chunk_ids), **ended()}
+        {
+            **base,
+            "id": new(),
+            "subject": "s",
+            "predicate": "p",
+            "object": str(n),
+            "source_chunk_ids": some(chunk_ids),
+            **ended(),
+        }
         for n in range(r.randrange(3))
     ]
     vectors = [

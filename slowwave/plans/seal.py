@@ -52,16 +52,26 @@ class Plan:
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
     """Seal a plan. ``order`` lists the operations by rank; one that is not listed comes last. Cost: linear in cells."""
     rank = {operation: n for n, operation in enumerate(order)}
-    unique = {item.id: item for item in items}.values()
-    queue = sorted(
-        unique, key=lambda i: (i.decision == "review", rank.get(i.operation, len(rank)), -i.probability, i.id)
+    ranked = sorted(
+        items,
+        key=lambda i: (
+            i.decision == "review",
+            rank.get(i.operation, len(rank)),
+            -i.probability,
+            i.id,
+            canonical_json(dict(i.evidence)),
+        ),
     )
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
     taken: list[Item] = []
     late: list[Item] = []
     deferred: dict[str, str] = {}
-    for item in queue:
+    met: set[str] = set()
+    for item in ranked:
+        if item.id in met:
+            continue  # of a proposal made twice, the better founded stays
+        met.add(item.id)
         check(item.mutation)
         writes, guards = item.writes(), item.guards()
         winner = next(

@@ -66,14 +66,18 @@ def states(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
 
 def attributes(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     """Entities get other attributes."""
-    values = {i: {"attributes": json.dumps({"k": r.randrange(3)}), "pinned": r.random() < 0.5} for i in world.ids("entities")}
+    values = {
+        i: {"attributes": json.dumps({"k": r.randrange(3)}), "pinned": r.random() < 0.5} for i in world.ids("entities")
+    }
     return set_columns(snapshot, "set_attributes", "entities", values)
 
 
 def new_vectors(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     """Every entity gets a vector, whether it had one or not."""
     return set_vector(
-        snapshot, "entity_vectors", {i: np.array([r.random() for _ in range(4)], np.float32) for i in world.ids("entities")}
+        snapshot,
+        "entity_vectors",
+        {i: np.array([r.random() for _ in range(4)], np.float32) for i in world.ids("entities")},
     )
 
 
@@ -197,7 +201,9 @@ def test_recall_between_plan_and_apply_is_kept(store: Store) -> None:
     assert merge.keep is not None
     keep, absorbed = merge.keep.id, merge.absorb[0].id
     counts = {e["id"]: e["mention_count"] for e in world.rows["entities"]}
-    _write(store, "UPDATE memory.entities SET mention_count = mention_count + 5 WHERE id = ANY(%s)", ([keep, absorbed],))
+    _write(
+        store, "UPDATE memory.entities SET mention_count = mention_count + 5 WHERE id = ANY(%s)", ([keep, absorbed],)
+    )
     run, stale = apply(store, world, items)
     assert stale == {}
     now = {e["id"]: e["mention_count"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}

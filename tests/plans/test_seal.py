@@ -1,0 +1,129 @@
+"""Sealing: one cell, one writer, whatever the order in which items come."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.errors import Refused
+from slowwave.mutations.cells import Cell, Guard, Write, inserted_id
+from slowwave.mutations.mutation import Mutation, Row, check
+from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, plan_hash, seal
+
+HEADER = Header("00000000-0000-0000-0000-000000000001", "acme", "s1", "f1")
+ORDER = ["dedupe_entities", "gc_references"]
+ROWS = [f"00000000-0000-0000-0000-00000000000{n}" for n in range(6)]
+
+
+def item(
+    writes: list[tuple[str, str]], guards: list[tuple[str, str]] = (), operation: str = "gc_references", p: float = 1.0
+) -> Item:  # type: ignore[assignment]
+    return Item(
+        operation,
+        "clean",
+        Mutation(
+            "filter_references",
+            "entities",
+            writes=tuple(Write(Cell("entities", r, c), "set", (), (ROWS[0],)) for r, c in writes),
+            guards=tuple(Guard(Cell("entities", r, c), ()) for r, c in guards),
+            rows=(Row(writes[0][0]),),
+        ),
+        probability=p,
+    )
+
+
+def test_the_loser_of_a_conflict_is_deferred_and_names_the_winner() -> None:
+    """The earlier operation wins, then the higher probability; the other waits for the next night."""
+    early = item([(ROWS[1], "source_chunk_ids")], operation="dedupe_entities", p=0.5)
+    late = item([(ROWS[1], "source_chunk_ids"), (ROWS[2], "source_chunk_ids")])
+    free = item([(ROWS[3], "source_chunk_ids")])
+    plan = seal(HEADER, [late, free, early], ORDER)
+    assert {i.id for i in plan.items} == {early.id, free.id}
+    assert plan.deferred == {late.id: early.id}
+
+
+def test_writing_what_another_guards_is_a_conflict_both_ways() -> None:
+    """A guard is a cell that the decision rests on: nobody else may write it, in whichever order the two come."""
+    writer = item([(ROWS[1], "source_chunk_ids")], p=0.9)
+    guard = item([(ROWS[2], "source_chunk_ids")], [(ROWS[1], "source_chunk_ids")], p=0.8)
+    assert seal(HEADER, [writer, guard], ORDER).deferred == {guard.id: writer.id}
+    stronger = item([(ROWS[2], "source_chunk_ids")], [(ROWS[1], "source_chunk_ids")], p=0.99)
+    assert seal(HEADER, [writer, stronger], ORDER).deferred == {writer.id: stronger.id}
+
+
+def test_two_guards_on_one_cell_do_not_conflict() -> None:
+    """Both only rest on it."""
+    one = item([(ROWS[1], "source_chunk_ids")], [(ROWS[3], "name")])
+    two = item([(ROWS[2], "source_chunk_ids")], [(ROWS[3], "name")])
+    assert seal(HEADER, [one, two], ORDER).deferred == {}
+
+
+@given(
+    cells=st.lists(
+        st.tuples(st.sampled_from(ROWS), st.sampled_from(["source_chunk_ids", "source_document_ids"])),
+        min_size=1,
+        max_size=12,
+    ),
+    r=st.randoms(use_true_random=False),
+)
+def test_sealing_is_independent_of_input_order(cells: list[tuple[str, str]], r: Random) -> None:
+    """Shuffled items give the same plan, hash and deferrals; and no two sealed items touch one cell."""
+    items = [
+        item(
+            list(dict.fromkeys(cells[n : n + 2])),
+            [(c[0], "name") for c in cells[n : n + 1]],
+            r.choice(ORDER),
+            r.random(),
+        )
+        for n in range(len(cells))
+    ]
+    plan = seal(HEADER, items, ORDER)
+    r.shuffle(items)
+    again = seal(HEADER, items, ORDER)
+    assert (plan.plan_hash, plan.deferred) == (again.plan_hash, again.deferred)
+    written = [c for i in plan.items for c in i.writes()]
+    assert len(written) == len(set(written))
+    assert {i.id for i in plan.items} | plan.deferred.keys() == {i.id for i in items}
+
+
+def test_the_hash_covers_header_and_every_item() -> None:
+    """Another snapshot, another item, another order: another plan."""
+    one, two = item([(ROWS[1], "source_chunk_ids")]), item([(ROWS[2], "source_chunk_ids")])
+    base = plan_hash(HEADER, [one, two])
+    assert base == plan_hash(HEADER, [Item.from_json(one.to_json()), two])
+    assert (
+        len(
+            {
+                base,
+                plan_hash(HEADER, [one]),
+                plan_hash(HEADER, [two, one]),
+                plan_hash(Header("n", "acme", "s2", "f1"), [one, two]),
+            }
+        )
+        == 4
+    )
+
+
+def test_the_nth_new_row_of_an_item_has_its_own_stable_id() -> None:
+    """The id rule: uuid5 of item id and number."""
+    assert inserted_id(ROWS[1], 0) == inserted_id(ROWS[1], 0) != inserted_id(ROWS[1], 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "write"),
+    [
+        ("filter_references", Write(Cell("entities", ROWS[0], "name"), "set", "a", "b")),
+        ("filter_references", Write(Cell("namespaces", ROWS[0], "slug"), "set", "a", "b")),
+        ("merge_rows", Write(Cell("entities", ROWS[0], "mention_count"), "set", 1, 2)),
+        ("set_state", Write(Cell("memories", ROWS[0], "content_version"), "set", 1, 2)),
+        ("drop_everything", Write(Cell("entities", ROWS[0], "name"), "set", "a", "b")),
+    ],
+)
+def test_a_forged_mutation_cannot_reach_another_cell(kind: str, write: Write) -> None:
+    """The algebra is closed: a kind writes its own columns, and counters only by deltas."""
+    with pytest.raises(Refused):
+        check(Mutation(kind, "entities", writes=(write,)))
