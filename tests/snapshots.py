@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ import pyarrow.compute as pc
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from slowwave.models import Model, load_models, run_models
+from slowwave.operations import Inputs
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot, Vectors
 from slowwave.snapshot_schema import SNAPSHOT_TABLES, arrow_schema
@@ -54,6 +57,17 @@ def make_snapshot(
         tables={name: make_table(table, tables.get(name, ())) for name, table in SNAPSHOT_TABLES.items()},
         vectors={name: _vectors(model, (vectors or {}).get(name, {})) for name in VECTORS},
     )
+
+
+def make_inputs(snapshot: Snapshot, *, baselines: Mapping[str, Mapping[str, object]] | None = None) -> Inputs:
+    """What an operation is given: the snapshot, the results of the real SQL models over it and its own settings."""
+    settings = Settings.for_namespace(snapshot.settings)
+    return Inputs(snapshot, run_models(_models(), snapshot, settings), settings, baselines or {})
+
+
+@cache
+def _models() -> tuple[Model, ...]:
+    return load_models()
 
 
 def make_table(table: Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:

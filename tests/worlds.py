@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.mutation import Identified
 from slowwave.snapshot import Snapshot
-from slowwave.snapshot_schema import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
 from slowwave.store.load import load_rows
-from slowwave.store.tables import metadata
+from slowwave.store.tables import EXPORTED, metadata
 
 MODEL = "tiny-4"
 START = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
@@ -177,7 +176,8 @@ def assert_same(stored: Snapshot, simulated: Snapshot, items: Iterable[Identifie
     """Equality of two snapshots; what an item stamped compares as null or not null, jsonb by meaning."""
     stamped = {w.cell.row for i in items for w in i.mutation.writes}
     stamped |= {inserted_id(i.id, n) for i in items for n in range(len(i.mutation.inserts))}
-    for name, table in SNAPSHOT_TABLES.items():
+    for table in EXPORTED:
+        name = table.name
         left, right = stored.table(name).to_pylist(), simulated.table(name).to_pylist()
         json_columns = [c.name for c in table.c if "JSON" in type(c.type).__name__]
         for row in (*left, *right):

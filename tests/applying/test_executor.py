@@ -1,0 +1,356 @@
+"""Apply does exactly what was signed, exactly once, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Barrier, Thread
+
+import psycopg
+import pytest
+
+from slowwave.applying.claim import apply_disabled
+from slowwave.applying.events import verify_chain
+from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
+from slowwave.applying.undo import request_cancel, undo_run
+from slowwave.errors import ApplyDisabled, LockUnavailable, Refused, UndoBlocked
+from slowwave.mutations.simulate import simulate
+from slowwave.plans.gate import Approval, approve
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import read_plan
+from slowwave.plans.seal import Plan
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from slowwave.store.export import export_snapshot
+from tests.nights import new_world, write_a_plan
+from tests.worlds import World, assert_same
+
+ONE_BY_ONE = Settings(batch_items=1)
+
+
+def approved(store: Store, seed: int = 7) -> tuple[World, Snapshot, Plan, Approval]:
+    world = new_world(store, seed)
+    snapshot, plan = write_a_plan(store, world)
+    return world, snapshot, plan, approve(store, world.slug, plan.plan_hash, approver="mara")
+
+
+def signed(plan: Plan, approval: Approval) -> list[Item]:
+    return [i for i in plan.items if i.id in approval.item_ids]
+
+
+def statuses(store: Store, plan: Plan) -> dict[str, str]:
+    with store.connect("reader") as connection:
+        return {s.item.id: s.status for s in read_plan(connection, plan.plan_hash).items}
+
+
+def test_apply_does_what_was_simulated_and_undo_takes_it_back(store: Store) -> None:
+    """From signature to exact undo, with an event chain that verifies after each."""
+    world, snapshot, plan, approval = approved(store)
+    before = digest(store, world.slug)
+    result = apply_approval(store, approval.id)
+    items = signed(plan, approval)
+    assert (result.state, result.counts) == ("completed", {"applied": len(items), "skipped_stale": 0, "failed": 0})
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+    undone = undo_run(store, "last")
+    assert (undone.undo_of, set(undone.items)) == (result.run_id, {i.id for i in items})
+    assert digest(store, world.slug) == before
+    assert {statuses(store, plan)[i.id] for i in items} == {"undone"}
+    with store.connect("reader") as connection:
+        assert verify_chain(connection, world.namespace_id) == (2 * len(items), None)
+    assert undo_run(store, result.run_id).items == (), "undoing twice changes nothing"
+
+
+def test_applying_twice_is_applying_once(store: Store) -> None:
+    """The second call finds the applied row and gives the first one's result."""
+    world, _, _, approval = approved(store)
+    first = apply_approval(store, approval.id)
+    after = digest(store, world.slug)
+    assert apply_approval(store, approval.id) == first
+    assert digest(store, world.slug) == after
+    assert waiting_approvals(store) == []
+
+
+def test_an_exception_at_any_batch_boundary_is_resumed_under_the_same_run(store: Store) -> None:
+    """After every batch in turn the process fails; the next one goes on, and the end is the same."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    assert len(items) > 3
+
+    def fail(done: int, total: int) -> None:
+        raise RuntimeError("pulled the plug")
+
+    runs: set[str] = set()
+    for n in range(len(items)):
+        with pytest.raises(RuntimeError):
+            apply_approval(store, approval.id, settings=ONE_BY_ONE, progress=lambda done, total: fail(done, total) if done > 0 else None)
+        applied = [s for s in statuses(store, plan).values() if s == "applied"]
+        if len(applied) == len(items):
+            break
+        assert waiting_approvals(store) == [(approval.id, world.slug)], f"after {n}: crashed runs are resumable"
+    result = apply_approval(store, approval.id, settings=ONE_BY_ONE)
+    runs.add(result.run_id)
+    assert result.counts["applied"] == len(items)
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+    with store.connect("reader") as connection:
+        rows = connection.execute("SELECT count(DISTINCT run_id), count(DISTINCT item_id) FROM night.journal").fetchone()
+        assert rows == (1, len(items))
+        assert verify_chain(connection, world.namespace_id) == (len(items), None)
+
+
+def test_a_process_killed_with_signal_9_is_resumed(store: Store, tmp_path: Path) -> None:
+    """Nobody can say goodbye after kill -9: the heartbeat expires, the claim is taken over, the rest is applied."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    marker = tmp_path / "batch-done"
+    program = (
+        "import sys, time, pathlib\n"
+        "from slowwave.applying.executor import apply_approval\n"
+        "from slowwave.settings import Settings\n"
+        "from slowwave.store.connect import Store\n"
+        "def stop(done, total):\n"
+        "    if done >= 2:\n"
+        "        pathlib.Path(sys.argv[2]).touch()\n"
+        "        time.sleep(600)\n"
+        "apply_approval(Store.from_environment(), sys.argv[1], settings=Settings(batch_items=1), progress=stop)\n"
+    )
+    environment = os.environ | {"SLOWWAVE_DATABASE_URL": store.owner}
+    process = subprocess.Popen([sys.executable, "-c", program, approval.id, str(marker)], env=environment)
+    try:
+        deadline = time.monotonic() + 60
+        while not marker.exists():
+            assert process.poll() is None, "the applier ended by itself"
+            assert time.monotonic() < deadline, "the applier never came to its second batch"
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert sorted(statuses(store, plan)[i.id] for i in items).count("applied") == 2
+    with pytest.raises(LockUnavailable, match="is writing to"):
+        apply_approval(store, approval.id)
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE night.runs SET heartbeat_at = now() - interval '1 hour' WHERE state = 'applying'")
+    assert apply_approval(store, approval.id).counts["applied"] == len(items)
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+
+
+def test_two_appliers_at_once_apply_once(store: Store) -> None:
+    """One wins; the other is told who holds the namespace, or finds the work done."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    barrier = Barrier(2)
+    answers: list[ApplyResult | LockUnavailable] = []
+
+    def work() -> None:
+        barrier.wait()
+        try:
+            answers.append(apply_approval(store, approval.id, settings=ONE_BY_ONE))
+        except LockUnavailable as refusal:
+            answers.append(refusal)
+
+    threads = [Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done = [a for a in answers if isinstance(a, ApplyResult)]
+    assert done
+    assert len(answers) == 2
+    assert len({a.run_id for a in done}) == 1
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+    with store.connect("reader") as connection:
+        assert connection.execute("SELECT count(*) FROM night.memory_events").fetchone() == (len(items),)
+
+
+def test_another_namespace_goes_on_while_one_is_held(store: Store) -> None:
+    """A claim is one namespace's."""
+    _, _, _, held = approved(store)
+    _, _, _, free = approved(store, seed=500)
+    with store.connect("applier") as connection:
+        connection.execute(
+            "INSERT INTO night.runs (id, namespace_id, mode, state) SELECT gen_random_uuid(), namespace_id, 'apply', 'applying' "
+            "FROM night.approvals WHERE id = %s",
+            (held.id,),
+        )
+    with pytest.raises(LockUnavailable):
+        apply_approval(store, held.id)
+    assert apply_approval(store, free.id).state == "completed"
+
+
+def test_a_stale_item_is_skipped_with_its_cell_and_the_rest_applies(store: Store) -> None:
+    """A row that changed after planning is never forced; nobody else's change is lost."""
+    world, _, plan, approval = approved(store)
+    items = signed(plan, approval)
+    touched = items[0].mutation.row_ids()[0]
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.entities SET name = 'Someone else' WHERE id = %s", (touched,))
+    result = apply_approval(store, approval.id)
+    assert result.counts == {"applied": len(items) - 1, "skipped_stale": 1, "failed": 0}
+    with store.connect("reader") as connection:
+        stored = {s.item.id: s for s in read_plan(connection, plan.plan_hash).items}
+    assert stored[items[0].id].reason == f"entities.name of row {touched} is no longer what the plan saw."
+    names = {e["id"]: e["name"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}
+    assert names[touched] == "Someone else"
+
+
+def test_all_items_stale_still_writes_applied(store: Store) -> None:
+    """Else the sensor would start it again for ever."""
+    world, _, plan, approval = approved(store)
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.entities SET name = name || '!'")
+        connection.execute("UPDATE memory.memories SET state = 'quarantined'")
+    before = digest(store, world.slug)
+    result = apply_approval(store, approval.id)
+    assert result.counts == {"applied": 0, "skipped_stale": len(signed(plan, approval)), "failed": 0}
+    assert digest(store, world.slug) == before
+    assert waiting_approvals(store) == []
+
+
+def test_an_item_that_the_database_refuses_fails_alone(store: Store) -> None:
+    """One row meets a constraint of the operator's own; its batch is applied item by item around it."""
+    _, _, plan, approval = approved(store)
+    items = signed(plan, approval)
+    victim = next(i for i in items if i.mutation.absorb)
+    with store.connect("owner") as connection:
+        connection.execute(
+            f"ALTER TABLE memory.entities ADD CONSTRAINT keep CHECK (id <> '{victim.mutation.absorb[0].id}' OR merged_into IS NULL)".encode()
+        )
+    result = apply_approval(store, approval.id)
+    assert result.counts == {"applied": len(items) - 1, "skipped_stale": 0, "failed": 1}
+    with store.connect("reader") as connection:
+        stored = {s.item.id: s for s in read_plan(connection, plan.plan_hash).items}
+    assert stored[victim.id].status == "failed"
+    assert "violates check constraint" in stored[victim.id].reason
+
+
+def test_a_run_is_cancelled_between_batches_and_can_be_resumed(store: Store) -> None:
+    """Cancel works from another connection; what was committed stands, the rest stays pending."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+
+    def cancel(done: int, total: int) -> None:
+        if done == 2:
+            with store.connect("reader") as connection:
+                row = connection.execute("SELECT id::text FROM night.runs WHERE state = 'applying'").fetchone()
+            assert row is not None
+            request_cancel(store, str(row[0]))
+
+    result = apply_approval(store, approval.id, settings=ONE_BY_ONE, progress=cancel)
+    assert result.state == "cancelled"
+    assert result.counts == {"applied": 2, "skipped_stale": 0, "failed": 0, "approved": len(items) - 2}
+    assert waiting_approvals(store) == [], "no sensor restarts what a person stopped"
+    assert waiting_approvals(store, cancelled=True) == [(approval.id, world.slug)]
+    resumed = apply_approval(store, approval.id)
+    assert (resumed.run_id, resumed.counts["applied"]) == (result.run_id, len(items))
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+
+
+@pytest.mark.parametrize(("value", "disabled"), [("1", True), ("yes", True), ("0", False), ("no", False), ("False", False), ("", False)])
+def test_the_kill_switch(store: Store, monkeypatch: pytest.MonkeyPatch, value: str, disabled: bool) -> None:  # noqa: FBT001
+    """Any value but none, empty, 0, false and no stops apply and undo before anything is written."""
+    monkeypatch.setenv("SLOWWAVE_DISABLE_APPLY", value)
+    assert apply_disabled() is disabled
+    if not disabled:
+        return
+    world, _, _, approval = approved(store)
+    before = digest(store, world.slug)
+    with pytest.raises(ApplyDisabled, match="SLOWWAVE_DISABLE_APPLY"):
+        apply_approval(store, approval.id)
+    assert digest(store, world.slug) == before
+
+
+def test_the_kill_switch_stops_a_run_between_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked at before every batch."""
+    _, _, plan, approval = approved(store)
+    with pytest.raises(ApplyDisabled):
+        apply_approval(
+            store, approval.id, settings=ONE_BY_ONE, progress=lambda *_: monkeypatch.setenv("SLOWWAVE_DISABLE_APPLY", "1")
+        )
+    assert sorted(statuses(store, plan).values()).count("applied") == 1
+    monkeypatch.delenv("SLOWWAVE_DISABLE_APPLY")
+    assert apply_approval(store, approval.id).counts["applied"] == len(signed(plan, approval))
+
+
+def test_a_read_only_namespace_is_never_written(store: Store) -> None:
+    """The setting is the namespace's own, and it beats an approval."""
+    world, _, _, approval = approved(store)
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.namespaces SET read_only = true WHERE slug = %s", (world.slug,))
+    with pytest.raises(ApplyDisabled, match="read-only"):
+        apply_approval(store, approval.id)
+
+
+def test_a_plan_whose_items_were_changed_after_sealing_is_refused(store: Store) -> None:
+    """The hash is the plan's identity: whoever edits night.plan_items gets nothing applied."""
+    world, _, plan, approval = approved(store)
+    before = digest(store, world.slug)
+    with store.connect("owner") as connection:
+        connection.execute(
+            "UPDATE night.plan_items SET mutation = jsonb_set(mutation, '{rows,0,external_id}', '\"forged\"') "
+            "WHERE plan_hash = %s AND operation = 'archive_stale'",
+            (plan.plan_hash,),
+        )
+    with pytest.raises(Refused, match="no longer matches its hash"):
+        apply_approval(store, approval.id)
+    assert digest(store, world.slug) == before
+
+
+def test_there_is_no_apply_without_an_approval(store: Store) -> None:
+    """A made-up id is a sentence, not a stack trace."""
+    with pytest.raises(Refused, match="There is no approval"):
+        apply_approval(store, "00000000-0000-0000-0000-000000000000")
+
+
+def test_undo_of_named_items_leaves_the_others(store: Store) -> None:
+    """An operator takes back one merge at 3 a.m. and keeps the rest."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    result = apply_approval(store, approval.id)
+    gone = items[0]
+    assert undo_run(store, result.run_id, items=[gone.id[:12]]).items == (gone.id,)
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items[1:]), items)
+
+
+def test_undo_names_the_later_run_that_stands_on_it(store: Store) -> None:
+    """A second merge absorbed the first one's survivor: undo the later run first."""
+    world, _, plan, approval = approved(store)
+    first = apply_approval(store, approval.id)
+    _, later_plan = write_a_plan(store, world)
+    later = apply_approval(store, approve(store, world.slug, later_plan.plan_hash, approver="mara").id)
+    before = digest(store, world.slug)
+    with pytest.raises(UndoBlocked, match=later.run_id):
+        undo_run(store, first.run_id)
+    assert digest(store, world.slug) == before
+    undo_run(store, later.run_id)
+    undo_run(store, first.run_id)
+
+
+def test_undo_of_an_erased_run_refuses_and_says_so(store: Store) -> None:
+    """Erasure empties before-images; the journal keeps their hashes."""
+    world, _, _, approval = approved(store)
+    result = apply_approval(store, approval.id)
+    with store.connect("owner") as connection:
+        connection.execute("DELETE FROM night.before_images")
+    before = digest(store, world.slug)
+    with pytest.raises(UndoBlocked, match="were erased"):
+        undo_run(store, result.run_id)
+    assert digest(store, world.slug) == before
+
+
+def test_a_broken_chain_names_the_first_event_that_does_not_fit(store: Store) -> None:
+    """Whoever rewrites history with superuser rights is found."""
+    world, _, plan, approval = approved(store)
+    apply_approval(store, approval.id)
+    with store.connect("owner") as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("UPDATE night.memory_events SET payload_hash = 'x' WHERE sequence = 2")
+        assert verify_chain(connection, world.namespace_id) == (2, 2)
+        with pytest.raises(psycopg.errors.RaiseException):
+            connection.execute("SET session_replication_role = origin")
+            connection.execute("DELETE FROM night.memory_events")
+    assert len(signed(plan, approval)) >= 2
