@@ -43,9 +43,5 @@ class LockUnavailable(Refused):
     """Another run holds the namespace."""
 
 
-class RunStuck(SlowwaveError):
-    """A run's heartbeat has expired; it may be resumed."""
-
-
 class UndoBlocked(Refused):
     """Later changes stand on what would be undone."""

@@ -1,1 +1,1 @@
-"""store"""
+"""Where memory lives: the catalogue of tables, migrations, roles, the embedded server, export and digest."""

@@ -137,17 +137,15 @@ def _vectors(connection: Connection, namespace_id: str, table: str, model: str) 
         return Vectors.empty(model)
     dimensions = int(str(found[0]))
     raw = _copy(connection, sql.SQL("COPY (SELECT id, vector {} ORDER BY id) TO STDOUT (FORMAT binary)").format(chosen))
-    row = np.dtype(
-        [
-            ("fields", ">i2"),
-            ("id_size", ">i4"),
-            ("id", "V16"),
-            ("size", ">i4"),
-            ("dimensions", ">i2"),
-            ("unused", ">i2"),
-        ]
-        + [("vector", ">f4", (dimensions,))]
-    )
+    head = [
+        ("fields", ">i2"),
+        ("id_size", ">i4"),
+        ("id", "V16"),
+        ("size", ">i4"),
+        ("dimensions", ">i2"),
+        ("unused", ">i2"),
+    ]
+    row = np.dtype([*head, ("vector", ">f4", (dimensions,))])
     body = raw.getbuffer()[_COPY_HEADER:-2]
     if len(body) % row.itemsize:
         raise SnapshotError(_odd_vectors(table, model, dimensions))

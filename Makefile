@@ -1,0 +1,79 @@
+# Two commands are enough on a fresh machine: `make demo`, then `make up`. Needs Python >= 3.11 (PYTHON=… chooses one);
+# uses uv when it is on PATH, else pip. GNU make 3.81 and a POSIX shell suffice.
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+# The lock is made for Python 3.11; other versions resolve within the ranges of pyproject.toml.
+LOCK = $(shell $(BIN)/python -c 'import sys; print("-c constraints.txt" * (sys.version_info[:2] == (3, 11)))')
+
+ifneq ($(UV),)
+MAKE_VENV = $(UV) venv --quiet $(VENV) $(if $(PYTHON),--python $(PYTHON))
+INSTALL = $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(LOCK)
+else
+MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later, and none was found on PATH. \
+	Install it, or name it: make PYTHON=/path/to/python3)) -m venv $(VENV)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
+endif
+
+.PHONY: demo up test test-deep check bench chromium lock clean
+
+demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found
+	@$(BIN)/slowwave demo
+
+up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000
+	@$(BIN)/slowwave dev
+
+test: check chromium ## everything that CI runs
+	$(BIN)/python -m pytest
+
+test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest --timeout=3600
+
+check: $(VENV)/.installed-dev ## lint, format, types, layers
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
+
+bench: $(VENV)/.installed ## speed and quality, as the README quotes them
+	$(BIN)/python -m benchmarks
+
+# The browser test drives a Chromium of the system. Without one it says so: it fails in CI and is skipped elsewhere.
+chromium:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; \
+	done; \
+	root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
+	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
+		echo 'Installing Chromium for the browser test.'; \
+		$$root apt-get update -qq && \
+		$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
+	fi; \
+	echo 'No Chromium here, and none could be installed: put chromium or google-chrome on PATH for the browser test.'
+
+lock: ## renew constraints.txt (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --no-annotate \
+		--custom-compile-command 'make lock' --output-file constraints.txt pyproject.toml
+
+clean: ## remove the virtual environment and nothing else
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	@echo 'Making $(VENV).'
+	@$(MAKE_VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'Installing: about a minute with pip, some seconds with uv.'
+ifeq ($(UV),)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
+endif
+	@$(INSTALL) -e '.[dagster]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+ifeq ($(UV),)
+	@$(BIN)/python -m pip install --quiet 'pip>=25.1' # the first that reads dependency groups
+endif
+	@$(INSTALL) -e '.[dagster]' --group dev
+	@touch $@
