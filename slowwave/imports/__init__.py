@@ -1,0 +1,1 @@
+"""Other systems' exports, turned into rows as an agent would write them."""

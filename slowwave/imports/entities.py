@@ -1,0 +1,103 @@
+"""Entities as CSV (``.csv`` or ``.csv.gz``): ``id, source, entity_type, name, attrs``; other columns are ignored."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import psycopg
+
+from slowwave.errors import ImportRefused
+from slowwave.imports.pipeline import ImportSummary, Progress, Record, write_records
+from slowwave.imports.rows import (
+    LONGEST_ID,
+    BadRow,
+    OnError,
+    RowCheck,
+    chosen_slug,
+    parse_json,
+    required_text,
+    slug_of,
+    storable,
+    unreadable,
+)
+from slowwave.language.embedder import Embedder
+
+COLUMNS: Final = ("id", "source", "entity_type", "name", "attrs")
+
+
+def import_entities(
+    connection: psycopg.Connection[Any],
+    path: Path,
+    *,
+    embedder: Embedder,
+    on_error: OnError = "stop",
+    namespace: str | None = None,
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """Import one entity a line into ``namespace`` (default: the slug of the file's name), merging nothing.
+
+    ``attrs`` is a JSON object or empty. A row is known by (namespace, source, id). Raises ``ImportRefused``.
+    """
+    check = RowCheck(str(path), on_error)
+    try:
+        slug = chosen_slug(namespace) or slug_of(path.name.removesuffix(".gz").removesuffix(".csv"))
+    except BadRow as error:
+        unreadable(path, error)
+    records = list(read_records(path, check))
+    return write_records(connection, slug, records, check, embedder=embedder, progress=progress)
+
+
+def read_records(path: Path, check: RowCheck) -> Iterator[Record]:
+    """The good rows of a file, in its order; the others go to ``check``. A row repeated word for word counts once."""
+    first: dict[tuple[str, str], tuple[int, Record]] = {}
+    try:
+        with _opened(path) as file:
+            reader = csv.DictReader(file)
+            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+                raise ImportRefused(
+                    f"{path} has no column {', '.join(missing)}. Nothing was imported. "
+                    f"The first line must name {', '.join(COLUMNS)}."
+                )
+            for row in reader:
+                check.seen += 1
+                try:
+                    record = _record(row)
+                    earlier = first.setdefault((record.source, record.external_id), (reader.line_num, record))
+                    if earlier[1] != record:
+                        raise BadRow(f"its source and id were used in line {earlier[0]} for another entity")
+                except BadRow as error:
+                    check.bad(reader.line_num, str(error))
+                    continue
+                if earlier[1] is record:
+                    yield record
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        unreadable(path, error)
+
+
+def _opened(path: Path) -> TextIO:
+    """The file as text; bytes that are not UTF-8 become surrogates, which the rows' checks refuse by line."""
+    opener = gzip.open if path.name.endswith(".gz") else open
+    return opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")  # pyright: ignore[reportReturnType]
+
+
+def _record(row: dict[str | Any, Any]) -> Record:
+    if None in row:
+        raise BadRow("more fields than the first line names")
+    attributes = parse_json(row["attrs"]) if (row["attrs"] or "").strip() else {}
+    if not isinstance(attributes, dict):
+        raise BadRow("attrs is not a JSON object")
+    storable(attributes, "attrs")
+    source = row["source"] or ""
+    storable(source, "source")
+    return Record(
+        external_id=required_text(row, "id", LONGEST_ID),
+        source=source,
+        entity_type=required_text(row, "entity_type", 200),
+        name=required_text(row, "name"),
+        attributes=attributes,
+    )

@@ -1,0 +1,160 @@
+"""The rows of an import file: what each must be, and what becomes of those that are not.
+
+Which fields a format has belongs to its reader; writing belongs to ``slowwave.imports.pipeline``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, NoReturn
+
+from slowwave.errors import ImportRefused
+
+OnError = Literal["stop", "skip"]
+
+SLUG: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+LONGEST_ID: Final = 500
+"""Characters of a source id; an index entry has no room for more."""
+
+
+class BadRow(ValueError):  # noqa: N818 - a finding of this package, always caught in it
+    """A row that cannot be taken; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRow:
+    """What ``on_error="skip"`` left out. ``line`` counts from 1 (in an agent file: the message's or block's place)."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class RowCheck:
+    """Counts rows and decides about bad ones: refuse the file, or note the row and go on."""
+
+    file: str
+    on_error: OnError
+    seen: int = 0
+    skipped: list[SkippedRow] = field(default_factory=list)
+
+    def bad(self, line: int, reason: str) -> None:
+        """A row cannot be taken. Raises ``ImportRefused`` unless rows may be skipped."""
+        if self.on_error == "stop":
+            raise ImportRefused(
+                f"{self.file}, line {line}: {reason}. Nothing was imported. Correct the row, or import with --on-error skip "
+                "to leave such rows out."
+            )
+        self.skipped.append(SkippedRow(self.file, line, reason))
+
+
+def unreadable(path: Path, error: Exception) -> NoReturn:
+    """Refuse a file as a whole."""
+    raise ImportRefused(
+        f"{path} cannot be read ({error}). Nothing was imported. Check that it is whole and of the format that was named."
+    ) from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """A JSON value. Raises ``BadRow``, also for NaN, which no database takes, and for bytes that are not UTF-8."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise BadRow(f"not JSON ({error.msg} at character {error.pos + 1})") from None
+    except UnicodeDecodeError:
+        raise BadRow("not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise BadRow("JSON with a number out of range or nested too deeply") from None
+
+
+def required_text(row: dict[str, Any], name: str, longest: int | None = None) -> str:
+    """A field that must be text with something in it. Raises ``BadRow``."""
+    value = row.get(name)
+    if not isinstance(value, str):
+        raise BadRow(f"{name} is missing" if value is None else f"{name} is not text")
+    if not value.strip():
+        raise BadRow(f"{name} is empty")
+    if longest is not None and len(value) > longest:
+        raise BadRow(f"{name} has {len(value)} characters, more than {longest}")
+    storable(value, name)
+    return value
+
+
+def storable(value: object, name: str) -> None:
+    """Raise ``BadRow`` for what PostgreSQL cannot hold anywhere within a JSON value: NUL, lone surrogates, infinities."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            if "\0" in part:
+                raise BadRow(f"{name} holds a NUL character")
+            if any("\ud800" <= character <= "\udfff" for character in part):
+                raise BadRow(f"{name} holds bytes or escapes that are no character")
+        elif isinstance(part, dict):
+            stack.extend(part)
+            stack.extend(part.values())
+        elif isinstance(part, list):
+            stack.extend(part)
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise BadRow(f"{name} holds a number that is not finite")
+
+
+def instant(value: object, name: str) -> datetime:
+    """An ISO 8601 instant with its zone, in UTC. Raises ``BadRow``."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise BadRow(f"{name} is missing" if value is None else f"{name} is not an ISO 8601 time")
+    if moment.tzinfo is None:
+        raise BadRow(f"{name} has no time zone, so the instant is not known")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise BadRow(f"{name} lies outside the years 1 to 9999") from None
+
+
+def namespace_slug(value: str) -> str:
+    """``value`` if it is a namespace's slug. Raises ``BadRow``."""
+    if not SLUG.fullmatch(value):
+        raise BadRow(
+            "namespace is not a slug (a-z, 0-9, dot, dash and underscore; at most 63; the first a letter or digit)"
+        )
+    return value
+
+
+def chosen_slug(namespace: str | None) -> str | None:
+    """The namespace that the caller named, checked. Raises ``ImportRefused``."""
+    try:
+        return None if namespace is None else namespace_slug(namespace)
+    except BadRow as error:
+        raise ImportRefused(
+            f"{namespace!r} cannot be used: {error}. Nothing was imported. Choose another name."
+        ) from None
+
+
+def slug_of(name: str) -> str:
+    """A slug made of any name: ``Customer Service!`` → ``customer-service``. Raises ``BadRow`` when nothing is left."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9._]+", "-", plain).strip("._-")[:63]
+    if not slug:
+        raise BadRow("no namespace can be made of the name; name one with --namespace")
+    return slug
+
+
+def content_id(*parts: str) -> str:
+    """A source id for a row that has none: the same parts always give the same."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,424 @@
+"""Named things in chat turns and tickets: a deterministic extractor that needs no model.
+
+Patterns find what is written by a rule (addresses, handles, code); runs of capitalised words are names when the text gives
+evidence that they are. Types come from small word lists and the words around. Dates belong to ``slowwave.texts.dates``;
+deciding whether two names mean the same belongs to ``slowwave.matching``.
+
+Every pattern begins at a boundary and repeats over disjoint character sets, possessively or within a bound, so time is linear
+in the text's length: memory text is untrusted.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.texts.tokens import normalise_name
+
+LONGEST_NAME: Final = 200
+"""Characters; what is longer is a passage, not a name."""
+
+LONGEST_RUN: Final = 8
+"""Words in a name outside quotes; a longer run is a heading or shouting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it stands in the text: ``text[start:end] == name``; ``entity_type`` is lower-case."""
+
+    name: str
+    entity_type: str
+    start: int
+    end: int
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STARTERS: Final = _words(
+    """a about above absolutely according after afterwards again ah all almost alright also although always am amazing an and
+    another any anyone anything anyway apart are aren't as ask assigned at aw awesome be because been before being best besides
+    better both bring but by bye call can can't cannot certainly check choose come congrats congratulations consider could
+    customer customers dear definitely did didn't do does doesn't don't done dr during each either else enjoy enough especially
+    even ever every everyone everything exactly excellent except fantastic few finally find fine first firstly follow for from
+    generally get give glad go going good goodbye goodnight got great greetings had haha happy hardly has have haven't having he
+    he'd he'll he's hello help hence her here here's hers hey hi him his hmm hope hotfix how however i i'd i'll i'm i've if imagine
+    in indeed inside instead interesting into is isn't issue it it'd it'll it's its just keep last lastly later least less let
+    let's like likewise listen look lots lovely make many may maybe me meanwhile might mine more moreover most mostly mr mrs ms
+    much must my need never nevertheless next nice no nobody none nope nor not nothing now of off oh ok okay on once one only
+    oops or other otherwise our ours out over overall perfect perhaps personally please plus priority probably quite rather
+    really recently regarding remember right root same say second secondly see seems severity several shall she she'd she'll
+    she's should similarly since so some somebody someone something sometimes soon sorry sounds speaking still such suddenly
+    summary sure surely take talk tell than thank thanks that that'd that's the their theirs them then there there's therefore
+    these they they'd they'll they're they've thing things think third this those though three through throughout thus till to
+    together too toward towards true truly try two under unfortunately unless unlike until up upon us use usually very via wait
+    was wasn't we we'd we'll we're we've welcome well were weren't what what's whatever when whenever where whereas wherever
+    whether which whichever while who who's whoever whom whose why will wish with within without won't wonderful would wow yay
+    yeah yep yes yet you you'd you'll you're you've your yours yourself
+    today tomorrow tonight yesterday morning afternoon evening night monday tuesday wednesday thursday friday saturday sunday
+    mon tue wed thu fri sat sun january february march april june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec am pm utc gmt asap faq fyi ps etc eg ie ok"""
+)
+"""Words that are no name on their own, wherever they stand; at a sentence's start they are cut off a run."""
+
+_GIVEN: Final = _words(
+    """aaron adam adrian ahmed alan albert alex alexander alexandra ali alice alicia alison amanda amir amy ana andrea andrew
+    angela anita ann anna anne anthony antonio anya arthur barbara ben benjamin bernard beth betty bill bob brandon brenda brian
+    bruce carl carla carlos carmen carol caroline catherine chad charles charlotte chen chloe chris christian christina
+    christine christopher claire clara colin connor craig cynthia daniel daniela david deborah dennis diana diego dmitri donald
+    donna dorothy doug dylan ed eddie edgar eduardo edward elena elizabeth ella ellen emily emma eric erik erin ethan eva evelyn
+    fatima felix fernando fiona frances francis frank fred gabriel gareth gary george gina giulia gloria greg hannah hans harold
+    harry hassan heather helen henry howard hugh ian ibrahim ines ingrid irene isabel isabella ivan ivy jack jacob jake james
+    jamie jan jane janet jason javier jean jeff jennifer jenny jeremy jerry jessica jill jim joan joe johan johannes john
+    jonathan jordan jorge jose joseph joshua joyce juan judith judy julia julian julie justin karen karl kate katherine kathleen
+    katie keith kelly ken kenneth kevin kim kyle laura lauren lee leila leo leon leonard liam lily linda lisa liu louis louise
+    lucas lucia lucy luis luke luna maria marie mario mark marta martha martin mary matt matthew max maya megan mei melissa
+    michael michelle miguel mike mohammed monica nadia nancy natalie natasha nathan neil nicholas nicole nina noah nora oliver
+    olivia omar oscar pablo pamela patricia patrick paul paula pedro peter philip priya rachel rafael raj ralph raymond rebecca
+    ricardo richard rob robert robin roger roland ron ronald rosa rosie ruth ryan sally sam samantha samuel sandra sara sarah
+    scott sean sergei sharon simon sofia sonia sophia sophie stefan stephanie stephen steve steven stuart sunny susan suzanne
+    sven tanya teresa terry theo theresa thomas tim timothy tina tom tomas tony tracy valentina vanessa veronica victor victoria
+    vincent walter wang wei wendy will william xavier yan yuki yusuf zara zhang zoe"""
+)
+_GIVEN_ALONE: Final = _GIVEN - _words(
+    "chad chen christian felix frank grace jack jan jean jordan kim lee lily luna mark mei rob sunny will"
+)
+"""Given names that are a person even as the only word of a sentence's start, where nothing else speaks for a name."""
+
+_TITLES: Final = _words(
+    "mr mrs ms miss dr doctor prof professor sir madam lord lady captain king queen uncle aunt auntie"
+)
+_ROLES: Final = _words(
+    """architect artist author boss brother captain ceo cfo classmate colleague cousin coworker cto dad daughter designer developer
+    director engineer father friend girlfriend boyfriend husband lead lawyer manager mentor mother mum mom neighbor neighbour nurse
+    partner president roommate sister son teacher wife writer named hi hello hey dear thanks bye"""
+)
+_ORGANISED: Final = _words(
+    """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs
+    laboratory foundation association agency industries logistics systems technologies technology solutions partners holdings
+    airlines hospital ministry department council committee society union bureau records retail health healthcare energy
+    pharma media studios ventures capital insurance consulting freight shipping foods motors networks enterprises"""
+)
+_ORGANISATIONS: Final = _words(
+    "google microsoft amazon netflix ibm nasa nato openai facebook meta apple intel nvidia unesco unicef"
+)
+_PLACED: Final = _words(
+    """street avenue road boulevard lane city town village county province river lake mountain mountains valley beach bay
+    island islands park square bridge airport station ocean sea desert forest castle museum garden gardens temple"""
+)
+_PLACES: Final = _words(
+    """africa america amsterdam argentina asia athens atlanta australia austria bangkok barcelona beijing belgium berlin boston
+    brazil britain brussels cairo california canada chicago chile china copenhagen dallas delhi denmark denver dublin egypt
+    england europe finland florida france geneva germany greece guangzhou hawaii houston hungary india indonesia iran iraq ireland
+    israel istanbul italy japan kenya korea kyoto lisbon london madrid malaysia manchester mexico miami milan montreal moscow
+    mumbai munich nepal netherlands nigeria norway oslo oxford pakistan paris peru philadelphia philippines poland portugal
+    prague rome russia scotland seattle seoul shanghai shenzhen singapore spain stockholm sweden switzerland sydney taiwan texas
+    thailand tibet tokyo toronto turkey uk ukraine usa vancouver venice vienna vietnam wales warsaw washington zurich"""
+)
+_PLACE_STARTS: Final = _words("new san santa los las mount north south east west saint st fort port rio")
+_PRODUCTS: Final = _words(
+    """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
+    redis rust salesforce slack sqlite terraform ubuntu windows zoom"""
+)
+_PRODUCT_NEXT: Final = _words(
+    "app application software platform library framework database version api sdk plugin dashboard"
+)
+_PARTICLES: Final = _words("de del della di da van von der den la le du bin al")
+_LINKS: Final = _PARTICLES | _words("of the")
+_CONNECTORS: Final = _LINKS | _words("and for")
+_CODE_ENDINGS: Final = (
+    "Error",
+    "Exception",
+    "Handler",
+    "Manager",
+    "Service",
+    "Factory",
+    "Client",
+    "Controller",
+    "Builder",
+    "Config",
+    "Settings",
+    "Test",
+)
+_NOUN_ENDINGS: Final = ("ing", "tion", "tions", "ness", "ment", "ments", "ity", "ics", "ism", "ology", "ography")
+
+_PATTERNS: Final = (
+    ("code", re.compile(r"`([^`\n]{1,200})`")),
+    ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`|\\^{}]++")),
+    (
+        "email",
+        re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+(?![\w-])"),
+    ),
+    ("handle", re.compile(r"(?<![\w@/.`-])@[A-Za-z][\w-]{1,38}+(?![\w@])")),
+    (
+        "code",
+        re.compile(r"(?<![\w./~-])(?:~|\.{1,2})?/?(?:[\w.-]{1,64}+/){1,30}+[\w-]{0,64}(?:\.\w{1,10}+){1,3}+(?![\w/])"),
+    ),
+    ("code", re.compile(r"(?<![\w./~-])(?:~|\.{1,2})?/(?:[\w.-]{1,64}+/){1,30}+[\w.-]{1,64}+(?![\w/])")),
+    ("code", re.compile(r"(?<![\w.])[A-Za-z][A-Za-z0-9]*+(?:_[A-Za-z0-9]++)++(?:\(\))?(?![\w])")),
+    ("code", re.compile(r"(?<![\w.])[a-z]++[a-z0-9]*+(?:[A-Z][a-z0-9]++)++(?:\(\))?(?!\w)")),
+    ("identifier", re.compile(r"(?<![\w-])[A-Z]{2,10}+-\d{1,10}+(?![\w-])")),
+)
+"""Type and pattern, strongest first: a stretch of text belongs to the first pattern that takes it."""
+
+_QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{2,120})[\"”]")
+_TOKEN: Final = re.compile(r"(?<!\w)[^\W\d_]\w*+(?:['’&.-]\w++)*+\.?")
+_INNER_CAPITAL: Final = re.compile(r"[^\W\d_]*[a-z0-9][A-Z]")
+_ENDS_SENTENCE: Final = re.compile(r"[.!?:;\n•*#>|)\]]|[\"“‘(\[]$|^\s*[-–—]")
+_POSSESSIVE: Final = re.compile(r"['’]s?$")
+_SURE_PERSON: Final = re.compile(r"(?:\bname(?:'s|’s| is)|\bI am|\bI'm|\bI’m|\bthis is)\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word outside all patterns, with what stands between it and the word before."""
+
+    text: str
+    start: int
+    end: int
+    gap: str
+    initial: bool
+
+    @property
+    def folded(self) -> str:
+        return _POSSESSIVE.sub("", self.text.rstrip(".")).casefold()
+
+    @property
+    def capital(self) -> bool:
+        return self.text[0].isupper()
+
+
+def extract(text: str) -> tuple[Mention, ...]:
+    """Every named thing in ``text``, in order and without overlap; linear in the text's length.
+
+    Types: person, organization, location, product, work (a quoted title), concept (a name that nothing typed), email, url,
+    handle, code, identifier. One name has one type in one text: the one with the strongest evidence.
+    """
+    patterned = _patterned(text)
+    tokens = _tokens(text, patterned)
+    quoted = _titles(text, patterned)
+    names = _typed_alike(list(_names(text, tokens, quoted)))
+    return tuple(sorted((*patterned, *quoted, *names), key=lambda mention: mention.start))
+
+
+def _patterned(text: str) -> list[Mention]:
+    """What is written by a rule, in order of place, none overlapping another."""
+    taken = _Taken()
+    found: list[Mention] = []
+    for kind, pattern in _PATTERNS:
+        hits: list[Mention] = []
+        for match in pattern.finditer(text):
+            start, end = match.span(match.lastindex or 0)
+            if kind == "url":
+                end = start + len(text[start:end].rstrip(".,;:!?)]"))
+            if end - start <= LONGEST_NAME and text[start:end].strip() and taken.free(start, end):
+                hits.append(Mention(text[start:end], kind, start, end))
+        found.extend(hits)
+        taken.take(hits)
+    return sorted(found, key=lambda mention: mention.start)
+
+
+class _Taken:
+    """Stretches of text that already belong to a mention."""
+
+    def __init__(self, mentions: Sequence[Mention] = ()) -> None:
+        self._spans: list[tuple[int, int]] = []
+        self._starts: list[int] = []
+        self.take(mentions)
+
+    def take(self, mentions: Sequence[Mention]) -> None:
+        self._spans = sorted([*self._spans, *((m.start, m.end) for m in mentions)])
+        self._starts = [start for start, _ in self._spans]
+
+    def free(self, start: int, end: int) -> bool:
+        place = bisect_right(self._starts, start)
+        before = place == 0 or self._spans[place - 1][1] <= start
+        return before and (place == len(self._spans) or self._spans[place][0] >= end)
+
+
+def _tokens(text: str, patterned: Sequence[Mention]) -> list[_Token]:
+    """Words outside the patterned stretches; a patterned stretch ends a run like punctuation does."""
+    tokens: list[_Token] = []
+    taken = _Taken(patterned)
+    last = 0
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        if not taken.free(start, end):
+            continue
+        word = match.group()
+        if word.endswith(".") and not _abbreviated(word):
+            word, end = word[:-1], end - 1
+        gap = text[last:start]
+        tokens.append(_Token(word, start, end, gap, not tokens or bool(_ENDS_SENTENCE.search(gap))))
+        last = end
+    return tokens
+
+
+def _abbreviated(word: str) -> bool:
+    """Whether a final dot belongs to the word: an initial, a title, or a dot inside too."""
+    stem = word[:-1]
+    return (len(stem) == 1 and stem.isupper() and stem != "I") or "." in stem or stem.casefold() in _TITLES
+
+
+def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
+    """Quoted titles: most words capitalised, the first among them, two words at least."""
+    taken = _Taken(patterned)
+    found: list[Mention] = []
+    for match in _QUOTED.finditer(text):
+        start, end = match.span(1)
+        name = match.group(1).rstrip(" .,;:!?")
+        words = [word for word in name.split() if word[0].isalpha()]
+        capitals = sum(word[0].isupper() for word in words)
+        small = sum(word.casefold() in _CONNECTORS or len(word) <= 3 for word in words if not word[0].isupper())
+        if 2 <= len(words) <= 12 and words[0][0].isupper() and capitals >= 2 and capitals + small == len(words):
+            end = start + len(name)
+            if taken.free(start, end):
+                found.append(Mention(name, "work", start, end))
+    return found
+
+
+def _names(text: str, tokens: Sequence[_Token], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
+    """Names with the strength of their type (0 to 3)."""
+    taken = _Taken(quoted)
+    lower = {token.folded for token in tokens if not token.capital}
+    inside = {token.folded for token in tokens if token.capital and not token.initial}
+    place = 0
+    while place < len(tokens):
+        if not tokens[place].capital:
+            place += 1
+            continue
+        end = _run_end(tokens, place)
+        first, last = _trimmed(tokens, place, end, lower)
+        place = end
+        if first >= last or last - first > LONGEST_RUN:
+            continue
+        run = tokens[first:last]
+        start, stop = run[0].start, run[-1].end
+        name = text[start:stop]
+        cut = _POSSESSIVE.search(name)
+        if cut and len(run[-1].text) > 2:
+            name = name[: cut.start()]
+        if len(name) > LONGEST_NAME or len(name) < 2 or not taken.free(start, start + len(name)):
+            continue
+        before = tokens[first - 1] if first and run[0].gap.strip() in ("", ",") else None
+        following = tokens[last] if last < len(tokens) and tokens[last].gap == " " else None
+        context = text[max(0, start - 20) : start]
+        kind, strength = _typed(run, name, before, following, context)
+        if _is_name(run, name, kind, strength, lower, inside):
+            yield Mention(name, kind, start, start + len(name)), strength
+
+
+def _run_end(tokens: Sequence[_Token], first: int) -> int:
+    """One past the last token of the run of capitalised words that begins at ``first``.
+
+    Particles (``van der``) link any two; ``of (the)`` only follows a name's first word (Bank of America) or an organisation's
+    last, so that Jane Smith of Acme Corp stays two.
+    """
+    end = first + 1
+    words = int(tokens[first].folded not in _STARTERS)
+    while end < len(tokens) and _joined(tokens[end - 1], tokens[end]):
+        if not tokens[end].capital:
+            last = tokens[end - 1].folded
+            of = last in _ORGANISED or (words == 1 and last not in _GIVEN and last not in _TITLES)
+            ahead = end
+            while ahead < min(end + 2, len(tokens)) and tokens[ahead].text in (_LINKS if of else _PARTICLES):
+                ahead += 1
+                if ahead == len(tokens) or not _joined(tokens[ahead - 1], tokens[ahead]):
+                    return end
+            if ahead == end or not tokens[ahead].capital:
+                return end
+            end = ahead
+        words += tokens[end].folded not in _STARTERS
+        end += 1
+    return end
+
+
+def _joined(before: _Token, token: _Token) -> bool:
+    """Whether two words may belong to one name: a space or ampersand between, no possessive before."""
+    return token.gap in (" ", " & ") and not _POSSESSIVE.search(before.text)
+
+
+def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -> tuple[int, int]:
+    """The run without the words that only stand capitalised by their place."""
+    while first < last:
+        token = tokens[first]
+        common = token.folded in _STARTERS or not token.capital
+        by_place = token.initial and last - first > 1 and token.folded in lower and token.folded not in _GIVEN
+        if not (common or by_place) or (token.folded in _TITLES and last - first > 1):
+            break
+        first += 1
+    while first < last and (tokens[last - 1].folded in _STARTERS or not tokens[last - 1].capital):
+        last -= 1
+    return first, last
+
+
+def _typed(
+    run: Sequence[_Token], name: str, before: _Token | None, following: _Token | None, context: str
+) -> tuple[str, int]:
+    """Type and strength: 3 said by the text, 2 by a word list, 1 by form, 0 a guess."""
+    words = [token.folded for token in run]
+    called = before is not None and before.folded in _ROLES and len(words) <= 3 and not run[0].text.isupper()
+    if words[0] in _TITLES and len(words) > 1:
+        return "person", 3
+    if words[0] in _GIVEN and len(words) == 2 and words[1] not in _ORGANISED:
+        return "person", 2
+    if (words[-1] in _ORGANISED and len(words) > 1) or words[0] in {"university", "bank", "ministry", "department"}:
+        return "organization", 2
+    if (
+        (words[-1] in _PLACED and len(words) > 1)
+        or " ".join(words) in _PLACES
+        or (words[-1] in _PLACES and len(words) == 2)
+    ):
+        return "location", 2
+    if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper():
+        return "person", 3
+    if words[0] in _PLACE_STARTS and 2 <= len(words) <= 3:
+        return "location", 1
+    if words[0] in _GIVEN and len(words) <= 4:
+        return "person", 2
+    if " ".join(words) in _ORGANISATIONS:
+        return "organization", 2
+    if " ".join(words) in _PRODUCTS or (following is not None and following.folded in _PRODUCT_NEXT):
+        return "product", 2
+    if _INNER_CAPITAL.match(name) and len(words) == 1:
+        return ("code" if name.endswith(_CODE_ENDINGS) else "product"), 1
+    if called:
+        return "person", 2
+    if 2 <= len(words) <= 3 and all(_personal(token.text) for token in run):
+        return ("concept" if any(word.endswith(_NOUN_ENDINGS) for word in words) else "person"), 0
+    return "concept", 0
+
+
+def _personal(word: str) -> bool:
+    """Whether a word looks like part of a person's name: Smith, J., van."""
+    return word in _PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))
+
+
+def _is_name(run: Sequence[_Token], name: str, kind: str, strength: int, lower: set[str], inside: set[str]) -> bool:
+    """Whether a run is a name at all; the doubtful case is one word at the start of a sentence."""
+    head = run[0]
+    if len(run) > 1:
+        return not all(token.folded in lower for token in run)
+    if name.isupper():
+        return len(name) <= 6
+    if strength == 3 or kind in ("product", "code", "location", "organization"):
+        return True
+    if not head.initial:
+        return head.folded not in lower or head.folded in _GIVEN
+    return head.folded in _GIVEN_ALONE or (head.folded in inside and head.folded not in lower)
+
+
+def _typed_alike(found: Sequence[tuple[Mention, int]]) -> list[Mention]:
+    """Give each name the type for which the text has the strongest evidence (the earliest among equals)."""
+    best: dict[str, tuple[int, str]] = {}
+    for mention, strength in found:
+        key = normalise_name(mention.name)
+        if key not in best or strength > best[key][0]:
+            best[key] = (strength, mention.entity_type)
+    return [
+        Mention(mention.name, best[normalise_name(mention.name)][1], mention.start, mention.end) for mention, _ in found
+    ]

@@ -1,0 +1,168 @@
+"""What the extractor takes for a name, what it leaves alone, and that hostile text cannot slow it down."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from slowwave.texts.extraction import LONGEST_NAME, extract
+from slowwave.texts.tokens import normalise_name, tokenise
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+
+
+def found(text: str) -> dict[str, str]:
+    return {mention.name: mention.entity_type for mention in extract(text)}
+
+
+def test_names_are_typed_by_what_they_say_and_what_stands_around():
+    """A ticket names people, firms and places; each gets its own type and multi-word names stay whole."""
+    text = "Jane Smith met Dr. Lee of Acme Corp in New York. The University of Oxford's engineer Tomas Garcia of Globex Industries joined."
+    assert found(text) == {
+        "Jane Smith": "person",
+        "Dr. Lee": "person",
+        "Acme Corp": "organization",
+        "New York": "location",
+        "University of Oxford": "organization",
+        "Tomas Garcia": "person",
+        "Globex Industries": "organization",
+    }
+
+
+def test_what_is_written_by_a_rule_is_taken_whole():
+    """Addresses, handles and code are found by their form, without the punctuation after them."""
+    text = (
+        "Mail jane.smith@acme.com or see https://acme.com/x?y=1. Ask @bob_42 about user_name, getUser() and ValueError "
+        "in src/app/main.py; run `make test`. TKT-0001 is open on WarehouseIQ."
+    )
+    assert found(text) == {
+        "jane.smith@acme.com": "email",
+        "https://acme.com/x?y=1": "url",
+        "@bob_42": "handle",
+        "user_name": "code",
+        "getUser()": "code",
+        "ValueError": "code",
+        "src/app/main.py": "code",
+        "make test": "code",
+        "TKT-0001": "identifier",
+        "WarehouseIQ": "product",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Painting is nice. Cooking calms me.",
+        "However, When we met on Monday in March, I said Hello. Thanks!",
+        "he and/or she went either/or",
+        "",
+        "   \n\t ",
+        "...!!!",
+    ],
+)
+def test_a_capital_at_the_start_of_a_sentence_is_no_name(text: str):
+    """Chat is full of capitals that mean nothing; a store of them would be a store of noise."""
+    assert extract(text) == ()
+
+
+def test_a_sentence_start_counts_when_the_text_says_elsewhere_that_it_is_a_name():
+    """Bilibili opens one sentence and stands inside another: now it is a name in both; the word before a name is cut."""
+    assert [m.name for m in extract("Bilibili is fun. I watch Bilibili daily.")] == ["Bilibili", "Bilibili"]
+    assert found("Bilibili is fun.") == {}
+    assert found("Yesterday Jane Smith called.") == {"Jane Smith": "person"}
+
+
+def test_one_name_has_one_type_in_one_text():
+    """A name that introduces itself once is that person throughout."""
+    mentions = extract("I met Zorblax today. Hello, my name is Zorblax. Zorblax's tea is good.")
+    assert {(m.name, m.entity_type) for m in mentions} == {("Zorblax", "person")}
+    assert len(mentions) == 3
+
+
+def test_mentions_are_slices_in_order_without_overlap():
+    """Whatever real chat brings: places are exact, sorted and disjoint, types lower-case, and the same every time."""
+    path = DATA / "memorybank/messages.jsonl"
+    if not path.exists():
+        pytest.skip("the shared demo data is not beside this checkout")
+    texts = [json.loads(line)["content"] for line in path.read_text().splitlines()]
+    total = 0
+    for text in texts:
+        mentions = extract(text)
+        assert mentions == extract(text)
+        end = 0
+        for mention in mentions:
+            assert text[mention.start : mention.end] == mention.name
+            assert mention.start >= end
+            assert 0 < len(mention.name) <= LONGEST_NAME
+            assert mention.entity_type == mention.entity_type.lower()
+            end = mention.end
+        total += len(mentions)
+    assert total > 400
+    assert found("Hi Jack, I'm your chat companion.") == {"Jack": "person"}
+
+
+def test_support_tickets_yield_their_cast():
+    """In a hundred tickets the people, customers and products are found under the types a reader would give."""
+    path = DATA / "khora_examples/support_tickets.jsonl"
+    if not path.exists():
+        pytest.skip("the shared demo data is not beside this checkout")
+    types: dict[str, set[str]] = {}
+    for line in path.read_text().splitlines():
+        for mention in extract(json.loads(line)["content"]):
+            types.setdefault(mention.name, set()).add(mention.entity_type)
+    for name in ("Tomas Garcia", "Priya Ramaswamy", "Sofia Chen", "Lisa Park", "Marcus Webb"):
+        assert types[name] == {"person"}
+    for name in ("Acme Logistics", "Globex Industries", "Soylent Corp", "Wayne Enterprises"):
+        assert types[name] == {"organization"}
+    for name in ("WarehouseIQ", "RouteOptimizer", "ShipmentRadar"):
+        assert types[name] == {"product"}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "A",
+        "A ",
+        "a_",
+        "/a",
+        "@a",
+        "`",
+        "a.b@",
+        '"',
+        '"A b',
+        "Aa of ",
+        "http://",
+        "A.b",
+        "a/",
+        "Aa&",
+        "./",
+        "\n",
+        "John. ",
+        "AA-1",
+    ],
+)
+def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str):
+    """Memory text is untrusted: four times the text may cost about four times the work, never sixteen."""
+
+    def seconds(length: int) -> float:
+        text = (piece * length)[:length]
+        times = []
+        for _ in range(2):
+            start = time.process_time()
+            extract(text)
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(80_000) < 10 * seconds(20_000) + 0.05
+
+
+def test_equal_names_meet_under_one_key():
+    """Case, width, spaces and outer punctuation do not make another name; emptiness never makes two names equal."""
+    assert normalise_name(" “Acme  CORP.” ") == normalise_name("acme corp") == "acme corp"
+    assert normalise_name("Ｓｍｉｔｈ") == "smith"
+    assert normalise_name("...") != normalise_name("!!!")
+    assert tokenise("Don’t re-read Jane's snake_case!") == ["don't", "re", "read", "jane", "snake_case"]
