@@ -1,0 +1,171 @@
+"""Orphans: entities that hardly anything leads to, that were hardly mentioned and that no recall has touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.graphs.pagerank import pagerank
+from slowwave.operations import Inputs
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+
+COOCCURRENCE: Final = "ASSOCIATED_WITH"
+
+_TIE: Final = 1e-9
+"""Ranks this close, relatively, are equal: twins of one place in the graph differ by rounding alone."""
+
+_DEGREES: Final = (
+    ("0", 0, 0),
+    ("1", 1, 1),
+    ("2", 2, 2),
+    ("3 to 5", 3, 5),
+    ("6 to 10", 6, 10),
+    ("11 or more", 11, None),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Graph:
+    """Positions (m,) of both ends of every edge among n live entities, and its weight; self-loops are gone."""
+
+    source: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+    degree: np.ndarray  # (n,)
+    self_loops: int
+
+
+def orphans(inputs: Inputs) -> Report:
+    """List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
+
+    ``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or
+    below the percentile ``orphan_pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
+    ``numpy.percentile``). Either list holds only entities mentioned at most once and not recalled within the window. Edges
+    count both ways with their weight, ASSOCIATED_WITH in any case times ``cooccurrence_edge_weight``; parallel edges of one
+    type count once.
+    """
+    settings, models = inputs.settings, inputs.models
+    entities, edges = models["live_entities"], models["live_relationships"]
+    graph = _graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)
+    connected = graph.degree > 0
+    scores, cut = _scores(graph, connected, settings.orphan_pr_percentile_threshold)
+    seldom = entities["mention_count"].to_numpy() <= 1
+    recalled = pc.is_in(entities["id"], value_set=models["recall_signals"]["row_id"].combine_chunks()).to_numpy()
+    unused = seldom & ~recalled
+    below = connected & (np.nan_to_num(scores, nan=np.inf) <= cut * (1 + _TIE))
+    isolated = _candidates(entities, scores, ~connected & unused, "isolated")
+    weak = _candidates(entities, scores, below & unused, "weak")
+    dropped = inputs.snapshot.live("relationships").num_rows - (pc.sum(edges["parallel_edges"]).as_py() or 0)
+    return Report(
+        operation="orphans",
+        headline=_headline(entities.num_rows, len(isolated), len(weak), settings.recall_window_days),
+        numbers={
+            "live_entities": entities.num_rows,
+            "edges": len(graph.weight),
+            "isolated": int((~connected).sum()),
+            "isolated_candidates": len(isolated),
+            "connected": int(connected.sum()),
+            "at_or_below_cut": int(below.sum()),
+            "weak_candidates": len(weak),
+            "mentioned_at_most_once": int(seldom.sum()),
+            "recalled_in_window": int(recalled.sum()),
+            "pagerank_cut": cut,
+            "self_loops_dropped": graph.self_loops,
+            "edges_of_retired_entities_dropped": dropped,
+        },
+        findings=tuple(_finding(candidate) for candidate in (*isolated, *weak)),
+        table=tuple({**c, "score": c["score"] or ""} for c in (*isolated[: 10 - min(5, len(weak))], *weak)[:10]),
+        plots=(_degrees(graph.degree),) if entities.num_rows else (),
+        details={
+            "isolated": len(isolated),
+            "weak": len(weak),
+            "percentile": settings.orphan_pr_percentile_threshold,
+            "interpolation": "linear",
+            "pagerank_cut": cut,
+            "cooccurrence_edge_weight": settings.cooccurrence_edge_weight,
+            "recall_window_days": settings.recall_window_days,
+        },
+    )
+
+
+def _graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> _Graph:
+    """Both ends of ``live_relationships`` are live, so every end has a position."""
+    source, target = (
+        pc.index_in(edges[end], value_set=ids).to_numpy().astype(np.int64)
+        for end in ("source_entity_id", "target_entity_id")
+    )
+    together = pc.equal(pc.utf8_upper(edges["relationship_type"]), COOCCURRENCE).to_numpy()
+    weight = np.nan_to_num(edges["weight"].to_numpy(), nan=0.0, posinf=0.0).clip(min=0.0)
+    weight = weight * np.where(together, cooccurrence, 1.0)
+    kept = source != target
+    source, target, weight = source[kept], target[kept], weight[kept]
+    degree = np.bincount(source, minlength=len(ids)) + np.bincount(target, minlength=len(ids))
+    return _Graph(source, target, weight, degree, int((~kept).sum()))
+
+
+def _scores(graph: _Graph, connected: np.ndarray, percentile: float) -> tuple[np.ndarray, float]:
+    """PageRank of the connected entities (NaN for the others), and the rank at the percentile."""
+    scores = np.full(len(connected), np.nan)
+    if not connected.any():
+        return scores, 0.0
+    source, target = np.concatenate([graph.source, graph.target]), np.concatenate([graph.target, graph.source])
+    ranks = pagerank(np.flatnonzero(connected), source, target, np.concatenate([graph.weight, graph.weight]))
+    scores[connected] = ranks
+    return scores, float(np.percentile(ranks, percentile))
+
+
+def _candidates(entities: pa.Table, scores: np.ndarray, mask: np.ndarray, name: str) -> list[dict[str, object]]:
+    """The masked entities as rows, weakest first, then by mentions and id."""
+    rows = entities.filter(pa.array(mask)).select(["id", "name", "entity_type", "mention_count"])
+    ranked = rows.append_column("score", pa.array(scores[mask], from_pandas=True))
+    ranked = ranked.sort_by([("score", "ascending"), ("mention_count", "ascending"), ("id", "ascending")])
+    return [
+        {
+            "entity_id": row["id"],
+            "name": row["name"],
+            "entity_type": row["entity_type"],
+            "score": row["score"],
+            "mention_count": row["mention_count"],
+            "list": name,
+        }
+        for row in ranked.to_pylist()
+    ]
+
+
+def _finding(candidate: dict[str, object]) -> Finding:
+    why = (
+        "Tied to no live entity"
+        if candidate["list"] == "isolated"
+        else f"Weakly tied (PageRank {candidate['score']:.2e})"
+    )
+    return Finding(
+        f"{why}, mentions: {candidate['mention_count']}, never recalled in the window: "
+        f"{candidate['entity_type']} “{candidate['name']}”.",
+        rows=(str(candidate["entity_id"]),),
+        details=candidate,
+    )
+
+
+def _headline(entities: int, isolated: int, weak: int, window: int) -> str:
+    if not entities:
+        return "There is no live entity, so there is no orphan."
+    if not isolated + weak:
+        return f"None of {entities:,} live entities is an orphan."
+    return (
+        f"{isolated + weak:,} of {entities:,} live entities could be archived: {isolated:,} tied to nothing and {weak:,} "
+        f"weakly tied, all mentioned at most once and not recalled in {window} days."
+    )
+
+
+def _degrees(degree: np.ndarray) -> Bars:
+    counts: Sequence[float] = [
+        float(((degree >= low) & (degree <= (degree.max() if high is None else high))).sum())
+        for _, low, high in _DEGREES
+    ]
+    return Bars("Live entities by number of edges", [label for label, _, _ in _DEGREES], counts)
