@@ -20,7 +20,7 @@ import pyarrow as pa
 from slowwave.errors import Refused
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import Fields, as_ids, live_ids, rows_by_id, rows_where
+from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.mutations.vectors import encode
 from slowwave.snapshot import Snapshot
 
@@ -52,7 +52,10 @@ def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
     entities = rows_by_id(snapshot, "entities", set(members), _SEEN)
     edges = _incident(snapshot, absorbed)
     aliases = _aliases(snapshot, set(members))
-    live = {"source_chunk_ids": live_ids(snapshot, "chunks"), "source_document_ids": live_ids(snapshot, "documents")}
+    live = {
+        "source_chunk_ids": standing_ids(snapshot, "chunks"),
+        "source_document_ids": standing_ids(snapshot, "documents"),
+    }
     return [_one(snapshot, merge, entities, edges, aliases, live) for merge in merges]
 
 

@@ -144,7 +144,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "invalidate_rows": Kind(
         {
-            **{t: _INVALIDATE for t in _WORLDLY},
+            **dict.fromkeys(_WORLDLY, _INVALIDATE),
             **{t: _INVALIDATE - {"valid_to"} for t in ("chunks", "pages", "promotions")},
         }
     ),

@@ -37,9 +37,10 @@ def rows_where(
     return [{c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()]
 
 
-def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
-    """Ids of the live rows of a table."""
-    return frozenset(snapshot.live(table)["id"].to_pylist())
+def standing_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
+    """Ids that provenance may name: rows that are there and not invalidated. A source that ended in the world is still a source."""
+    whole = snapshot.table(table)
+    return frozenset(whole["id"].filter(pc.is_null(whole["invalidated_at"])).to_pylist())
 
 
 def as_ids(value: Value) -> tuple[str, ...]:

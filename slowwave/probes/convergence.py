@@ -1,0 +1,90 @@
+"""Convergence: the planners, run again on the night's simulated outcome, plan nothing.
+
+What they plan all the same is told apart: *deferred* is an item that lost a conflict tonight and comes back as agreed; a
+*review* that already stood is a question to a person and not counted at all; everything else is *new*, and the plan does not converge.
+Rows are compared through merges: a pair with an absorbed row is the pair with its survivor.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+
+from slowwave.operations import Inputs
+from slowwave.plans.items import Item
+from slowwave.probes.merges import chain, merged_into
+from slowwave.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """An item of the second planning, with why it is there."""
+
+    operation: str
+    decision: str
+    rows: tuple[str, ...]
+    why: Literal["deferred", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvergenceProbe:
+    """``items`` is how many of ``remaining`` are new; standing reviews are in neither."""
+
+    items: int
+    remaining: tuple[Remaining, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether a second night would plan nothing but what was deferred."""
+        return not self.items
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {"items": self.items, "remaining": [asdict(r) for r in self.remaining], "passed": self.passed}
+
+    def sentence(self) -> str:
+        """What an operator reads."""
+        deferred = len(self.remaining) - self.items
+        later = f" {deferred:,} deferred items come back." if deferred else ""
+        if self.passed:
+            return f"A second night after this plan plans nothing new.{later}"
+        counts = Counter(r.operation for r in self.remaining if r.why == "new")
+        operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(counts.items()))
+        return f"A second night after this plan would plan {self.items:,} new items: {operations}.{later}"
+
+
+def convergence_probe(
+    inputs: Inputs,
+    after: Snapshot,
+    replan: Callable[[Inputs], Sequence[Item]],
+    run_models: Callable[[Snapshot], Mapping[str, pa.Table]],
+    *,
+    deferred: Sequence[Item] = (),
+    reviews: Sequence[Item] = (),
+) -> ConvergenceProbe:
+    """Run the planners (``replan``) on ``after`` with its models, and tell what they still plan.
+
+    ``deferred`` and ``reviews`` are the first plan's items that are not part of ``after``. An item counts as deferred when it
+    shares its operation and a row with a deferred one, and as a standing review when operation and all rows are those of one.
+    """
+    items = replan(replace(inputs, snapshot=after, models=run_models(after)))
+    into = merged_into(after)
+    asked = {(item.operation, _survivors(item, into)) for item in reviews}
+    held: dict[str, set[str]] = defaultdict(set)
+    for item in deferred:
+        held[item.operation] |= _survivors(item, into)
+    remaining: list[Remaining] = []
+    for item in items:
+        rows = _survivors(item, into)
+        if (item.operation, rows) not in asked:
+            why = "new" if held[item.operation].isdisjoint(rows) else "deferred"
+            remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))
+    return ConvergenceProbe(sum(r.why == "new" for r in remaining), tuple(remaining))
+
+
+def _survivors(item: Item, into: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(chain(row, into)[-1] for row in item.mutation.row_ids())

@@ -1,0 +1,127 @@
+"""Isolation: a plan names no row outside its namespace.
+
+A snapshot holds the rows of one namespace, all of them, live or not; so a row that a plan names and the snapshot lacks is
+foreign. Looked at are the rows that mutations are about, write, guard and insert beside, and the rows to which written and inserted
+values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.mutations.cells import RELATIONSHIPS, Value, inserted_id
+from slowwave.plans.items import Item
+from slowwave.snapshot import Snapshot
+from slowwave.store.tables import VECTORS
+
+_REFERENCES: Final[Mapping[str, str]] = {
+    "source_chunk_ids": "chunks",
+    "source_document_ids": "documents",
+    "document_id": "documents",
+    "entity_id": "entities",
+    "source_entity_id": "entities",
+    "target_entity_id": "entities",
+    "member_ids": "entities",
+    "memory_id": "memories",
+    "current_version_id": "memory_versions",
+    "superseded_by": "memory_facts",
+    RELATIONSHIPS: "relationships",
+}
+"""Column → the table that its values name; ``merged_into`` names its own table."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Foreign:
+    """A row that an item names and the namespace does not have."""
+
+    item: str
+    table: str
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationProbe:
+    """``cells`` is how many cells items write, guard or insert; ``foreign`` what they name outside the namespace, sorted."""
+
+    cells: int
+    foreign: tuple[Foreign, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row is the namespace's own."""
+        return not self.foreign
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {"cells": self.cells, "foreign": [asdict(f) for f in self.foreign], "passed": self.passed}
+
+    def sentence(self) -> str:
+        """What an operator reads."""
+        if self.passed:
+            return f"All of {self.cells:,} cells belong to the namespace."
+        items = len({f.item for f in self.foreign})
+        return (
+            f"{items:,} items name {len(self.foreign):,} rows that are not the namespace's ({self.cells:,} cells looked at): "
+            "the plan must not be approved. Run the night again; if it happens again, the planner is at fault."
+        )
+
+
+def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe:
+    """Look every row up that ``items`` name, table by table; rows that the plan itself inserts are its own."""
+    cells = 0
+    named: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))  # table → row → items
+    own: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        mutation = item.mutation
+        cells += len(mutation.writes) + len(mutation.guards) + sum(len(i.values) for i in mutation.inserts)
+        for n, insert in enumerate(mutation.inserts):
+            if not insert.row:
+                own[insert.table].add(inserted_id(item.id, n))
+        for table, row in _rows(item):
+            named[VECTORS.get(table, table)][row].add(item.id)
+    foreign = [
+        Foreign(item, table, row)
+        for table, rows in named.items()
+        for row in _missing(snapshot, table, [r for r in rows if r not in own[table]])
+        for item in rows[row]
+    ]
+    return IsolationProbe(cells, tuple(sorted(foreign)))
+
+
+def _rows(item: Item) -> Iterator[tuple[str, str]]:
+    """(table, row) of everything that an item names, repeats included."""
+    mutation = item.mutation
+    for row in mutation.row_ids():
+        yield mutation.table, row
+    for write in mutation.writes:
+        yield write.cell.table, write.cell.row
+        yield from _referred(write.cell.table, write.cell.column, write.value)
+    for guard in mutation.guards:
+        yield guard.cell.table, guard.cell.row
+        if guard.cell.column == RELATIONSHIPS:
+            yield from _referred(guard.cell.table, RELATIONSHIPS, guard.seen)
+    for insert in mutation.inserts:
+        if insert.row:
+            yield insert.table, insert.row
+        for column, value in insert.values.items():
+            yield from _referred(insert.table, column, value)
+
+
+def _referred(table: str, column: str, value: Value) -> Iterator[tuple[str, str]]:
+    target = table if column == "merged_into" else _REFERENCES.get(column)
+    if target is not None and value is not None:
+        for id_ in value if isinstance(value, tuple) else (str(value),):
+            yield target, id_
+
+
+def _missing(snapshot: Snapshot, table: str, rows: Sequence[str]) -> list[str]:
+    asked = pa.array(rows, pa.string())
+    if table not in snapshot.tables:
+        return asked.to_pylist()
+    return asked.filter(pc.invert(pc.is_in(asked, value_set=snapshot.table(table)["id"].combine_chunks()))).to_pylist()

@@ -1,0 +1,214 @@
+"""The recall probe: what harms recall is flagged, what changes nothing measures exactly nothing."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.simulate import simulate
+from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
+from slowwave.settings import Settings
+from tests.probes.plans import entity, item, merged
+from tests.snapshots import TAKEN_AT, make_snapshot, uid
+
+SETTINGS = Settings()
+
+
+def event(query: str, *selected: str, hits: tuple[str, ...] = (), days: int = 1) -> dict[str, object]:
+    return {
+        "id": uid(f"{query} {days}"),
+        "query": query,
+        "occurred_at": TAKEN_AT - timedelta(days=days),
+        "selected_ids": [uid(s) for s in selected],
+        "hit_ids": [uid(h) for h in hits],
+    }
+
+
+def gone(snapshot, table: str, *names: str):
+    mutation = invalidate_rows(snapshot, table, {uid(n): None for n in names})
+    return simulate(snapshot, [item(mutation, "prune", "invalidate")])
+
+
+def people(*events, **columns):
+    """Many rows, so that ten hits are not everything."""
+    others = [entity(f"Other person {n}") for n in range(60)]
+    chunks = [{"id": uid(f"chunk {n}"), "content": f"Talk number {n} about weather"} for n in range(30)]
+    return make_snapshot(
+        entities=[entity("Mara Reyes", **columns), entity("M. Reyes"), *others],
+        chunks=[*chunks, {"id": uid("source"), "content": "Notes on a quiet Reyes afternoon"}],
+        recall_events=events,
+    )
+
+
+def test_a_plan_that_changes_nothing_searched_measures_exactly_zero():
+    """Cleaning dead references touches provenance, which no search reads."""
+    before = people(event("who is mara", "Mara Reyes"), source_chunk_ids=[uid("dead"), uid("source")])
+    items = [item(m, "gc_references", "clean") for m in filter_references(before, "entities", [uid("Mara Reyes")])]
+    probe = recall_probe(before, simulate(before, items), SETTINGS, None)
+    assert (len(items), probe.queries, probe.source) == (1, 1, "recall_events")
+    assert (probe.recall_before, probe.recall_after) == (1.0, 1.0)
+    assert (probe.delta, probe.low, probe.high, probe.mrr_delta, probe.mrr_low, probe.mrr_high) == (0.0,) * 6
+    assert probe.passed
+
+
+def test_a_true_merge_keeps_recall_because_the_survivor_stands_for_the_absorbed():
+    """The agent once used the row that is absorbed; its name lives on as an alias of the survivor."""
+    before = people(event("m. reyes", "M. Reyes"), event("mara", "Mara Reyes", days=2))
+    after, _ = merged(before, {"Mara Reyes": ["M. Reyes"]})
+    probe = recall_probe(before, after, SETTINGS, None)
+    assert (probe.queries, probe.recall_before, probe.recall_after, probe.delta) == (2, 1.0, 1.0, 0.0)
+    assert probe.passed
+
+
+def test_a_harmful_plan_is_flagged():
+    """Absorbing an entity whose description alone answered a query: the survivor's own description stays, the answer is gone."""
+    before = make_snapshot(
+        entities=[
+            entity("Zed", description="keeper of the lighthouse ledger"),
+            entity("Quill", description="writes poems"),
+            *(entity(f"lighthouse ledger {n}") for n in range(20)),
+        ],
+        recall_events=[event("lighthouse ledger keeper", "Zed", days=d) for d in range(1, 9)],
+    )
+    after, _ = merged(before, {"Quill": ["Zed"]})
+    probe = recall_probe(before, after, SETTINGS, None)
+    assert (probe.recall_before, probe.recall_after, probe.delta) == (1.0, 0.0, -1.0)
+    assert (probe.low, probe.high) == (-1.0, -1.0)
+    assert probe.mrr_delta < 0
+    assert not probe.passed
+    assert "force" in probe.sentence()
+    assert recall_probe(before, after, Settings(recall_floor=-1), None).passed
+
+
+def test_two_hits_that_one_merge_joins_are_one_thing_to_be_found():
+    """Otherwise a plan would gain by finding one row for two, or lose by finding one instead of two."""
+    before = people(event("reyes", "Mara Reyes", "M. Reyes", "Other person 7"))
+    after, _ = merged(before, {"Mara Reyes": ["M. Reyes"]})
+    probe = recall_probe(before, after, SETTINGS, None)
+    assert (probe.recall_before, probe.recall_after) == (0.5, 0.5)
+
+
+def test_before_the_plan_the_survivor_counts_too():
+    """The query finds the survivor, not the row that was used: absorbing that row is no gain."""
+    before = make_snapshot(
+        entities=[entity("Mara Reyes"), entity("Unrelated"), *(entity(f"Person {n}") for n in range(20))],
+        recall_events=[event("mara reyes", "Unrelated")],
+    )
+    after, _ = merged(before, {"Mara Reyes": ["Unrelated"]})
+    probe = recall_probe(before, after, SETTINGS, None)
+    assert (probe.recall_before, probe.recall_after, probe.delta) == (1.0, 1.0, 0.0)
+
+
+def test_an_old_merge_is_followed_through_its_chain():
+    """The event is older than two merges of past nights."""
+    rows = [
+        entity("first", invalidated_at=TAKEN_AT, state="merged", merged_into=uid("second")),
+        entity("second", invalidated_at=TAKEN_AT, state="merged", merged_into=uid("Mara Reyes")),
+        entity("Mara Reyes"),
+    ]
+    before = make_snapshot(entities=rows, recall_events=[event("mara", "first")])
+    probe = recall_probe(before, before, SETTINGS, None)
+    assert (probe.queries, probe.recall_before, probe.delta) == (1, 1.0, 0.0)
+
+
+def test_a_retired_hit_is_stood_for_by_the_chunks_it_cites():
+    before = people(event("quiet reyes afternoon notes", "Mara Reyes"), source_chunk_ids=[uid("source"), uid("dead")])
+    kept = recall_probe(before, gone(before, "entities", "Mara Reyes"), SETTINGS, None)
+    assert (kept.recall_before, kept.recall_after) == (1.0, 1.0)
+    uncited = people(event("quiet reyes afternoon notes", "Mara Reyes"))
+    lost = recall_probe(uncited, gone(uncited, "entities", "Mara Reyes"), SETTINGS, None)
+    assert (lost.recall_before, lost.recall_after, lost.passed) == (1.0, 0.0, False)
+
+
+def test_hits_stand_in_where_an_agent_selected_nothing_and_the_newest_events_are_replayed():
+    """The two oldest events find nothing, and are not asked when three queries are."""
+    events = [
+        event("mara" if days < 4 else "nobody", hits=("Mara Reyes", "Other person 3"), days=days)
+        for days in range(5, 0, -1)
+    ]
+    before = people(*events)
+    newest = recall_probe(before, before, Settings(recall_probe_queries=3), None)
+    assert (newest.queries, newest.recall_before) == (3, 0.5)
+    every = recall_probe(before, before, SETTINGS, None)
+    assert (every.queries, every.recall_before) == (5, pytest.approx(0.3))
+
+
+def test_events_about_rows_long_gone_ask_nothing():
+    """What was already lost before the plan is not the plan's harm; questions come from episodes instead."""
+    before = people(event("who", "never stored"), event("   ", "Mara Reyes"))
+    probe = recall_probe(before, before, SETTINGS, None)
+    assert (probe.source, probe.queries, probe.delta) == ("episodes", 31, 0.0)
+
+
+def test_without_events_raw_episodes_are_asked_about():
+    """A lost episode is seen; consolidated memories are never asked about."""
+    names = [f"episode {n}" for n in range(40)]
+    before = make_snapshot(
+        memories=[
+            {"id": uid(n), "kind": "episodic" if i else "summary", "current_version_id": uid(f"{n} v")}
+            for i, n in enumerate(names)
+        ],
+        memory_versions=[
+            {"id": uid(f"{n} v"), "memory_id": uid(n), "content": f"Hi. On day {i} topic{i} came up."}
+            for i, n in enumerate(names)
+        ],
+        chunks=[{"id": uid("blank"), "content": " … "}],
+    )
+    same = recall_probe(before, before, SETTINGS, None)
+    assert (same.source, same.queries, same.recall_before, same.delta) == ("episodes", 39, 1.0, 0.0)
+    harmed = recall_probe(before, gone(before, "memories", *names[1:14]), SETTINGS, None)
+    assert harmed.recall_after == pytest.approx(26 / 39)
+    assert not harmed.passed
+    assert "raw episodes" in harmed.sentence()
+
+
+def test_at_most_a_hundred_episodes_are_drawn_and_always_the_same():
+    before = make_snapshot(chunks=[{"id": uid(n), "content": f"text{n} of a chunk"} for n in range(1_000)])
+    assert recall_probe(before, before, SETTINGS, None).queries == 100
+    assert recall_probe(before, before, SETTINGS, None) == recall_probe(before, before, SETTINGS, None)
+
+
+def test_an_empty_namespace_says_that_nothing_was_measured():
+    probe = recall_probe(make_snapshot(), make_snapshot(), SETTINGS, None)
+    assert (probe.source, probe.queries, probe.passed) == ("none", 0, True)
+    assert "not measured" in probe.sentence()
+
+
+def test_queries_are_embedded_once_for_both_snapshots():
+    asked: list[list[str]] = []
+
+    def embed(texts):
+        asked.append(list(texts))
+        return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
+
+    before = make_snapshot(
+        entities=[entity("a"), entity("b")],
+        vectors={"entity_vectors": {uid("a"): (1, 0), uid("b"): (0, 1)}},
+        recall_events=[event("x", "a"), event("x", "a", days=2), event("y", "b")],
+    )
+    probe = recall_probe(before, gone(before, "entities", "a"), SETTINGS, embed)
+    assert asked == [["x", "y"]]
+    assert (probe.queries, probe.recall_before, probe.recall_after) == (3, pytest.approx(2 / 3), 0.0)
+
+
+def test_bootstrap_bounds_are_those_of_the_binomial():
+    """A tenth of 1,000 queries lose all: the mean of a resample has a standard deviation of √(0.1·0.9/1000) = 0.0095."""
+    differences = np.zeros((1_000, 1))
+    differences[:100] = -1
+    mean, low, high = bootstrap(differences)
+    assert mean[0] == -0.1
+    assert low[0] == pytest.approx(-0.1 - 1.96 * 0.00949, abs=0.002)
+    assert high[0] == pytest.approx(-0.1 + 1.96 * 0.00949, abs=0.002)
+    again = bootstrap(differences)
+    assert np.array_equal([mean, low, high], again)
+
+
+def test_bootstrap_of_equal_differences_has_no_width():
+    assert [x.tolist() for x in bootstrap(np.full((7, 2), 0.25))] == [[0.25, 0.25]] * 3
+
+
+def test_the_longest_sentence_is_asked_and_dots_in_words_do_not_end_it():
+    assert longest_sentence("Hi! Version v2.3 runs on db.example now. Bye.") == "Version v2.3 runs on db.example now."
+    assert longest_sentence(" ".join(map(str, range(50)))).split()[-1] == "31"

@@ -1,0 +1,104 @@
+"""Nothing specific is lost by a merge, or the merge is named."""
+
+from slowwave.probes.specifics import Lost, specifics_probe
+from tests.probes.plans import entity, merged
+from tests.snapshots import TAKEN_AT, make_snapshot, uid
+
+
+def probe(clusters, **tables):
+    before = make_snapshot(**tables)
+    after, items = merged(before, clusters)
+    return specifics_probe(before, after, items), items
+
+
+def lost_terms(found) -> set[str]:
+    return {loss.term for loss in found.lost}
+
+
+def test_names_and_aliases_of_the_absorbed_live_on_as_aliases():
+    found, _ = probe(
+        {"Mara Reyes": ["Mara Reyes Lopez"]},
+        entities=[entity("Mara Reyes"), entity("Mara Reyes Lopez")],
+        entity_aliases=[{"entity_id": uid("Mara Reyes Lopez"), "alias": "Agent 47"}],
+    )
+    assert found.items == 1
+    assert found.terms >= 2
+    assert found.passed
+    assert "all of" in found.sentence()
+
+
+def test_a_number_only_in_the_absorbed_description_is_lost():
+    """The survivor's own description stays, so the absorbed one is read by nobody."""
+    found, items = probe(
+        {"Keep": ["Gone"]},
+        entities=[
+            entity("Keep", description="A pump."),
+            entity("Gone", description="Pumps 42 litres, never stops, built 2024-05-06 by Mara Reyes."),
+        ],
+    )
+    assert lost_terms(found) == {"42 l", "2024-05-06", "mara reyes", "not"}
+    assert set(found.lost) >= {Lost(items[0].id, uid("Gone"), "42 l")}
+    assert found.items_losing() == {items[0].id}
+    assert not found.passed
+    assert "review" in found.sentence()
+
+
+def test_a_description_that_the_survivor_takes_over_loses_nothing():
+    found, _ = probe(
+        {"Keep": ["Gone"]}, entities=[entity("Keep"), entity("Gone", description="Pumps 42 litres since 2024-05-06.")]
+    )
+    assert found.terms >= 2
+    assert found.passed
+
+
+def test_a_live_cited_source_keeps_a_term_reachable_and_a_dead_one_does_not():
+    """A chunk and a document that the absorbed row cites become the survivor's."""
+    rows = [
+        entity("Keep", description="A pump."),
+        entity(
+            "Gone",
+            description="It pumps 42 litres for Acme Works.",
+            source_chunk_ids=[uid("chunk")],
+            source_document_ids=[uid("document")],
+        ),
+    ]
+    chunk = {"id": uid("chunk"), "content": "measured: 42 litres"}
+    document = {"id": uid("document"), "content": "A contract with acme works, signed."}
+    kept, _ = probe({"Keep": ["Gone"]}, entities=rows, chunks=[chunk], documents=[document])
+    assert kept.passed
+    dead, _ = probe(
+        {"Keep": ["Gone"]}, entities=rows, chunks=[{**chunk, "invalidated_at": TAKEN_AT}], documents=[document]
+    )
+    assert lost_terms(dead) == {"42 l"}
+
+
+def test_conflicting_attributes_are_lost_and_new_ones_are_kept():
+    found, _ = probe(
+        {"Keep": ["Gone"]},
+        entities=[
+            entity("Keep", attributes={"employees": 120}),
+            entity("Gone", attributes={"employees": 135, "ids": ["SKU-9981", {"deep": "2031-01-02"}], "active": True}),
+        ],
+    )
+    assert lost_terms(found) == {"135"}
+
+
+def test_every_merge_answers_for_itself():
+    """One merge loses a number, the other nothing; only the first goes to review."""
+    found, items = probe(
+        {"Keep": ["Gone"], "Other": ["Another"]},
+        entities=[
+            entity("Keep", description="x"),
+            entity("Gone", description="room 17"),
+            entity("Other", description="room 17"),
+            entity("Another", description="room 17"),
+        ],
+    )
+    assert found.items == 2
+    assert found.items_losing() == {i.id for i in items if i.mutation.keep and i.mutation.keep.id == uid("Keep")}
+    assert found.to_json()["lost"] == [{"item": found.lost[0].item, "row": uid("Gone"), "term": "17"}]
+
+
+def test_a_plan_without_merges_has_nothing_to_lose():
+    found = specifics_probe(make_snapshot(), make_snapshot(), [])
+    assert (found.items, found.terms, found.passed) == (0, 0, True)
