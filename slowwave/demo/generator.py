@@ -1,0 +1,153 @@
+"""A whole demo namespace as rows of the store, with its answer key.
+
+Rows are those of ``slowwave.store.tables``; ids do not depend on the time, instants do. Writing them into a store belongs to
+``slowwave.demo.load``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from slowwave.demo.cast import Cast, Figure, make_cast
+from slowwave.demo.key import AnswerKey, DeadReference, SchemaDrift
+from slowwave.demo.links import COOCCURRENCE, Links, make_links
+from slowwave.demo.recalls import make_recalls
+from slowwave.demo.scribe import Row, Script, write_script
+from slowwave.demo.world import World, read_world
+
+DEAD_SHARE: Final = 0.1
+"""Share of rows that get dead references, per table."""
+
+PINNED_ENTITIES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DemoNamespace:
+    """One generated namespace: rows by table name, parents before children, and what was planted in them."""
+
+    slug: str
+    settings: Mapping[str, Any]
+    rows: Mapping[str, list[Row]]
+    key: AnswerKey
+
+
+def generate(namespace: str, now: datetime) -> DemoNamespace:
+    """The namespace of that slug as seen at ``now`` (aware). Equal arguments give equal results.
+
+    All instants lie in the 80 days before ``now``. Raises ``Refused`` for a slug that is not in ``NAMESPACES``.
+    """
+    world = read_world(namespace)
+    rng = random.Random(world.slug)  # noqa: S311 - a demo must be the same every time
+    cast = make_cast(world, rng)
+    script = write_script(world, cast, rng, now)
+    links = make_links(world, cast, script, rng, now)
+    recalls = make_recalls(world, script, rng, now)
+    settings = {"expertise": world.expertise.model_dump(mode="json"), "blast_radius_share": world.blast_radius_share}
+    begun = now - timedelta(days=80)
+    rows: dict[str, list[Row]] = {
+        "namespaces": [
+            {"id": world.id(), "slug": world.slug, "read_only": False, "settings": settings, "recorded_at": begun}
+        ],
+        "documents": script.documents,
+        "chunks": script.chunks,
+        "entities": [_entity(world, figure, number, begun) for number, figure in enumerate(cast.figures)],
+        "entity_aliases": _aliases(world, cast, begun),
+        "relationships": links.relationships,
+        "memory_facts": links.facts,
+        "memories": script.memories,
+        "memory_versions": script.versions,
+        "recall_events": recalls,
+    }
+    for entity in rng.sample([row for row in rows["entities"] if row["mention_count"] > 3], PINNED_ENTITIES):
+        entity["pinned"] = True
+    dead = _plant_dead_references(world, cast, script, rows, rng)
+    return DemoNamespace(world.slug, settings, rows, _key(world, cast, script, links, dead))
+
+
+def _entity(world: World, figure: Figure, number: int, begun: datetime) -> Row:
+    when = begun + timedelta(minutes=11 * number)
+    return {
+        "id": figure.id,
+        "namespace_id": world.id(),
+        "external_id": f"entity-{number:03}",
+        "source": "extraction",
+        "entity_type": figure.type,
+        "name": figure.name,
+        "description": figure.description,
+        "attributes": dict(figure.attributes),
+        "source_document_ids": list(figure.documents),
+        "source_chunk_ids": list(figure.chunks),
+        "mention_count": len(figure.chunks),
+        "confidence": 1.0,
+        "pinned": False,
+        "valid_from": when,
+        "recorded_at": when,
+    }
+
+
+def _aliases(world: World, cast: Cast, when: datetime) -> list[Row]:
+    return [
+        {
+            "id": world.id("alias", name, alias),
+            "namespace_id": world.id(),
+            "entity_id": cast.named(name).id,
+            "alias": alias,
+            "source": "conversation",
+            "recorded_at": when + timedelta(days=2),
+        }
+        for name, aliases in world.aliases.items()
+        for alias in aliases
+    ]
+
+
+def _plant_dead_references(
+    world: World, cast: Cast, script: Script, rows: Mapping[str, list[Row]], rng: random.Random
+) -> list[DeadReference]:
+    """Add references to chunks that never arrived or were retracted to a tenth of the rows of each table.
+
+    A few facts and relationships lose all their live sources; an entity or a memory keeps its own.
+    """
+    wanted = {
+        members[1].id
+        for planted, members in zip(world.duplicates, map(cast.members, cast.duplicates), strict=True)
+        if planted.dead
+    }
+    planted: list[DeadReference] = []
+    for table in ("entities", "relationships", "memory_facts", "memories"):
+        chosen = [row for row in rows[table] if row["id"] in wanted]
+        rest = [row for row in rows[table] if row["id"] not in wanted]
+        chosen += rng.sample(rest, round(DEAD_SHARE * len(rows[table])) - len(chosen))
+        for number, row in enumerate(chosen):
+            absent = world.id("absent chunk", table, number)
+            dead = ([absent], [rng.choice(script.retracted)], [absent, rng.choice(script.retracted)])[number % 3]
+            alone = table in ("relationships", "memory_facts") and number % 4 == 0
+            at = rng.randint(0, len(row["source_chunk_ids"]))
+            live = row["source_chunk_ids"]
+            row["source_chunk_ids"] = dead if alone else [*live[:at], *dead, *live[at:]]
+            planted.append(DeadReference(table, row["id"], tuple(dead)))
+    return planted
+
+
+def _key(world: World, cast: Cast, script: Script, links: Links, dead: list[DeadReference]) -> AnswerKey:
+    used = {spec.split()[1] for spec in world.edges.specs} | {COOCCURRENCE}
+    drift = SchemaDrift(
+        new_entity_types=tuple(sorted({line.split(" | ")[0].split(" as ")[1] for line in world.drift.entities})),
+        unused_entity_types=tuple(sorted(set(world.expertise.entity_types) - set(world.plain))),
+        new_relationship_types=tuple(sorted(world.drift.relationship_types)),
+        unused_relationship_types=tuple(sorted(set(world.expertise.relationship_types) - used)),
+    )
+    return AnswerKey(
+        namespace=world.slug,
+        duplicates=cast.duplicates,
+        merge_traps=(*cast.traps, *links.traps, *script.traps),
+        contradictions=(*links.contradictions, *script.contradictions),
+        dead_references=tuple(dead),
+        orphans=tuple(figure.id for figure in cast.orphans),
+        orphan_traps=tuple(figure.id for figure in (*cast.recalled, *cast.mentioned)),
+        schema_drift=drift,
+        relative_dates=tuple(script.relative_dates),
+    )

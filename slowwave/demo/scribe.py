@@ -1,0 +1,299 @@
+"""What a demo agent has heard and noted: documents, their chunks and the memories made of them, one a turn.
+
+Every naming of an entity is noted on its figure. Edges, facts and recall events are written elsewhere.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from slowwave.demo.cast import Cast, Figure
+from slowwave.demo.key import MergeTrap, PlantedContradiction, RelativeDate
+from slowwave.demo.prose import Binding, Pen
+from slowwave.demo.world import World
+
+Row = dict[str, Any]
+
+SESSIONS: Final = 40
+NOTES: Final = 36
+RELATIVE_NOTES: Final = 12
+OLDEST: Final = timedelta(days=75)
+"""Age of the first session."""
+
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_PAST: Final = (
+    "yesterday",
+    "three days ago",
+    "last {weekday}",
+    "two weeks ago",
+    "the day before yesterday",
+    "last {weekday}",
+)
+_FUTURE: Final = ("tomorrow", "in two weeks", "in three days", "the day after tomorrow", "in ten days", "in a week")
+_DAYS: Final = {
+    "yesterday": -1,
+    "the day before yesterday": -2,
+    "three days ago": -3,
+    "two weeks ago": -14,
+    "tomorrow": 1,
+    "the day after tomorrow": 2,
+    "in three days": 3,
+    "in a week": 7,
+    "in ten days": 10,
+    "in two weeks": 14,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the agent may ask later: the text, the memory that answers it, its chunk, and what was near it."""
+
+    text: str
+    asked_after: datetime
+    memory: str
+    chunk: str
+    figures: tuple[Figure, ...]
+    neighbours: tuple[str, ...]  # other memories of the conversation
+
+
+@dataclass(slots=True)
+class Script:
+    """All that was written."""
+
+    documents: list[Row] = field(default_factory=list)
+    chunks: list[Row] = field(default_factory=list)
+    memories: list[Row] = field(default_factory=list)
+    versions: list[Row] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    named_together: dict[str, tuple[Figure, ...]] = field(default_factory=dict)  # chunk → figures of one turn
+    retracted: list[str] = field(default_factory=list)  # invalidated chunks
+    contradictions: list[PlantedContradiction] = field(default_factory=list)
+    traps: list[MergeTrap] = field(default_factory=list)
+    relative_dates: list[RelativeDate] = field(default_factory=list)
+
+
+def resolve(phrase: str, said: date) -> date:
+    """The date that a planted phrase means on the day it was said. ``last <weekday>`` is the latest such day before it."""
+    if phrase.startswith("last "):
+        return said - timedelta(days=(said.weekday() - _WEEKDAYS.index(phrase[5:]) - 1) % 7 + 1)
+    return said + timedelta(days=_DAYS[phrase])
+
+
+def write_script(world: World, cast: Cast, rng: random.Random, now: datetime) -> Script:
+    """Sessions over the last 75 days, notes, the register of entities and a few retracted pages."""
+    return _Scribe(world, cast, rng, now).write()
+
+
+class _Scribe:
+    def __init__(self, world: World, cast: Cast, rng: random.Random, now: datetime) -> None:
+        self.world, self.cast, self.rng, self.now = world, cast, rng, now
+        self.pen = Pen(world, cast.figures, rng)
+        self.script = Script()
+
+    def write(self) -> Script:
+        self._register()
+        self._sessions()
+        self._notes()
+        self._relative_notes()
+        self._contradicting_notes()
+        self._passing_remarks()
+        self._retracted_pages()
+        return self.script
+
+    def _document(self, name: str, title: str, source: str, when: datetime, gone: datetime | None = None) -> Row:
+        row: Row = {
+            "id": self.world.id("document", name),
+            "namespace_id": self.world.id(),
+            "external_id": name,
+            "source": source,
+            "title": title,
+            "content": "",
+            "metadata": {"agent": self.world.agent},
+            "valid_from": when,
+            "recorded_at": when,
+            "invalidated_at": gone,
+        }
+        self.script.documents.append(row)
+        return row
+
+    def _chunk(self, document: Row, ordinal: int, text: str, figures: list[Figure], when: datetime) -> str:
+        row: Row = {
+            "id": self.world.id("chunk", document["external_id"], ordinal),
+            "namespace_id": self.world.id(),
+            "external_id": f"{document['external_id']}/{ordinal}",
+            "document_id": document["id"],
+            "ordinal": ordinal,
+            "content": text,
+            "recorded_at": when,
+            "invalidated_at": document["invalidated_at"],
+        }
+        self.script.chunks.append(row)
+        document["content"] += ("\n" if document["content"] else "") + text
+        for figure in figures:
+            figure.mention(row["id"], document["id"])
+        return row["id"]
+
+    def _memory(
+        self, document: Row, ordinal: int, text: str, figures: list[Figure], when: datetime, **more: object
+    ) -> Row:
+        """A memory of one chunk, with its chunk and its version."""
+        chunk = self._chunk(document, ordinal, text, figures, when)
+        path = (document["external_id"], ordinal)
+        row: Row = {
+            "id": self.world.id("memory", *path),
+            "namespace_id": self.world.id(),
+            "external_id": f"{document['external_id']}/{ordinal}",
+            "kind": "semantic",
+            "ring": "working",
+            "scope": self.world.slug,
+            "subject": figures[0].name if figures else "",
+            "author": "user",
+            "source": document["source"],
+            "session_id": None,
+            "importance": round(self.rng.uniform(0.25, 0.75), 2),
+            "confidence": round(self.rng.uniform(0.7, 1.0), 2),
+            "access_count": 0,
+            "last_accessed_at": None,
+            "pinned": False,
+            "tags": [document["title"].lower()],
+            "source_document_ids": [document["id"]],
+            "source_chunk_ids": [chunk],
+            "current_version_id": self.world.id("version", *path),
+            "valid_from": when,
+            "recorded_at": when,
+            **more,
+        }
+        self.script.memories.append(row)
+        self.script.versions.append(
+            {
+                "id": row["current_version_id"],
+                "namespace_id": self.world.id(),
+                "memory_id": row["id"],
+                "ordinal": 1,
+                "content": text,
+                "reason": "written",
+                "recorded_at": when,
+            }
+        )
+        return row
+
+    def _register(self) -> None:
+        """One page an entity type, one chunk an entity, so that every description has a source."""
+        when = self.now - OLDEST - timedelta(days=5)
+        for family in dict.fromkeys(sorted(figure.family for figure in self.cast.figures)):
+            page = self._document(f"register-{family.lower()}", f"Register: {family.lower()}", "register", when)
+            entries = [figure for figure in self.cast.figures if figure.family == family and not figure.apart]
+            for ordinal, figure in enumerate(entries):
+                self._chunk(page, ordinal, f"{figure.name}: {figure.description}", [figure], when)
+
+    def _sessions(self) -> None:
+        scenes = [scene for _ in range(SESSIONS // len(self.world.scenes)) for scene in self.world.scenes]
+        self.rng.shuffle(scenes)
+        for number, scene in enumerate(scenes):
+            age = OLDEST - number * (OLDEST - timedelta(days=2)) / len(scenes)
+            start = self.now - age + timedelta(minutes=self.rng.randint(0, 600))
+            page = self._document(f"session-{number:02}", scene.title, "session", start)
+            binding, memories = Binding(), list[Row]()
+            for ordinal, turn in enumerate(scene.turns):
+                speaker, template = turn.split(": ", 1)
+                text, figures = self.pen.write(template, binding)
+                start += timedelta(seconds=self.rng.randint(20, 240))
+                memory = self._memory(
+                    page, ordinal, text, figures, start, kind="episodic", author=speaker, session_id=page["external_id"]
+                )
+                memories.append(memory)
+                self.script.named_together[memory["source_chunk_ids"][0]] = tuple(figures)
+            for ask in scene.asks:
+                answer, template = ask.split(": ", 1)
+                text, figures = self.pen.write(template, binding, choose=False)
+                memory = memories[int(answer)]
+                others = tuple(other["id"] for other in memories if other is not memory)
+                chunk = memory["source_chunk_ids"][0]
+                self.script.questions.append(Question(text, start, memory["id"], chunk, tuple(figures), others))
+
+    def _notes(self) -> None:
+        page = self._document("notes", self.world.notes.title, "notes", self.now - OLDEST)
+        for ordinal in range(NOTES):
+            text, figures = self.pen.write(self.world.notes.lines[ordinal % len(self.world.notes.lines)], Binding())
+            when = self.now - OLDEST + timedelta(days=2 * ordinal, hours=1)
+            memory = self._memory(page, ordinal, text, figures, when, ring="short", author=self.world.agent)
+            if ordinal % 7 == 0:
+                self._confirm(memory, when)
+        for ordinal, text in enumerate(self.world.notes.pinned, NOTES):
+            when = self.now - OLDEST + timedelta(hours=ordinal)
+            self._memory(
+                page,
+                ordinal,
+                text,
+                [],
+                when,
+                kind="procedural",
+                ring="long",
+                pinned=True,
+                importance=0.95,
+                confidence=1.0,
+            )
+
+    def _confirm(self, memory: Row, when: datetime) -> None:
+        """Give a note an earlier, unconfirmed wording, so that it has a history."""
+        final = self.script.versions[-1]
+        first = final | {
+            "id": self.world.id("version", memory["external_id"], "first"),
+            "content": f"Unconfirmed: {final['content']}",
+        }
+        final |= {"ordinal": 2, "reason": "confirmed", "recorded_at": when + timedelta(days=1)}
+        self.script.versions.append(first)
+
+    def _relative_notes(self) -> None:
+        page = self._document("diary", "Diary", "diary", self.now - timedelta(days=50))
+        for ordinal in range(RELATIVE_NOTES):
+            when = self.now - timedelta(days=50 - 4 * ordinal) + timedelta(hours=9)
+            phrase = (_PAST, _FUTURE)[ordinal % 2][ordinal // 2]
+            # A weekday that the present week has not had yet: "last Friday", said on a Wednesday, has one reading only.
+            later = _WEEKDAYS[min(when.weekday() + 2, 6)]
+            phrase = phrase.format(weekday=later)
+            template = self.world.notes.relative[ordinal % len(self.world.notes.relative)]
+            text, figures = self.pen.write(template, Binding(words={"when": phrase}))
+            memory = self._memory(page, ordinal, text, figures, when, author=self.world.agent)
+            said = when.astimezone(UTC).date()
+            self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said).isoformat()))
+
+    def _contradicting_notes(self) -> None:
+        page = self._document("hearsay", "Things people said", "notes", self.now - timedelta(days=40))
+        ordinal = 0
+        for clash in self.world.contradictions:
+            if clash.table != "memories":
+                continue
+            ids: list[str] = []
+            for text in clash.texts:
+                when = self.now - timedelta(days=40 - ordinal)
+                ids.append(self._memory(page, ordinal, text, [], when)["id"])
+                ordinal += 1
+            pair, values = (ids[0], ids[1]), (clash.texts[0], clash.texts[1])
+            self.script.contradictions.append(PlantedContradiction("memories", pair, "", values))
+            self.script.traps.append(MergeTrap("negation", "memories", pair))
+
+    def _passing_remarks(self) -> None:
+        """The only texts that name the entities at the rim."""
+        page = self._document("remarks", "Overheard", "remarks", self.now - timedelta(days=30))
+        ordinal = 0
+        for figure in (*self.cast.orphans, *self.cast.recalled, *self.cast.mentioned, *self.cast.rim):
+            texts = figure.texts[:-1] if figure in self.cast.recalled else figure.texts
+            for template in texts:
+                when = self.now - timedelta(days=30) + timedelta(hours=20 * ordinal)
+                text, others = self.pen.write(template, Binding())
+                memory = self._memory(page, ordinal, text, [figure, *others], when, author="user")
+                chunk = memory["source_chunk_ids"][0]
+                self.script.named_together[chunk] = (figure, *others) if figure in self.cast.rim else ()
+                if figure in self.cast.recalled:
+                    self.script.questions.append(Question(figure.texts[-1], when, memory["id"], chunk, (figure,), ()))
+                ordinal += 1
+
+    def _retracted_pages(self) -> None:
+        when, gone = self.now - timedelta(days=70), self.now - timedelta(days=20)
+        page = self._document("retracted", "Withdrawn pages", "upload", when, gone)
+        for ordinal, text in enumerate(self.world.notes.retracted):
+            self.script.retracted.append(self._chunk(page, ordinal, text, [], when))
