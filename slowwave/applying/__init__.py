@@ -1,1 +1,1 @@
-"""applying"""
+"""The only code that writes memory at night: claims, batches, events and undo."""

@@ -65,12 +65,14 @@ def claim_namespace(
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (namespace_id,))
         _release_expired(connection, namespace_id, expiry_seconds)
         held = connection.execute(
-            "SELECT id::text, extract(epoch FROM now() - heartbeat_at)::int FROM night.runs WHERE namespace_id = %s AND state = 'applying'",
+            "SELECT id::text, extract(epoch FROM now() - heartbeat_at)::int FROM night.runs "
+            "WHERE namespace_id = %s AND state = 'applying'",
             (namespace_id,),
         ).fetchone()
         if held:
             raise LockUnavailable(
-                f"Run {held[0]} is writing to {namespace} (heartbeat {held[1]} s ago). Wait for it, or cancel it: `slowwave runs cancel {held[0]}`."
+                f"Run {held[0]} is writing to {namespace} (heartbeat {held[1]} s ago). "
+                f"Wait for it, or cancel it: `slowwave runs cancel {held[0]}`."
             )
         resumable = connection.execute(
             "SELECT id::text FROM night.runs WHERE namespace_id = %s AND mode = 'apply' AND approval_id = %s "

@@ -1,1 +1,1 @@
-"""plans"""
+"""Plans: items, sealing, the gate, the ledger and what an operator sees of them. Nothing here writes memory."""

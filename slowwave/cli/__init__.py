@@ -1,0 +1,1 @@
+"""The command line. Commands parse, call the library and show; they decide nothing."""

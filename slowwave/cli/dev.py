@@ -1,0 +1,135 @@
+"""``slowwave dev``: the UI and the daemon on this machine, and the environment that every Dagster process needs.
+
+Preparing and starting Dagster belongs here; what Dagster loads does not. Dagster is started as a program and never imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from slowwave.errors import StoreError
+from slowwave.store import server
+
+_PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
+_HOST = "127.0.0.1"
+
+
+def dev(port: int = 3000) -> NoReturn:
+    """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``.
+
+    Raises StoreError where something is missing: the extra ``dagster``, ``workspace.yaml``, a free port, a database.
+    """
+    environment = dagster_environment()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            raise StoreError(
+                f"Port {port} is in use, perhaps by another UI. Open it, or start this one with --port."
+            ) from None
+    _migrate(environment)
+    # It recommends `dg dev`, a tool for authors that users of this project do not have.
+    quiet = ["-W", "ignore:Function `dev_command` is superseded"]
+    dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
+    os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
+
+
+def dagster_environment() -> dict[str, str]:
+    """The environment of a Dagster process in this folder: ours, plus its home, its storage and no telemetry.
+
+    Starts the embedded server unless ``SLOWWAVE_DATABASE_URL`` or ``SLOWWAVE_DAGSTER_URL`` say that others hold both databases.
+    """
+    folder = Path.cwd()
+    if not (folder / "workspace.yaml").is_file() or not (folder / "deploy" / "dagster.yaml").is_file():
+        raise StoreError(
+            f"{folder} is no checkout of Slowwave: it has no workspace.yaml with deploy/dagster.yaml. "
+            "Change to the checkout and try again; the command line works anywhere."
+        )
+    if missing := [package for package in _PACKAGES if importlib.util.find_spec(package) is None]:
+        raise StoreError(
+            f"The UI needs packages that are not installed ({', '.join(missing)}). Run `make up`, or install slowwave[dagster]."
+        )
+    home = server.default_home()
+    instance = home / "dagster"
+    instance.mkdir(parents=True, exist_ok=True)
+    wanted, settings = (folder / "deploy" / "dagster.yaml").read_text(), instance / "dagster.yaml"
+    if not settings.exists() or settings.read_text() != wanted:
+        temporary = settings.with_name(f"dagster.yaml.{os.getpid()}")
+        temporary.write_text(wanted)
+        temporary.replace(settings)  # running processes never read half a file
+    return {
+        **os.environ,
+        "SLOWWAVE_HOME": str(home),
+        "SLOWWAVE_DAGSTER_URL": _storage(home),
+        "DAGSTER_HOME": str(instance),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+
+
+def _storage(home: Path) -> str:
+    """The address of Dagster's database, with the driver whose errors dagster-postgres understands."""
+    store, own = os.environ.get("SLOWWAVE_DATABASE_URL"), os.environ.get("SLOWWAVE_DAGSTER_URL")
+    if not store:
+        running = server.start(home)
+        url = _parsed("SLOWWAVE_DAGSTER_URL", own) if own else make_url(running.url("dagster"))
+    elif own:
+        url = _parsed("SLOWWAVE_DAGSTER_URL", own)
+    else:
+        url = _beside(_parsed("SLOWWAVE_DATABASE_URL", store))
+    return url.set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+
+def _parsed(name: str, value: str) -> URL:
+    try:
+        url = make_url(value.replace("postgres://", "postgresql://", 1))
+    except (ArgumentError, ValueError):
+        raise StoreError(
+            f"{name} is not an address. It reads like postgresql://user:password@host:5432/database."
+        ) from None
+    if url.get_backend_name() != "postgresql":
+        raise StoreError(
+            f"{name} does not lead to PostgreSQL. It reads like postgresql://user:password@host:5432/database."
+        )
+    return url
+
+
+def _beside(store: URL) -> URL:
+    """A database ``dagster`` on the store's server, created when it is missing."""
+    try:
+        address = store.set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
+            if connection.execute("SELECT 1 FROM pg_database WHERE datname = 'dagster'").fetchone() is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier("dagster")))
+    except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+        pass  # another process was quicker
+    except psycopg.Error as problem:
+        reason = str(problem).strip().splitlines()[-1]
+        raise StoreError(
+            f"Dagster needs a database of its own, and none could be made on {store.host or 'the local server'} ({reason}). "
+            "Create a database and set SLOWWAVE_DAGSTER_URL to it."
+        ) from None
+    return store.set(database="dagster")
+
+
+def _migrate(environment: dict[str, str]) -> None:
+    """Make Dagster's tables once, before its processes would race for it."""
+    command = [sys.executable, "-m", "dagster", "instance", "migrate"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        log = Path(environment["DAGSTER_HOME"], "migrate.log")
+        secret = make_url(environment["SLOWWAVE_DAGSTER_URL"]).password
+        output = done.stdout + done.stderr
+        log.write_text(output.replace(str(secret), "…") if secret else output)
+        raise StoreError(f"Dagster could not prepare its database. Look at {log}, then try again.")

@@ -1,0 +1,105 @@
+"""``slowwave``: the program."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import psycopg
+import typer
+
+from slowwave.cli import imports, nights, plans, runs
+from slowwave.cli.session import Json, Namespace, fail, open_store, out, plain, show_json, show_table
+from slowwave.errors import SlowwaveError, StoreError
+from slowwave.store.connect import Store
+
+app = typer.Typer(
+    name="slowwave",
+    help="The night shift for an agent's memory: audit, plan, approve, apply, undo.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(imports.app, name="import")
+app.add_typer(plans.app, name="plans")
+app.add_typer(runs.app, name="runs")
+app.command("night")(nights.night)
+app.command("demo")(nights.demo)
+app.command("apply")(runs.apply)
+app.command("undo")(runs.undo)
+
+
+@app.command()
+def dev(port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000) -> None:
+    """Start the UI and the daemon on this machine."""
+    from slowwave.cli.dev import dev as start
+
+    open_store()
+    start(port)
+
+
+@app.command()
+def namespaces(json: Json = False) -> None:
+    """List namespaces with their live rows and the state of their latest plan."""
+    with open_store().connect("reader") as connection:
+        rows = connection.execute(
+            "SELECT n.slug, n.read_only, "
+            "(SELECT count(*) FROM memory.memories m WHERE m.namespace_id = n.id AND m.invalidated_at IS NULL), "
+            "(SELECT count(*) FROM memory.entities e WHERE e.namespace_id = n.id AND e.invalidated_at IS NULL), "
+            "(SELECT count(*) FROM memory.relationships r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL), "
+            "(SELECT p.state FROM night.plans p WHERE p.namespace_id = n.id ORDER BY p.recorded_at DESC LIMIT 1) "
+            "FROM memory.namespaces n ORDER BY n.slug"
+        ).fetchall()
+    columns = ("namespace", "read_only", "memories", "entities", "relationships", "plan")
+    if json:
+        show_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        show_table("Namespaces", columns, [[*row[:5], row[5] or "none yet"] for row in rows])
+
+
+@app.command()
+def digest(namespace: Namespace) -> None:
+    """Print one hash of all that a namespace's memory tables hold."""
+    from slowwave.store.digest import digest as compute
+
+    sys.stdout.write(compute(open_store(), namespace) + "\n")
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to this version's schema."""
+    from slowwave.store.migrate import migrate as run
+
+    store = Store.from_environment()
+    run(store)
+    out.print(f"{plain(store.address())} is up to date.")
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Say what is wrong with the database, each with its remedy; exit code 1 when something is."""
+    from slowwave.store.doctor import diagnose
+
+    store = Store.from_environment()
+    found = diagnose(store)
+    if json:
+        show_json([{"finding": d.finding, "remedy": d.remedy, "problem": d.problem} for d in found])
+    for d in found if not json else []:
+        out.print(
+            f"[bold]{'Problem' if d.problem else 'Note'}:[/] {plain(d.finding, 1000)}\n  Remedy: {plain(d.remedy, 1000)}"
+        )
+    if any(d.problem for d in found):
+        raise typer.Exit(1)
+    if not json:
+        out.print(f"The database at {plain(store.address())} is well.")
+
+
+def main() -> None:
+    """Entry point of the program."""
+    try:
+        app()
+    except SlowwaveError as problem:
+        sys.exit(fail(problem))
+    except psycopg.OperationalError as problem:
+        told = str(problem).strip().splitlines()[0]
+        sys.exit(fail(StoreError(f"The database ended the connection: {told} Nothing half-written stands. Try again, or run `slowwave doctor`.")))

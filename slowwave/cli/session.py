@@ -1,0 +1,82 @@
+"""What every command needs: the store, ready to use, and one way to print JSON, tables and errors.
+
+Exit codes: 0 done, 1 error, 2 refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from slowwave.errors import Refused, SlowwaveError
+from slowwave.plans.ledger import expire_plans, namespaces
+from slowwave.store.connect import Store
+from slowwave.store.migrate import migrate, pending_migrations
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def open_store() -> Store:
+    """The store of the environment. The embedded one is brought up to date by itself; another only by `slowwave migrate`."""
+    store = Store.from_environment()
+    if store.embedded:
+        if pending_migrations(store):
+            migrate(store)
+        else:
+            store.ensure_logins()
+    elif pending_migrations(store):
+        raise Refused(
+            f"The database at {store.address()} lacks migrations of this version. Run `slowwave migrate` as its owner."
+        )
+    expire_plans(store)
+    return store
+
+
+def chosen_namespaces(store: Store, name: str) -> list[str]:
+    """One namespace, or all of them for ``ALL``."""
+    known = namespaces(store)
+    if name == "ALL":
+        if not known:
+            raise Refused("There is no namespace yet. `slowwave import messages FILE` or `slowwave demo` makes one.")
+        return known
+    if name not in known:
+        raise Refused(f"There is no namespace {name!r}. `slowwave namespaces` lists those there are.")
+    return [name]
+
+
+def show_json(value: object) -> None:
+    """One JSON value on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table whose cells are plain text: memory text cannot speak in markup or control sequences."""
+    table = Table(title=escape(title), title_justify="left")
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for row in rows:
+        table.add_row(*(plain(cell) for cell in row))
+    out.print(table)
+
+
+def plain(value: object, limit: int = 200) -> str:
+    """A value as one harmless line."""
+    text = "".join(c if c.isprintable() else " " for c in str(value))
+    return escape(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def fail(problem: SlowwaveError) -> int:
+    """Print an error as its sentence; returns the exit code."""
+    err.print(f"[bold red]{'Refused' if isinstance(problem, Refused) else 'Error'}:[/] {plain(problem, 4000)}")
+    return 2 if isinstance(problem, Refused) else 1

@@ -1,0 +1,347 @@
+"""A night: snapshot, SQL models, audits, planners, probes, sealed plan. Everything but approval and apply.
+
+Each step is a function that the Dagster assets call one by one; ``run_night`` is the same sequence in one process, for the
+command line, the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from psycopg.types.json import Jsonb
+
+from slowwave.audits import AUDITS
+from slowwave.language.embedder import embedder_for
+from slowwave.models import load_models, run_models
+from slowwave.mutations.simulate import simulate
+from slowwave.operations import Inputs, Proposal
+from slowwave.planners import PLANNERS
+from slowwave.plans.gate import approve_by_policy
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import (
+    finish_run,
+    latest_plan,
+    pending_review,
+    read_plan,
+    start_run,
+    write_findings,
+    write_plan,
+)
+from slowwave.plans.seal import Header, Plan, seal
+from slowwave.probes.blast_radius import blast_radius
+from slowwave.probes.convergence import convergence_probe
+from slowwave.probes.isolation import isolation_probe
+from slowwave.probes.recall import recall_probe
+from slowwave.probes.specifics import specifics_probe
+from slowwave.reports.model import Report
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+from slowwave.snapshot_files import base_path, load_snapshot, remove_old, save_snapshot
+from slowwave.store.connect import Store
+from slowwave.store.export import export_snapshot
+
+Progress = Callable[[str], None]
+"""Called with the name of the step that begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve."""
+
+    results: Mapping[str, object]
+    sentences: tuple[str, ...]
+    needs_force: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Night:
+    """What a night produced. ``new_items`` is 0 when nothing is to be decided; ``skipped`` names the gate that closed, if one did."""
+
+    namespace: str
+    run_id: str = ""
+    snapshot_id: str = ""
+    reports: Mapping[str, Report] = field(default_factory=dict)
+    proposals: Mapping[str, Report] = field(default_factory=dict)
+    plan: Plan | None = None
+    state: str = ""
+    probes: Probes | None = None
+    new_items: int = 0
+    carried_items: int = 0
+    skipped: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        return {
+            "namespace": self.namespace,
+            "run_id": self.run_id,
+            "snapshot_id": self.snapshot_id,
+            "plan_hash": self.plan.plan_hash if self.plan else None,
+            "state": self.state,
+            "new_items": self.new_items,
+            "carried_items": self.carried_items,
+            "deferred_items": len(self.plan.deferred) if self.plan else 0,
+            "items": _per_operation(self.plan.items) if self.plan else {},
+            "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.reports.items()},
+            "planners": {
+                name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.proposals.items()
+            },
+            "probes": dict(self.probes.results) if self.probes else {},
+            "skipped": self.skipped,
+        }
+
+
+def run_night(
+    store: Store, namespace: str, *, force: bool = False, trigger: str = "manual", progress: Progress | None = None
+) -> Night:
+    """One night for one namespace in this process. An unchanged namespace is skipped unless ``force``."""
+    say = progress or (lambda _: None)
+    if not force and (reason := unchanged(store, namespace)):
+        return Night(namespace, skipped=reason)
+    run_id = begin(store, namespace, trigger=trigger)
+    try:
+        say("snapshot")
+        snapshot = load_snapshot(take_snapshot(store, namespace))
+        say("models")
+        inputs = read_inputs(store, snapshot)
+        reports: dict[str, Report] = {}
+        for name, audit in AUDITS.items():
+            say(name)
+            reports[name] = audit(inputs)
+        proposals: dict[str, Proposal] = {}
+        for name, planner in PLANNERS.items():
+            say(name)
+            proposals[name] = planner(inputs)
+        say("plan")
+        return make_plan(store, run_id, inputs, reports, proposals)
+    except BaseException as problem:
+        crash(store, run_id, problem)
+        raise
+
+
+def unchanged(store: Store, namespace: str) -> str:
+    """Why a night would find nothing new, or an empty string: same change counter, same settings, a standing plan run."""
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
+            "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
+            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
+            "ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
+            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected')",
+            (namespace,),
+        ).fetchone()
+    if row is None or row[1] != row[2]:
+        return ""
+    overlay: Mapping[str, object] = row[0] if isinstance(row[0], dict) else {}
+    same = Settings.for_namespace(overlay).fingerprint() == row[3]
+    return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
+
+
+def begin(store: Store, namespace: str, *, trigger: str = "manual", dagster_run_id: str = "") -> str:
+    """Open the plan run; returns its id."""
+    with store.connect("planner") as connection:
+        return start_run(connection, namespace, "plan", trigger=trigger, dagster_run_id=dagster_run_id)
+
+
+def crash(store: Store, run_id: str, problem: BaseException) -> None:
+    """Mark a plan run that ended with an error."""
+    with store.connect("planner") as connection:
+        finish_run(connection, run_id, ("planning",), "crashed", error=f"{type(problem).__name__}: {problem}"[:500])
+
+
+def resume(store: Store, namespace: str, dagster_run_id: str, *, trigger: str = "manual") -> str:
+    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id."""
+    with store.connect("planner") as connection:
+        found = connection.execute(
+            "SELECT id::text FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning' LIMIT 1",
+            (dagster_run_id,),
+        ).fetchone()
+    return str(found[0]) if found else begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id)
+
+
+def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
+    """Mark the plan run of a Dagster run that ended without a plan; returns how many there were.
+
+    An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
+    """
+    with store.connect("planner") as connection:
+        rows = connection.execute(
+            "SELECT id::text FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
+            (dagster_run_id,),
+        ).fetchall()
+        return sum(finish_run(connection, str(r), ("planning",), "crashed", error=reason[:500]) for (r,) in rows)
+
+
+def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bool:
+    """Write the finding that an approval could not be applied; False when it is written already."""
+    message = (
+        f"Approval {approval_id} was not applied in {attempts} attempts. Look at the failed runs, remove the cause, and run "
+        f"`slowwave apply {namespace}`."
+    )
+    with store.connect("planner") as connection:
+        written = connection.execute(
+            "INSERT INTO night.findings (id, namespace_id, operation, severity, message, details) "
+            "SELECT gen_random_uuid(), n.id, 'apply', 'error', %(message)s, jsonb_build_object('approval_id', %(id)s::text) "
+            "FROM memory.namespaces n WHERE n.slug = %(slug)s AND NOT EXISTS (SELECT 1 FROM night.findings f "
+            "WHERE f.operation = 'apply' AND f.details ->> 'approval_id' = %(id)s::text)",
+            {"message": message, "id": approval_id, "slug": namespace},
+        )
+        return written.rowcount == 1
+
+
+def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
+    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location."""
+    base = base or base_path()
+    settings = Settings()
+    snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
+    location = save_snapshot(snapshot, base)
+    gone = remove_old(namespace, base, Settings.for_namespace(snapshot.settings).snapshot_keep_nights)
+    with store.connect("planner") as connection, connection.transaction():
+        connection.execute(
+            "INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            (
+                *(snapshot.snapshot_id, snapshot.namespace_id, location, snapshot.change_counter),
+                *(snapshot.vectors["entity_vectors"].model, Jsonb({k: len(t) for k, t in snapshot.tables.items()})),
+                snapshot.taken_at,
+            ),
+        )
+        connection.execute(
+            "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", ([g.rsplit("/", 1)[-1] for g in gone],)
+        )
+    return location
+
+
+def read_inputs(store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None) -> Inputs:
+    """What audits and planners read: the snapshot, its models, the namespace's settings and the last night's figures."""
+    settings = Settings.for_namespace(snapshot.settings)
+    embedder = embedder_for(settings)
+    if models is None:
+        models = run_models(load_models(), snapshot, settings)
+    usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
+    return Inputs(snapshot, models, settings, baselines(store, snapshot.namespace), embedder.embed if usable else None)
+
+
+def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
+    """``details`` of the reports of the last night that was planned."""
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            "SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s "
+            "ORDER BY p.recorded_at DESC LIMIT 1",
+            (namespace,),
+        ).fetchone()
+    found: Any = row[0] if row else None
+    return found if isinstance(found, dict) else {}
+
+
+def make_plan(
+    store: Store, run_id: str, inputs: Inputs, reports: Mapping[str, Report], proposals: Mapping[str, Proposal]
+) -> Night:
+    """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may."""
+    snapshot, settings = inputs.snapshot, inputs.settings
+    header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, settings.fingerprint())
+    items = [i for p in proposals.values() for i in p.items]
+    plan, probes = prove(header, items, inputs)
+    carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
+    summary = {
+        "items": _per_operation(plan.items),
+        "deferred": len(plan.deferred),
+        "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in reports.items()},
+        "planners": {
+            name: {"headline": p.report.headline, "numbers": dict(p.report.numbers)} for name, p in proposals.items()
+        },
+        "sentences": list(probes.sentences),
+        "needs_force": list(probes.needs_force),
+        "baselines": {name: dict(r.details) for name, r in reports.items() if r.details},
+    }
+    state = write_plan(
+        store,
+        plan,
+        run_id=run_id,
+        expiry_days=settings.plan_expiry_days,
+        probes=probes.results,
+        summary=summary,
+        carried=carried,
+        change_counter=snapshot.change_counter,
+    )
+    with store.connect("planner") as connection, connection.transaction():
+        connection.execute(
+            "UPDATE night.runs SET settings_fingerprint = %s WHERE id = %s", (header.settings_fingerprint, run_id)
+        )
+        for name, report in reports.items():
+            warnings = [f for f in report.findings if f.severity != "info"]
+            write_findings(connection, snapshot.namespace, run_id, name, warnings)
+    if state == "awaiting_approval" and approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings):
+        state = "approved"
+    return Night(
+        snapshot.namespace,
+        run_id,
+        snapshot.snapshot_id,
+        reports,
+        {name: p.report for name, p in proposals.items()},
+        plan,
+        state,
+        probes,
+        len(plan.items) - len(carried),
+        len(carried),
+    )
+
+
+def prove(header: Header, items: Sequence[Item], inputs: Inputs) -> tuple[Plan, Probes]:
+    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
+    snapshot, settings = inputs.snapshot, inputs.settings
+    order = list(PLANNERS)
+    plan = seal(header, items, order)
+    decided = _decided(plan)
+    after = simulate(snapshot, decided)
+    specifics = specifics_probe(snapshot, after, decided)
+    if losing := specifics.items_losing():
+        plan = seal(header, [replace(i, decision="review", risk="high") if i.id in losing else i for i in items], order)
+        decided = _decided(plan)
+        after = simulate(snapshot, decided)
+    recall = recall_probe(snapshot, after, settings, inputs.embed)
+    radius = blast_radius(snapshot, decided, settings)
+    isolation = isolation_probe(snapshot, plan.items)
+    models = load_models()
+    convergence = convergence_probe(
+        inputs,
+        after,
+        lambda changed: [i for planner in PLANNERS.values() for i in planner(changed).items],
+        lambda changed: run_models(models, changed, settings),
+        deferred=plan.deferred_items,
+        reviews=[i for i in plan.items if i.decision == "review"],
+    )
+    probes = (convergence, recall, specifics, radius, isolation)
+    return plan, Probes(
+        results={
+            "convergence": convergence.to_json(),
+            "recall": recall.to_json(),
+            "specifics": specifics.to_json(),
+            "blast_radius": radius.to_json(),
+            "isolation": isolation.to_json(),
+        },
+        sentences=tuple(p.sentence() for p in probes),
+        needs_force=tuple(p.sentence() for p in (recall, radius, isolation) if not p.passed),
+    )
+
+
+def _decided(plan: Plan) -> list[Item]:
+    """What an approval covers when it names nothing: all but review items."""
+    return [i for i in plan.items if i.decision != "review"]
+
+
+def _per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        decisions = counts.setdefault(item.operation, {})
+        decisions[item.decision] = decisions.get(item.decision, 0) + 1
+    return counts
+
+
+def show_latest(store: Store, namespace: str) -> dict[str, object]:
+    """The newest plan that asked somebody, as ``plans show --json`` gives it; empty when there is none."""
+    with store.connect("reader") as connection:
+        newest = latest_plan(connection, namespace)
+        return read_plan(connection, newest).to_json() if newest else {}

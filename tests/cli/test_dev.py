@@ -1,0 +1,125 @@
+"""Preparing Dagster: its home, its database, and sentences where something is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from slowwave.cli import dev
+from slowwave.errors import StoreError
+from slowwave.store import server
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that looks like a checkout, and the current one."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    for name in ("workspace.yaml", "deploy/dagster.yaml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text((Path(__file__).parents[2] / name).read_text())
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def external() -> Iterator[server.Server]:
+    """A server of one's own: no database for Dagster on it, and a login that may create none."""
+    home = server.default_home().parent / "external"
+    running = server.start(home)
+    with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
+        admin.execute("DROP DATABASE dagster")
+        admin.execute("CREATE ROLE modest LOGIN PASSWORD 'p@ss'")
+    yield running
+    server.stop(home)
+
+
+def test_first_start_makes_home_and_database(checkout: Path) -> None:
+    """On a fresh checkout: own server, instance folder with our settings, tables of Dagster really in Postgres."""
+    environment = dev.dagster_environment()
+    home = Path(os.environ["SLOWWAVE_HOME"])
+    try:
+        assert environment["DAGSTER_HOME"] == str(home / "dagster")
+        assert (home / "dagster" / "dagster.yaml").read_text() == (checkout / "deploy" / "dagster.yaml").read_text()
+        assert environment["SLOWWAVE_DAGSTER_URL"].startswith("postgresql+psycopg2://slowwave:")
+        assert environment["DAGSTER_DISABLE_TELEMETRY"] == "1"
+        assert dev.dagster_environment() == environment
+        dev._migrate(environment)
+        plain = environment["SLOWWAVE_DAGSTER_URL"].replace("+psycopg2", "")
+        with psycopg.connect(plain) as connection:
+            tables = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
+        assert {"runs", "event_logs", "instigators"} <= tables
+    finally:
+        server.stop(home)
+
+
+def test_settings_are_copied_again_when_they_change(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator edits the checkout's deploy/dagster.yaml; the next start uses it."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", "postgresql://elsewhere/slowwave")
+    monkeypatch.setenv("SLOWWAVE_DAGSTER_URL", "postgres://u:p%40ss@elsewhere/dagster")
+    (checkout / "deploy" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    environment = dev.dagster_environment()
+    assert Path(environment["DAGSTER_HOME"], "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
+    assert environment["SLOWWAVE_DAGSTER_URL"] == "postgresql+psycopg2://u:p%40ss@elsewhere/dagster"
+
+
+@pytest.mark.usefixtures("checkout")
+def test_ones_own_server_gets_a_database_for_dagster(external: server.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A login that may not create databases is told what to do; one that may gets it, and nothing embedded is started."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", external.url("slowwave", "modest", "p@ss"))
+    with pytest.raises(StoreError, match=r"permission denied.*set SLOWWAVE_DAGSTER_URL") as refusal:
+        dev.dagster_environment()
+    assert "p@ss" not in str(refusal.value)
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", external.url("slowwave"))
+    expected = external.url("dagster").replace("postgresql://", "postgresql+psycopg2://")
+    for _ in range(2):
+        assert dev.dagster_environment()["SLOWWAVE_DAGSTER_URL"] == expected
+    with psycopg.connect(external.url("dagster")) as connection:
+        assert connection.info.dbname == "dagster"
+    assert not server.is_running()
+
+
+def test_what_is_missing_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside a checkout, and where only the library was installed."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=r"no workspace\.yaml"):
+        dev.dagster_environment()
+    (tmp_path / "workspace.yaml").touch()
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "dagster.yaml").touch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(StoreError, match=r"dagster_webserver.*make up"):
+        dev.dagster_environment()
+
+
+@pytest.mark.usefixtures("checkout")
+@pytest.mark.parametrize("address", ["nonsense", "mysql://u:hidden@h/d", "postgresql://u:hidden@h:port/d"])
+def test_a_wrong_address_is_a_sentence_without_its_password(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typing mistake in a variable names the variable and repeats nothing of it."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", address)
+    with pytest.raises(StoreError, match=r"SLOWWAVE_DATABASE_URL") as refusal:
+        dev.dagster_environment()
+    assert "hidden" not in str(refusal.value)
+
+
+@pytest.mark.usefixtures("checkout")
+def test_a_busy_port_is_said_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second UI on the same port would die deep inside Dagster."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", "postgresql://elsewhere/slowwave")
+    monkeypatch.setenv("SLOWWAVE_DAGSTER_URL", "postgresql://elsewhere/dagster")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(StoreError, match=r"is in use.*--port"):
+        dev.dev(taken.getsockname()[1])
+
+
+def test_dagster_is_started_and_never_imported() -> None:
+    """The library and its command line stay usable without the extra."""
+    program = "import sys, slowwave.cli.dev; sys.exit('dagster' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

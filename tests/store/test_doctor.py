@@ -1,0 +1,62 @@
+"""The doctor finds what is wrong and names the remedy."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.doctor import diagnose
+
+
+def _findings(store: Store) -> str:
+    return " ".join(f"{d.finding} → {d.remedy}" for d in diagnose(store) if d.problem)
+
+
+def test_a_good_database_is_well(store: Store) -> None:
+    """The embedded one, with its logins."""
+    assert diagnose(store) == []
+
+
+def test_one_login_for_all_is_advice_not_a_problem(store: Store) -> None:
+    """An external database with one URL works by SET ROLE, and the doctor says what that is worth."""
+    found = diagnose(Store(store.owner))
+    assert [d.problem for d in found] == [False]
+    assert "advisory" in found[0].finding
+
+
+def test_an_unreachable_server(store: Store) -> None:
+    """The address is told, the password is not."""
+    broken = Store(store.owner.replace(f":{psycopg.conninfo.conninfo_to_dict(store.owner)['port']}/", ":1/"))
+    found = _findings(broken)
+    assert "does not answer" in found
+    assert str(psycopg.conninfo.conninfo_to_dict(store.owner)["password"]) not in found
+
+
+@pytest.mark.usefixtures("database")
+def test_an_empty_database_lacks_pgvector_and_migrations(postgres: server.Server) -> None:
+    """Both are named with what to do."""
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE t_empty")
+    try:
+        found = _findings(Store(postgres.url("t_empty")))
+    finally:
+        with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+            admin.execute("DROP DATABASE t_empty WITH (FORCE)")
+    assert "CREATE EXTENSION vector" in found
+    assert "Migrations are pending: 0001" in found
+
+
+def test_a_role_without_its_grants(store: Store) -> None:
+    """Somebody revoked what the reader reads."""
+    with store.connect("owner") as connection:
+        connection.execute(sql.SQL("REVOKE SELECT ON memory.namespaces FROM slowwave_reader"))
+    assert "The role slowwave_reader cannot work" in _findings(store)
+
+
+def test_a_store_never_shows_its_address(store: Store) -> None:
+    """Not in logs, not in errors."""
+    assert "password" not in repr(store)
+    assert str(psycopg.conninfo.conninfo_to_dict(store.owner)["password"]) not in repr(store)
