@@ -6,7 +6,6 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
@@ -22,6 +21,8 @@ def _config() -> Config:
 
 def migrate(store: Store) -> None:
     """Run all pending migrations in one transaction each; two processes at once wait for each other."""
+    with store.connect("owner"):
+        pass  # an unreachable database is told in our words
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
@@ -35,8 +36,12 @@ def migrate(store: Store) -> None:
 def pending_migrations(store: Store) -> list[str]:
     """Revisions that the database lacks, oldest first."""
     script = ScriptDirectory.from_config(_config())
-    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
-    with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table_schema": "night"})
-        current = context.get_current_revision()
-    return [r.revision for r in reversed(list(script.iterate_revisions("head", current or "base")))]
+    with store.connect("owner") as connection:
+        known = connection.execute("SELECT to_regclass('night.alembic_version')").fetchone()
+        row = (
+            connection.execute("SELECT version_num FROM night.alembic_version").fetchone()
+            if known and known[0]
+            else None
+        )
+    current = str(row[0]) if row else "base"
+    return [r.revision for r in reversed(list(script.iterate_revisions("head", current)))]
