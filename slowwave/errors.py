@@ -19,6 +19,10 @@ class StoreError(SlowwaveError):
     """The database is missing, unreachable or not as this version needs it."""
 
 
+class SettingsError(SlowwaveError):
+    """A setting has a value that it cannot have."""
+
+
 class ImportRefused(Refused):
     """A row of an import file cannot be taken."""
 

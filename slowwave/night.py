@@ -194,7 +194,7 @@ def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bo
 def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
     """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location."""
     base = base or base_path()
-    settings = Settings()
+    settings = Settings.for_namespace({})
     snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
     location = save_snapshot(snapshot, base)
     gone = remove_old(namespace, base, Settings.for_namespace(snapshot.settings).snapshot_keep_nights)
@@ -242,12 +242,14 @@ def make_plan(
     """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may."""
     snapshot, settings = inputs.snapshot, inputs.settings
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, settings.fingerprint())
-    items = [i for p in proposals.values() for i in p.items]
+    proposed = [i for p in proposals.values() for i in p.items]
+    items = not_rejected(snapshot, proposed)
     plan, probes = prove(header, items, inputs)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
     summary = {
         "items": _per_operation(plan.items),
         "deferred": len(plan.deferred),
+        "rejected_before": len(proposed) - len(items),
         "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in reports.items()},
         "planners": {
             name: {"headline": p.report.headline, "numbers": dict(p.report.numbers)} for name, p in proposals.items()
@@ -308,7 +310,9 @@ def prove(header: Header, items: Sequence[Item], inputs: Inputs) -> tuple[Plan, 
     convergence = convergence_probe(
         inputs,
         after,
-        lambda changed: [i for planner in PLANNERS.values() for i in planner(changed).items],
+        lambda changed: not_rejected(
+            changed.snapshot, [i for planner in PLANNERS.values() for i in planner(changed).items]
+        ),
         lambda changed: run_models(models, changed, settings),
         deferred=plan.deferred_items,
         reviews=[i for i in plan.items if i.decision == "review"],
@@ -323,8 +327,15 @@ def prove(header: Header, items: Sequence[Item], inputs: Inputs) -> tuple[Plan, 
             "isolation": isolation.to_json(),
         },
         sentences=tuple(p.sentence() for p in probes),
-        needs_force=tuple(p.sentence() for p in (recall, radius, isolation) if not p.passed),
+        needs_force=tuple(p.sentence() for p in (recall, radius) if not p.passed),
     )
+
+
+def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
+    """The items that nobody has rejected or undone about these very rows; a change of what an item rests on makes it a new one."""
+    table = snapshot.table("rejections")
+    rejected = set(zip(table["operation"].to_pylist(), table["subject"].to_pylist(), strict=True))
+    return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
 
 
 def _decided(plan: Plan) -> list[Item]:

@@ -10,8 +10,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from slowwave.errors import SettingsError
 
 
 class Expertise(BaseModel):
@@ -86,9 +88,16 @@ class Settings(BaseSettings):
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
         """Environment settings with a namespace's own on top; an unknown name is ignored."""
-        base = cls()
         known = {k: v for k, v in overlay.items() if k in cls.model_fields}
-        return cls.model_validate({**base.model_dump(), **known})
+        try:
+            return cls.model_validate({**cls().model_dump(), **known})
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            raise SettingsError(
+                f"The setting {name} cannot be {first['input']!r}: {first['msg']}. "
+                f"Correct it in the namespace's settings, or the variable SLOWWAVE_{name.upper()}."
+            ) from None
 
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON of all settings."""

@@ -49,7 +49,7 @@ def apply_approval(
 
     An approval that is applied already gives the result it had. A run for it that crashed or was cancelled is resumed.
     """
-    settings = settings or Settings()
+    settings = settings or Settings.for_namespace({})
     with store.connect("applier") as connection:
         approval = _approval(connection, approval_id)
         if (done := _applied(connection, approval)) is not None:

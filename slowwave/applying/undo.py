@@ -37,7 +37,7 @@ def undo_run(
     An undone item counts as rejected: it is not proposed again until its rows change. Raises ``UndoBlocked`` naming the rows on which
     later changes stand. Undoing twice changes nothing.
     """
-    settings = settings or Settings()
+    settings = settings or Settings.for_namespace({})
     with store.connect("applier") as connection:
         source, namespace, mode = find_run(connection, run)
         chosen = None if items is None else [_find_item(connection, source, i) for i in items]

@@ -51,7 +51,7 @@ def _run(
     as_json: bool,
 ) -> None:
     store = open_store()
-    embedder = embedder_for(Settings())
+    embedder = embedder_for(Settings.for_namespace({}))
     with store.connect("owner") as connection, Progress(console=err, transient=True) as progress:
         bar = progress.add_task(f"Importing {plain(file.name)}", total=None)
 

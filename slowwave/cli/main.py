@@ -102,4 +102,10 @@ def main() -> None:
         sys.exit(fail(problem))
     except psycopg.OperationalError as problem:
         told = str(problem).strip().splitlines()[0]
-        sys.exit(fail(StoreError(f"The database ended the connection: {told} Nothing half-written stands. Try again, or run `slowwave doctor`.")))
+        sys.exit(
+            fail(
+                StoreError(
+                    f"The database ended the connection: {told} Nothing half-written stands. Try again, or run `slowwave doctor`."
+                )
+            )
+        )

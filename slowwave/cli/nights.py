@@ -48,7 +48,7 @@ def demo(
         bar = progress.add_task("Loading the demo", total=None)
         added = load_demo(
             connection,
-            embedder_for(Settings()),
+            embedder_for(Settings.for_namespace({})),
             progress=lambda step: progress.update(bar, description=plain(step)),
         )
     if not json:

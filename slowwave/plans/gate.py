@@ -171,6 +171,12 @@ def _refuse_state(connection: Connection, plan: StoredPlan) -> None:
 
 
 def _refuse_probes(plan: StoredPlan, *, force: bool, note: str) -> None:
+    isolation = plan.probes.get("isolation")
+    if isinstance(isolation, dict) and not isolation.get("passed", True):
+        raise Refused(
+            f"Plan {plan.plan_hash[:12]} names rows of another namespace and can never be approved. Run the night again; "
+            "if it happens again, the planner is at fault."
+        )
     failed = plan.summary.get("needs_force")
     if isinstance(failed, list) and failed and not force:
         raise Refused(
