@@ -173,6 +173,8 @@ def _edges(keep: str, absorb: Sequence[str], edges: Mapping[str, Sequence[Fields
 
 def _vector(snapshot: Snapshot, keep: str, vector: np.ndarray, writes: list[Write], inserts: list[Insert]) -> None:
     vectors = snapshot.vectors["entity_vectors"]
+    if not vectors.model:
+        return  # a namespace without a registered model keeps no vectors
     row = int(vectors.rows_of(pa.array([keep], pa.string()))[0])
     after = encode(vector)
     if row < 0:

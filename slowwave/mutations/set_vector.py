@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Insert, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_by_id
@@ -18,6 +19,10 @@ from slowwave.store.tables import VECTORS
 def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]) -> list[Mutation]:
     """One mutation a row that it changes, in id order; ``table`` is a vectors table and ``vectors`` maps ids to (d,) float32."""
     current = snapshot.vectors[table]
+    if not current.model:
+        raise Refused(
+            f"{snapshot.namespace} has no registered vector model, so no vector can be set. Import with an embedder first."
+        )
     ids = sorted(vectors)
     positions = current.rows_of(pa.array(ids, pa.string()))
     described = VECTORS[table]

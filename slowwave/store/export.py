@@ -67,12 +67,14 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
 
 
 def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
+    """The preferred model where the namespace has vectors of it or none at all, else its commonest; empty when unregistered."""
     found = connection.execute(
-        "SELECT model FROM memory.entity_vectors WHERE namespace_id = %s GROUP BY model "
-        "ORDER BY model = %s DESC, count(*) DESC, model LIMIT 1",
-        (namespace_id, preferred),
+        "SELECT model FROM (SELECT model, count(*) AS n FROM memory.entity_vectors WHERE namespace_id = %s GROUP BY model "
+        "UNION ALL SELECT model, 0 FROM memory.vector_models WHERE model = %s) known "
+        "ORDER BY n > 0 DESC, model = %s DESC, n DESC, model LIMIT 1",
+        (namespace_id, preferred, preferred),
     ).fetchone()
-    return str(found[0]) if found else preferred
+    return str(found[0]) if found else ""
 
 
 def _rows(connection: Connection, namespace_id: str, table: Table) -> pa.Table:

@@ -23,11 +23,12 @@ from slowwave.mutations.set_vector import set_vector
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, seal
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
-from tests.worlds import World, assert_same, load_world, worlds
+from tests.worlds import MODEL, World, assert_same, load_world, worlds
 
 Build = Callable[[Snapshot, World, Random], list[Mutation]]
 
@@ -104,7 +105,7 @@ def undo(store: Store, world: World, run: str, items: Sequence[str] | None = Non
 
 
 def plan(store: Store, world: World, build: Build, r: Random) -> tuple[Snapshot, list[Item]]:
-    snapshot = export_snapshot(store, world.slug)
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
     items = [Item("test", "change", m) for m in build(snapshot, world, r)]
     return snapshot, [Item.from_json(json.loads(json.dumps(i.to_json()))) for i in items]
 
@@ -120,7 +121,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     snapshot, items = plan(store, world, KINDS[kind], r)
     run, stale = apply(store, world, items)
     assert stale == {}
-    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
     once = digest(store, world.slug)
     changing = {i.id for i in items if any(w.action != "add" for w in i.mutation.writes) or i.mutation.inserts}
     _, stale = apply(store, world, items)
@@ -139,11 +140,11 @@ def test_undoing_an_undo_applies_again(store: Store, world: World, r: Random) ->
     before = digest(store, world.slug)
     _, items = plan(store, world, merges, r)
     run, _ = apply(store, world, items)
-    applied = export_snapshot(store, world.slug)
+    applied = export_snapshot(store, world.slug, model=MODEL)
     back, _ = undo(store, world, run)
     assert digest(store, world.slug) == before
     undo(store, world, back)
-    assert_same(export_snapshot(store, world.slug), applied, items)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), applied, items)
 
 
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
@@ -156,7 +157,32 @@ def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random)
     r.shuffle(chosen)
     runs = [apply(store, world, [i]) for i in chosen]
     assert all(stale == {} for _, stale in runs)
-    assert_same(export_snapshot(store, world.slug), simulate(snapshot, chosen), chosen)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, chosen), chosen)
+    r.shuffle(runs)
+    for run, _ in runs:
+        undo(store, world, run)
+    assert digest(store, world.slug) == before
+
+
+@given(world=worlds(most=9), r=st.randoms(use_true_random=False))
+def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: World, r: Random) -> None:
+    """A plan that mixes all kinds: whatever the sealer lets in applies as simulated, in parts, and comes back in any order."""
+    load_world(store, world)
+    before = digest(store, world.slug)
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    kinds = list(KINDS)
+    proposed = [
+        Item(kind, "change", m, probability=r.random()) for kind in kinds for m in KINDS[kind](snapshot, world, r)
+    ]
+    sealed = seal(
+        Header(world.namespace_id, world.slug, snapshot.snapshot_id, "f"), proposed, r.sample(kinds, len(kinds))
+    )
+    chosen = [i for i in sealed.items if r.random() < 0.8]
+    r.shuffle(chosen)
+    parts = [chosen[n::3] for n in range(3)]
+    runs = [apply(store, world, part) for part in parts]
+    assert all(stale == {} for _, stale in runs)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, chosen), chosen)
     r.shuffle(runs)
     for run, _ in runs:
         undo(store, world, run)
@@ -172,13 +198,13 @@ def test_some_items_of_a_run_come_back_alone(store: Store, world: World, r: Rand
     gone = [i for i in items if r.random() < 0.5]
     undo(store, world, run, [i.id for i in gone])
     kept = [i for i in items if i not in gone]
-    assert_same(export_snapshot(store, world.slug), simulate(snapshot, kept), items)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, kept), items)
 
 
 def test_an_edge_inserted_after_planning_makes_the_merge_stale(store: Store) -> None:
     """The relationships of an absorbed row are guarded as a set: nothing dangles on a retired entity."""
     world = _two_entities(store)
-    snapshot, items = plan(store, world, merges, Random(1))
+    _, items = plan(store, world, merges, Random(1))
     absorbed = items[0].mutation.absorb[0].id
     other = next(i for i in world.ids("entities") if i != absorbed)
     _write(
@@ -206,10 +232,16 @@ def test_recall_between_plan_and_apply_is_kept(store: Store) -> None:
     )
     run, stale = apply(store, world, items)
     assert stale == {}
-    now = {e["id"]: e["mention_count"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}
+    now = {
+        e["id"]: e["mention_count"]
+        for e in export_snapshot(store, world.slug, model=MODEL).table("entities").to_pylist()
+    }
     assert now == {keep: counts[keep] + counts[absorbed] + 5, absorbed: 5}
     undo(store, world, run)
-    now = {e["id"]: e["mention_count"] for e in export_snapshot(store, world.slug).table("entities").to_pylist()}
+    now = {
+        e["id"]: e["mention_count"]
+        for e in export_snapshot(store, world.slug, model=MODEL).table("entities").to_pylist()
+    }
     assert now == {keep: counts[keep] + 5, absorbed: counts[absorbed] + 5}
 
 

@@ -1,0 +1,65 @@
+"""The ledger: what a new night does to the plans before it."""
+
+from __future__ import annotations
+
+from slowwave.plans.gate import approve
+from slowwave.plans.ledger import expire_plans, pending_review, read_plan, start_run, write_plan
+from slowwave.plans.seal import Header, Plan, seal
+from slowwave.store.connect import Store
+from tests.nights import new_world, write_a_plan
+from tests.worlds import World
+
+
+def _write(store: Store, world: World, plan: Plan, carried: frozenset[str]) -> str:
+    with store.connect("planner") as connection:
+        run_id = start_run(connection, world.slug, "plan")
+    return write_plan(store, plan, run_id=run_id, expiry_days=7, probes={}, summary={}, carried=carried)
+
+
+def test_a_night_that_finds_only_what_waits_leaves_the_plan_before_it_standing(store: Store) -> None:
+    """Review pairs are carried over: nobody is asked twice, and the first plan can still be approved."""
+    world = new_world(store)
+    _, first = write_a_plan(store, world)
+    waiting = pending_review(store, world.slug)
+    second = seal(Header(world.namespace_id, world.slug, "s2", "f"), [i for i in first.items if i.id in waiting], [])
+    assert _write(store, world, second, waiting) == "empty"
+    assert approve(store, world.slug, first.plan_hash, approver="mara", include_review=True).item_ids
+    assert pending_review(store, world.slug) == frozenset()
+
+
+def test_a_night_with_something_new_takes_the_waiting_pairs_with_it(store: Store) -> None:
+    """The newer plan holds both, and the older is superseded."""
+    world = new_world(store)
+    _, first = write_a_plan(store, world)
+    waiting = pending_review(store, world.slug)
+    second = seal(Header(world.namespace_id, world.slug, "s2", "f"), first.items, ["dedupe_entities"])
+    assert _write(store, world, second, waiting) == "awaiting_approval"
+    assert pending_review(store, world.slug) == waiting
+    with store.connect("reader") as connection:
+        assert read_plan(connection, first.plan_hash).state == "superseded"
+        assert {s.item.id for s in read_plan(connection, second.plan_hash).items} == {i.id for i in first.items}
+
+
+def test_a_plan_comes_back_as_it_was_sealed(store: Store) -> None:
+    """Items through JSON and Postgres have the same ids, and the run follows the plan's state."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    with store.connect("reader") as connection:
+        stored = read_plan(connection, plan.plan_hash)
+    assert tuple(s.item for s in stored.items) == plan.items
+    assert stored.to_json()["plan_hash"] == plan.plan_hash
+
+
+def test_plans_past_their_time_are_marked(store: Store) -> None:
+    """Once; an approved one is left to its approval."""
+    world, other = new_world(store, 7), new_world(store, 8)
+    write_a_plan(store, world, expiry_days=0)
+    _, approved = write_a_plan(store, other)
+    approve(store, other.slug, approved.plan_hash, approver="mara")
+    assert expire_plans(store) == 1
+    assert expire_plans(store) == 0
+    with store.connect("reader") as connection:
+        rows = connection.execute(
+            "SELECT p.state, r.state FROM night.plans p JOIN night.runs r ON r.id = p.run_id ORDER BY 1"
+        ).fetchall()
+    assert rows == [("approved", "approved"), ("expired", "expired")]

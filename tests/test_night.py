@@ -1,0 +1,100 @@
+"""Nights end to end on the demo: found against planted, applied, nothing left for a second night, and taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.applying.events import verify_chain
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.cli.nights import score_night
+from slowwave.demo import NAMESPACES, load_demo
+from slowwave.errors import SettingsError
+from slowwave.language.embedder import OfflineEmbedder
+from slowwave.night import Night, run_night, unchanged
+from slowwave.plans.gate import approve, reject
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+
+
+@pytest.fixture
+def demo(store: Store) -> Store:
+    """A store that holds the demo."""
+    with store.connect("owner") as connection:
+        assert load_demo(connection, OfflineEmbedder())
+        assert load_demo(connection, OfflineEmbedder()) == {}, "a second load adds nothing"
+    return store
+
+
+def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store) -> None:
+    """The whole promise, on three namespaces with an answer key."""
+    for namespace in NAMESPACES:
+        before = digest(demo, namespace)
+        night = run_night(demo, namespace)
+        _expect_found(night)
+        assert night.plan is not None
+        assert night.probes is not None
+        assert night.probes.needs_force == ()
+        assert night.new_items == len(night.plan.items) > 100
+        approval = approve(demo, namespace, night.plan.plan_hash, approver="me", include_review=True)
+        result = apply_approval(demo, approval.id)
+        assert result.counts == {"applied": night.new_items, "skipped_stale": 0, "failed": 0}
+        second = run_night(demo, namespace)
+        assert (second.new_items, second.state) == (0, "empty")
+        assert undo_run(demo, result.run_id).items == approval.item_ids
+        assert digest(demo, namespace) == before
+        with demo.connect("reader") as connection:
+            row = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+            assert verify_chain(connection, str(row[0]) if row else "") == (2 * night.new_items, None)
+
+
+def _expect_found(night: Night) -> None:
+    scores = {str(s["problem"]): s for s in score_night(night)}
+    assert scores["merge traps"]["false"] == 0
+    for problem in ("duplicates", "dead references", "orphans", "schema drift"):
+        found, planted = scores[problem]["found"], scores[problem]["planted"]
+        assert isinstance(found, int)
+        assert isinstance(planted, int)
+        assert found >= 0.95 * planted > 0, problem
+        assert scores[problem]["false"] == 0, problem
+
+
+def test_what_was_rejected_stays_away_until_its_rows_change(demo: Store) -> None:
+    """A person says no once; a new night says nothing of it, until a name changes."""
+    namespace = NAMESPACES[0]
+    night = run_night(demo, namespace)
+    assert night.plan is not None
+    merge = next(i for i in night.plan.items if i.mutation.kind == "merge_rows")
+    reject(demo, namespace, night.plan.plan_hash, rejected_by="me", reason="two different things", items=[merge.id])
+    again = run_night(demo, namespace, force=True)
+    assert again.plan is not None
+    rows = set(merge.mutation.row_ids())
+    assert not any(rows <= set(i.mutation.row_ids()) for i in again.plan.items)
+    with demo.connect("owner") as connection:
+        connection.execute(
+            "UPDATE memory.entities SET description = description || ' Again.' WHERE id = ANY(%s::uuid[])",
+            (list(rows),),
+        )
+    still = run_night(demo, namespace)
+    assert still.plan is not None
+    assert not any(rows <= set(i.mutation.row_ids()) for i in still.plan.items), (
+        "a description is not what the no was about"
+    )
+
+
+def test_a_night_with_an_impossible_setting_crashes_in_words_and_leaves_nothing(demo: Store) -> None:
+    """The run says why; no plan is written; the next night with a good setting works."""
+    namespace = NAMESPACES[0]
+    with demo.connect("owner") as connection:
+        connection.execute(
+            "UPDATE memory.namespaces SET settings = settings || '{\"recall_window_days\": 0}' WHERE slug = %s",
+            (namespace,),
+        )
+    with pytest.raises(SettingsError, match="recall_window_days"):
+        run_night(demo, namespace)
+    with demo.connect("reader") as connection:
+        assert connection.execute("SELECT state, error LIKE '%%recall_window_days%%' FROM night.runs").fetchall() == [
+            ("crashed", True)
+        ]
+        assert connection.execute("SELECT count(*) FROM night.plans").fetchone() == (0,)
+    assert unchanged(demo, NAMESPACES[1]) == "", "a namespace that never had a night is not unchanged"
