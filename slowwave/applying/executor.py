@@ -62,7 +62,7 @@ def apply_approval(
         plan = read_plan(connection, approval.plan_hash)
         verify_hash(plan)
         named = frozenset(approval.item_ids)
-        items = {s.item.id: s.item for s in plan.items if s.item.id in named and s.status != "deferred"}
+        items = {s.item.id: s.item for s in plan.items if s.item.id in named and s.status == "approved"}
         claim = claim_namespace(
             connection,
             approval.namespace,

@@ -1,1 +1,1 @@
-"""reports"""
+"""Reports: what they hold and how they become harmless Markdown."""

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_a_killed_server_comes_back_with_its_data(home: Path) -> None:
     with psycopg.connect(running.url("slowwave"), autocommit=True) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
     for _ in range(2):
-        os.kill(_postmaster(home), signal.SIGKILL)
+        _kill(home)
         assert server.start(home) == running
         assert _ask(running, "SELECT answer FROM kept") == 42
 
@@ -87,7 +88,7 @@ def test_a_killed_server_comes_back_with_its_data(home: Path) -> None:
 def test_a_recycled_process_id_does_not_keep_the_server_down(home: Path) -> None:
     """After a reboot the number in postmaster.pid belongs to another program: it is neither our server nor in our way."""
     running = server.start(home)
-    os.kill(_postmaster(home), signal.SIGKILL)
+    _kill(home)
     stranger = subprocess.Popen(["sleep", "60"])
     try:
         claim = home / "postgres" / "postmaster.pid"
@@ -195,3 +196,15 @@ def test_addresses_are_quoted() -> None:
     assert there.url("slowwave") == "postgresql://slowwave:s3cret@127.0.0.1:5432/slowwave"
     assert there.url("a b", "x/y", "p@ss") == "postgresql://x%2Fy:p%40ss@127.0.0.1:5432/a%20b"
     assert there.url("slowwave", "reader") == "postgresql://reader@127.0.0.1:5432/slowwave"
+
+
+def _kill(home: Path) -> None:
+    """Kill the postmaster and see it gone: the signal is sent at once, the process ends a moment later."""
+    pid = _postmaster(home)
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()[
+        :1
+    ] not in ("", "Z"):
+        assert time.monotonic() < deadline, "the postmaster survives SIGKILL"
+        time.sleep(0.02)
