@@ -52,11 +52,12 @@ def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
     entities = rows_by_id(snapshot, "entities", set(members), _SEEN)
     edges = _incident(snapshot, absorbed)
     aliases = _aliases(snapshot, set(members))
+    places = _vector_places(snapshot, [merge.keep for merge in merges if merge.vector is not None])
     live = {
         "source_chunk_ids": standing_ids(snapshot, "chunks"),
         "source_document_ids": standing_ids(snapshot, "documents"),
     }
-    return [_one(snapshot, merge, entities, edges, aliases, live) for merge in merges]
+    return [_one(snapshot, merge, entities, edges, aliases, places, live) for merge in merges]
 
 
 def _one(
@@ -65,6 +66,7 @@ def _one(
     entities: Mapping[str, Fields],
     edges: Mapping[str, Sequence[Fields]],
     aliases: Mapping[str, Sequence[str]],
+    places: Mapping[str, int],
     live: Mapping[str, frozenset[str]],
 ) -> Mutation:
     keep = entities[merge.keep]
@@ -90,7 +92,7 @@ def _one(
                 known.add(alias)
                 inserts.append(Insert("entity_aliases", {"entity_id": merge.keep, "alias": alias, "source": "merge"}))
     if merge.vector is not None:
-        _vector(snapshot, merge.keep, merge.vector, writes, inserts)
+        _vector(snapshot, merge.keep, places[merge.keep], merge.vector, writes, inserts)
     return Mutation(
         "merge_rows",
         "entities",
@@ -171,11 +173,20 @@ def _edges(keep: str, absorb: Sequence[str], edges: Mapping[str, Sequence[Fields
     return writes
 
 
-def _vector(snapshot: Snapshot, keep: str, vector: np.ndarray, writes: list[Write], inserts: list[Insert]) -> None:
+def _vector_places(snapshot: Snapshot, keeps: Sequence[str]) -> dict[str, int]:
+    """Survivor → its row among the entities' vectors, -1 where it has none: one look-up, since each reads all ids."""
+    if not keeps:
+        return {}
+    rows = snapshot.vectors["entity_vectors"].rows_of(pa.array(keeps, pa.string()))
+    return dict(zip(keeps, rows.tolist(), strict=True))
+
+
+def _vector(
+    snapshot: Snapshot, keep: str, row: int, vector: np.ndarray, writes: list[Write], inserts: list[Insert]
+) -> None:
     vectors = snapshot.vectors["entity_vectors"]
     if not vectors.model:
         return  # a namespace without a registered model keeps no vectors
-    row = int(vectors.rows_of(pa.array([keep], pa.string()))[0])
     after = encode(vector)
     if row < 0:
         inserts.append(Insert("entity_vectors", {"vector": after}, keep, vectors.model))

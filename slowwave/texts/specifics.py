@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Final
 
-from slowwave.texts.vocabulary import EXCLUSIVE, GROUPS, NEGATIONS, OPENERS
+from slowwave.texts.vocabulary import EXCLUSIVE, FOREIGN_NEGATIONS, GROUPS, NEGATIONS, OPENERS
 
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -162,13 +162,20 @@ def _words(text: str, found: _Found) -> None:
         elif low in _ORDINAL_WORDS:
             if low != "second" or not _SECOND.search(text[max(0, match.start() - 8) : match.start()]):
                 found.kinds["ordinals"].add(_ordinal(_ORDINAL_WORDS[low]))
-        elif low.endswith("n't") or (low in NEGATIONS and (low != "no" or not _NUMERO.match(text, match.end()))):
+        elif _negates(word, low, text, match.end()):
             found.kinds["negations"].add("not")
         parts = [low] if word[1:].islower() else [low, *(p.casefold() for p in _CAMEL.split(word))]
         for part in parts:
             if part in EXCLUSIVE and (word[0].isupper() or part not in ("may", "march")):
                 found.exclusive.update((group, GROUPS[group][part]) for group in EXCLUSIVE[part])
     _proper_names(text, matches, found.kinds["names"])
+
+
+def _negates(word: str, low: str, text: str, end: int) -> bool:
+    """Whether a word turns the sentence round; "No. 5" does not."""
+    if low == "no":
+        return _NUMERO.match(text, end) is None
+    return low in NEGATIONS or low.endswith("n't") or word in FOREIGN_NEGATIONS
 
 
 def _letter(letter: str, k: int, last: int, lower: bool, found: _Found) -> None:

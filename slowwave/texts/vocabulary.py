@@ -12,11 +12,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NEGATIONS: Final = _words("""
-not no never none nor neither cannot without non nobody nothing nowhere
-nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen
-""")
-"""Words that turn a sentence round: English, then the commonest of other languages."""
+NEGATIONS: Final = _words("not no never none nor neither cannot without non nobody nothing nowhere")
+"""English words that turn a sentence round."""
+
+FOREIGN_NEGATIONS: Final = _words("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
+"""The commonest of other languages; they count in lower case only, for capitals make acronyms of some."""
 
 OPENERS: Final = _words("""
 the a an i we he she it they you this that these those in on at to of for from with by and but or so my our his

@@ -1,0 +1,130 @@
+"""The rows to be matched, as arrays: names, types, attributes, vectors, links. One row an entity, in id order.
+
+Everything later works on row numbers and pairs of them; ids come back at the end. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from slowwave.matching import attributes, names
+from slowwave.matching.attributes import Attributes
+from slowwave.matching.names import Names, fold
+from slowwave.matching.vectors import unit_rows
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """n rows sorted by id. ``vector`` (n,) is the row in ``units`` (unit vectors) or -1; ``known_as`` (n, forms) holds every
+    folded name and alias; ``neighbours`` (n, n) and ``documents`` (n, documents) hold ones."""
+
+    ids: NDArray[np.object_]
+    types: tuple[str, ...]
+    kind: Ints
+    titles: tuple[str, ...]
+    names: Names
+    attributes: Attributes
+    units: NDArray[np.float32]
+    vector: Ints
+    known_as: Any
+    neighbours: Any
+    documents: Any
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(
+        cls,
+        entities: pa.Table,
+        *,
+        matrix: NDArray[np.float32] | None = None,
+        rows: Ints | None = None,
+        links: pa.Table | None = None,
+        aliases: pa.Table | None = None,
+    ) -> Population:
+        """See ``slowwave.matching.match.match`` for the columns and shapes."""
+        order = np.argsort(np.array(entities["id"].to_pylist(), np.object_), kind="stable")
+        entities = entities.take(pa.array(order))
+        ids = entities["id"].combine_chunks()
+        types = tuple(str(t) for t in entities["entity_type"].to_pylist())
+        _, kind = np.unique(np.array([fold(t) for t in types], np.object_), return_inverse=True)
+        titles = tuple(str(n) for n in entities["name"].to_pylist())
+        forms = names.prepare(titles)
+        texts = entities["attributes"].to_pylist() if "attributes" in entities.column_names else [None] * len(ids)
+        units, vector = _vectors(len(ids), matrix, None if rows is None else rows[order])
+        return cls(
+            ids=np.array(ids.to_pylist(), np.object_),
+            types=types,
+            kind=kind.astype(np.int64),
+            titles=titles,
+            names=forms,
+            attributes=attributes.prepare(texts, kind),
+            units=units,
+            vector=vector,
+            known_as=_known_as(ids, forms, aliases),
+            neighbours=_neighbours(ids, links),
+            documents=_documents(entities),
+        )
+
+
+def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> tuple[NDArray[np.float32], Ints]:
+    """Unit vectors and each entity's row in them; a vector without direction counts as none."""
+    if matrix is None or rows is None or not len(matrix):
+        return np.empty((0, 0), np.float32), np.full(n, -1, np.int64)
+    units, kept = unit_rows(matrix)
+    place = np.full(len(matrix) + 1, -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    return units, place[rows]  # row -1 reads the last place, which stays -1
+
+
+def _known_as(ids: pa.Array, forms: Names, aliases: pa.Table | None) -> Any:
+    """(n, forms) ones: the folded name and aliases of each row; an empty matrix when there are no aliases."""
+    texts: list[str] = []
+    owners = np.empty(0, np.int64)
+    if aliases is not None and len(aliases):
+        owner = pc.fill_null(pc.index_in(aliases["entity_id"], value_set=ids), -1).to_numpy()
+        texts = [fold(str(a)) for a in aliases["alias"].to_pylist()]
+        owners = owner.astype(np.int64)
+    if not texts:
+        return sparse.csr_matrix((len(ids), 0))
+    rows = np.concatenate([np.arange(len(ids)), owners])
+    _, codes = np.unique(np.concatenate([forms.folded, np.array(texts, np.object_)]), return_inverse=True)
+    return _ones(rows[rows >= 0], codes[rows >= 0], (len(ids), int(codes.max()) + 1))
+
+
+def _neighbours(ids: pa.Array, links: pa.Table | None) -> Any:
+    if links is None or not len(links):
+        return sparse.csr_matrix((len(ids), len(ids)))
+    ends = [
+        pc.fill_null(pc.index_in(links[c], value_set=ids), -1).to_numpy().astype(np.int64)
+        for c in ("source_entity_id", "target_entity_id")
+    ]
+    known = (ends[0] >= 0) & (ends[1] >= 0) & (ends[0] != ends[1])
+    a, b = ends[0][known], ends[1][known]
+    return _ones(np.concatenate([a, b]), np.concatenate([b, a]), (len(ids), len(ids)))
+
+
+def _documents(entities: pa.Table) -> Any:
+    if "source_document_ids" not in entities.column_names:
+        return sparse.csr_matrix((len(entities), 0))
+    column = entities["source_document_ids"].combine_chunks()
+    rows = pc.list_parent_indices(column).to_numpy().astype(np.int64)
+    documents = pc.dictionary_encode(pc.list_flatten(column))
+    codes = documents.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return _ones(rows, codes, (len(entities), len(documents.dictionary)))
+
+
+def _ones(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+    matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+    matrix.data[:] = 1
+    return matrix

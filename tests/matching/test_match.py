@@ -1,0 +1,247 @@
+"""Golden decisions: what merges, what a person sees, what never happens."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from slowwave.matching.match import Matches, match
+from slowwave.settings import Settings
+
+FEBRL = Path(__file__).parents[2] / "../shared/data/er/febrl1.csv"
+
+
+def entity(id_: str, name: str, kind: str = "thing", **attributes: object) -> dict[str, object]:
+    return {"id": id_, "entity_type": kind, "name": name, "attributes": json.dumps(attributes)}
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    return pa.table({c: [r[c] for r in rows] for c in ("id", "entity_type", "name", "attributes")})
+
+
+def at_cosine(*cosines: float) -> np.ndarray:
+    """A first unit vector and others at the given cosines to it, each in a plane of its own."""
+    matrix = np.zeros((len(cosines) + 1, len(cosines) + 1), np.float32)
+    matrix[0, 0] = 1
+    for k, c in enumerate(cosines, 1):
+        matrix[k, 0], matrix[k, k] = c, np.sqrt(1 - c * c)
+    return matrix
+
+
+def pair(a: dict[str, object], b: dict[str, object], cosine: float | None, **more: object) -> Matches:
+    if cosine is None:
+        return match(table([a, b]), Settings(), **more)  # type: ignore[arg-type]
+    return match(table([a, b]), Settings(), matrix=at_cosine(cosine), rows=np.arange(2), **more)  # type: ignore[arg-type]
+
+
+def decision(found: Matches) -> str:
+    return "merge" if found.merges else "review" if found.review else "nothing"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "cosine"),
+    [
+        (entity("a", "OpenTelemetry"), entity("b", "Open Telemetry"), 0.92),
+        (entity("a", "Northwind Ltd"), entity("b", "Northwind"), 0.93),
+        (entity("a", "Reyes, Mara"), entity("b", "Mara Reyes"), 0.91),
+        (entity("a", "Café Zoë"), entity("b", "cafe zoe"), 0.95),
+        (entity("a", "Bob Marsh"), entity("b", "Robert Marsh"), 0.94),
+        (entity("a", "Søren Kjær"), entity("b", "Soren Kjaer"), 0.91),
+        (entity("a", "PTA Meeting", hall="4B"), entity("b", "Parent Teacher Association Meeting", hall="4B"), 0.99),
+        (entity("a", "Mara Reyes", "Person"), entity("b", "Mara Reyes", "person"), 0.97),
+        (
+            entity("a", "IBM", url="https://ibm.com/"),
+            entity("b", "International Business Machines", url="http://www.ibm.com"),
+            0.32,
+        ),
+        (entity("a", "Mara Reyes", email="Mara@acme.org"), entity("b", "Reyes, Mara", email="mara@acme.org"), None),
+        (entity("a", "Bob Marsh", email="bob@acme.org"), entity("b", "Robert Marsh", email="bob@acme.org"), 0.5),
+    ],
+)
+def test_aliases_with_support_merge(a: dict[str, object], b: dict[str, object], cosine: float | None) -> None:
+    """Names that mean the same, with near vectors or an equal identifier."""
+    found = pair(a, b, cosine)
+    assert [c.ids for c in found.merges] == [("a", "b")]
+    assert found.merges[0].probability >= 0.99
+    assert not found.review
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (entity("a", "PostgreSQL 15"), entity("b", "PostgreSQL 16")),
+        (entity("a", "Pier II"), entity("b", "Pier III")),
+        (entity("a", "Budget 2024"), entity("b", "Budget 2025")),
+        (entity("a", "Inbound queue"), entity("b", "Outbound queue")),
+        (entity("a", "Deploy approved"), entity("b", "Deploy not approved")),
+        (entity("a", "Mara Reyes", email="mara@acme.org"), entity("b", "Mara Reyes", email="mara@example.org")),
+        (entity("a", "Acme", url="https://acme.org"), entity("b", "Acme", url="https://acme.example")),
+        (entity("a", "Jo Marsh", date_of_birth="1980-02-01"), entity("b", "Jo Marsh", date_of_birth="1981-02-01")),
+        (entity("a", "Mara Reyes", "person"), entity("b", "Mara Reyes", "place")),
+    ],
+)
+def test_contradictions_are_never_merged_nor_shown(a: dict[str, object], b: dict[str, object]) -> None:
+    """Law 9: equal vectors do not help."""
+    assert decision(pair(a, b, 1.0)) == "nothing"
+
+
+def test_a_vetoed_pair_is_counted_under_its_reason() -> None:
+    """The report can say why nothing was proposed."""
+    found = pair(entity("a", "PostgreSQL 15"), entity("b", "PostgreSQL 16"), 0.99)
+    assert found.counts["vetoed by specifics"] == 1
+    found = pair(entity("a", "Acme"), entity("b", "Acme"), 0.99, barred={"conflict": [("b", "a")]})
+    assert (decision(found), found.counts["vetoed by conflict"]) == ("nothing", 1)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "cosine"),
+    [
+        (entity("a", "Jansen Boats"), entity("b", "Jensen Boats"), 0.97),  # a letter is not nothing
+        (entity("a", "Mercury"), entity("b", "Mercury"), 0.55),  # one name, two meanings
+        (entity("a", "Mara Reyes"), entity("b", "Mara Reyes"), None),  # no vectors, no identifier
+        (entity("a", "M. Reyes"), entity("b", "Mara Reyes"), 0.95),
+        (entity("a", "IBM"), entity("b", "International Business Machines"), 0.93),
+        (
+            entity("a", "Mara Reyes", email="mara@acme.org", phone="+1 555 010 2030"),
+            entity("b", "Mara Reyes", email="mara@home.example", phone="15550102030"),
+            0.99,
+        ),
+    ],
+)
+def test_doubt_goes_to_a_person_with_a_reason(a: dict[str, object], b: dict[str, object], cosine: float | None) -> None:
+    """Names or vectors alone, and identifiers that speak against each other."""
+    found = pair(a, b, cosine)
+    assert decision(found) == "review"
+    assert found.review[0].reason.endswith(".")
+    assert found.review[0].probability >= 0.6
+
+
+def test_cosine_alone_never_merges() -> None:
+    """Two names with nothing in common and one vector."""
+    assert decision(pair(entity("a", "Grafana"), entity("b", "Lisbon office"), 1.0)) == "nothing"
+
+
+def test_a_chain_with_opposed_ends_does_not_merge() -> None:
+    """Equal names whose vectors turn step by step: neighbours are near, the ends point away from each other."""
+    angles = np.deg2rad(np.arange(6) * 24)
+    matrix = np.column_stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
+    assert matrix[0] @ matrix[-1] < -0.49
+    rows = [entity(f"{k}", "Alpha") for k in range(6)]
+    found = match(table(rows), Settings(), matrix=matrix, rows=np.arange(6))
+    assert max(len(c.ids) for c in found.merges) == 2
+    assert any("do not all agree" in p.reason for p in found.review)
+
+
+def test_a_cluster_that_agrees_merges_whole() -> None:
+    """Five spellings around one vector."""
+    names = ["Open Telemetry", "OpenTelemetry", "open-telemetry", "OPEN TELEMETRY", "Open  Telemetry"]
+    rows = [entity(str(k), name) for k, name in enumerate(names)]
+    matrix = np.ones((5, 8), np.float32) + 0.02 * np.eye(5, 8, dtype=np.float32)
+    found = match(table(rows), Settings(), matrix=matrix, rows=np.arange(5))
+    assert [c.ids for c in found.merges] == [("0", "1", "2", "3", "4")]
+    assert len(found.merges[0].pairs) == 4
+
+
+def test_one_member_that_contradicts_stays_outside() -> None:
+    """B and C are both A by name and vector, but their birth dates differ: one joins, the other does not."""
+    rows = [
+        entity("a", "Jo Marsh"),
+        entity("b", "Jo Marsh", date_of_birth="1980-02-01"),
+        entity("c", "Jo Marsh", date_of_birth="1990-07-09"),
+    ]
+    found = match(table(rows), Settings(), matrix=np.ones((3, 4), np.float32), rows=np.arange(3))
+    assert [c.ids for c in found.merges] == [("a", "b")]
+    assert [(p.a, p.b) for p in found.review] == [("a", "c")]
+
+
+def test_the_waterfall_adds_up_to_the_probability() -> None:
+    """What a person reads is what decided."""
+    found = pair(
+        entity("a", "IBM", url="https://ibm.com", city="Armonk"),
+        entity("b", "International Business Machines", url="ibm.com", city="Armonk"),
+        0.4,
+    )
+    joint = (found.merges[0].pairs if found.merges else found.review)[0]
+    odds = sum(float(str(step["weight"])) for step in joint.waterfall)
+    assert joint.probability == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-4)
+    assert [s["evidence"] for s in joint.waterfall][:3] == ["prior", "name_acronym", "cosine"]
+
+
+def test_shared_neighbours_and_aliases_count() -> None:
+    """A spelling variant merges when the company it keeps is the same; an alias is as good as a name."""
+    rows = [
+        entity("a", "Kubernetes"),
+        entity("b", "Kubernets"),
+        *(entity(f"n{k}", f"Peer {w}") for k, w in enumerate(("Oslo", "Lima", "Quito", "Turin"))),
+    ]
+    links = pa.table(
+        {
+            "source_entity_id": [e for e in "ab" for _ in range(4)],
+            "target_entity_id": [f"n{k}" for _ in "ab" for k in range(4)],
+        }
+    )
+    matrix = np.eye(6, dtype=np.float32)
+    matrix[1] = at_cosine(0.93)[1] @ matrix[:2]
+    alone = match(table(rows), Settings(), matrix=matrix, rows=np.arange(6))
+    together = match(table(rows), Settings(), matrix=matrix, rows=np.arange(6), links=links)
+    assert (decision(alone), [c.ids for c in together.merges]) == ("review", [("a", "b")])
+    aliases = pa.table({"entity_id": ["a"], "alias": ["Big Blue"]})
+    assert decision(pair(entity("a", "IBM"), entity("b", "Big Blue"), 0.95, aliases=aliases)) == "merge"
+
+
+def test_shuffled_rows_give_the_same_answer() -> None:
+    """Nothing depends on the order in which rows arrive."""
+    random, numbers = Random(3), np.random.default_rng(3)
+    words = ["Harbor", "Pilot", "Quay", "Lantern", "Mast", "Rope", "Anchor"]
+    names = [f"{random.choice(words)} {random.choice(words)}" for _ in range(150)]
+    rows = [entity(f"{k:03d}", n if k % 3 else n.upper(), city=random.choice(words)) for k, n in enumerate(names)]
+    centres = {n: numbers.standard_normal(16) for n in names}
+    matrix = np.array([centres[n] + 0.15 * numbers.standard_normal(16) for n in names], np.float32)
+    first = match(table(rows), Settings(), matrix=matrix, rows=np.arange(150))
+    assert len(first.merges) > 10
+    order = numbers.permutation(150)
+    again = match(table([rows[k] for k in order]), Settings(), matrix=matrix, rows=order)
+    assert again == first
+
+
+def test_an_exploding_block_is_left_out_and_said() -> None:
+    """Six hundred entities called the same are no evidence; the report says that the block was dropped."""
+    rows = [entity(f"{k:04d}", "User") for k in range(600)]
+    found = match(table(rows), Settings())
+    assert any(text.startswith("name: 1 blocks of 600 rows") for text in found.dropped)
+
+
+def test_prose_for_a_name_matches_only_when_it_is_equal() -> None:
+    """An extractor that puts a page into the name column costs no time and merges nothing by its letters."""
+    page = "the quick brown fox jumps over the lazy dog " * 20
+    rows = [entity("a", page), entity("b", page + "again"), entity("c", page.upper())]
+    found = match(table(rows), Settings(), matrix=np.ones((3, 4), np.float32), rows=np.arange(3))
+    assert [c.ids for c in found.merges] == [("a", "c")]
+    assert not found.review
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_nothing_to_compare(n: int) -> None:
+    """An empty namespace and a lonely entity are no error."""
+    found = match(table([entity("a", "Alone")] * n), Settings())
+    assert (found.merges, found.review, found.counts["rows"]) == ((), (), n)
+
+
+def test_people_of_febrl_merge_without_a_false_pair() -> None:
+    """A thousand synthetic persons, names and attributes only, at default settings."""
+    if not FEBRL.exists():
+        pytest.skip("the development data set febrl1 is not on this machine")
+    with FEBRL.open() as file:
+        people = list(csv.DictReader(file))
+    gold = {p["id"]: p["cluster_id"] for p in people}
+    found = match(table([{**p, "attributes": p["attrs"]} for p in people]), Settings())
+    assert all(len({gold[i] for i in c.ids}) == 1 for c in found.merges)
+    seen = sum(len(c.ids) - 1 for c in found.merges) + sum(gold[p.a] == gold[p.b] for p in found.review)
+    assert seen >= 475  # of 500 planted duplicates

@@ -1,0 +1,203 @@
+"""``dedupe_entities``: clusters become whole items; what people refused stays refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from slowwave.mutations.vectors import decode
+from slowwave.operations import Inputs, Proposal
+from slowwave.planners.dedupe_entities import dedupe_entities
+from slowwave.plans.items import Item
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+from tests.snapshots import make_snapshot, uid
+
+
+def entity(name: str, of: str = "", **columns: object) -> dict[str, object]:
+    return {"id": uid(of or name), "name": name, "entity_type": "tool", "mention_count": 1, **columns}
+
+
+def around(centre: int, size: int = 8, tilt: float = 0.0) -> list[float]:
+    """A unit vector near an axis."""
+    vector = np.zeros(size)
+    vector[centre], vector[(centre + 1) % size] = np.cos(tilt), np.sin(tilt)
+    return vector.tolist()
+
+
+def night(
+    entities: Sequence[Mapping[str, object]], vectors: Mapping[str, Sequence[float]] | None = None, **tables: object
+) -> Proposal:
+    return dedupe_entities(inputs(snapshot(entities, vectors, **tables)))
+
+
+def snapshot(
+    entities: Sequence[Mapping[str, object]], vectors: Mapping[str, Sequence[float]] | None = None, **tables: object
+) -> Snapshot:
+    given = vectors if vectors is not None else {str(e["id"]): around(0) for e in entities}
+    return make_snapshot(entities=entities, vectors={"entity_vectors": given}, **tables)  # type: ignore[arg-type]
+
+
+def inputs(given: Snapshot, **more: object) -> Inputs:
+    return Inputs(given, {}, Settings(), **more)  # type: ignore[arg-type]
+
+
+def rejection(item: Item) -> dict[str, object]:
+    """The row that the gate writes."""
+    return {
+        "operation": item.operation,
+        "subject": item.subject(),
+        "row_ids": list(item.mutation.row_ids()),
+        "reason": "no",
+        "rejected_by": "me",
+    }
+
+
+def test_a_merge_is_whole_and_survives_json() -> None:
+    """The item carries evidence, sources, the vector and the aliases, and reads back as itself."""
+    chunks = [{"id": uid(f"chunk {k}"), "content": "text"} for k in range(12)]
+    rows = [
+        entity("Open Telemetry", mention_count=3, source_chunk_ids=[c["id"] for c in chunks[:11]]),
+        entity("OpenTelemetry", source_chunk_ids=[chunks[11]["id"], uid("gone")]),
+    ]
+    vectors = {str(rows[0]["id"]): around(0), str(rows[1]["id"]): around(0, tilt=0.3)}
+    (item,) = night(rows, vectors, chunks=chunks).items
+    assert (item.operation, item.decision, item.risk) == ("dedupe_entities", "merge", "low")
+    assert item.mutation.keep is not None
+    assert item.mutation.keep.id == uid("Open Telemetry")
+    assert item.probability >= 0.99
+    assert item.evidence["names"] == ["Open Telemetry", "OpenTelemetry"]
+    assert item.evidence["centroid"] == "centroid"
+    assert len(item.sources) == 10
+    assert item.sources[1] == chunks[11]["id"]  # members take turns
+    assert uid("gone") not in item.sources
+    assert any(w.cell.table == "entity_vectors" for w in item.mutation.writes)
+    assert [i.values["alias"] for i in item.mutation.inserts] == ["OpenTelemetry"]
+    again = Item.from_json(json.loads(json.dumps(item.to_json())))
+    assert again == item
+
+
+def test_the_survivor_is_pinned_then_mentioned_then_early_then_smallest() -> None:
+    """Each rule decides when those before it tie."""
+    old, new = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
+    for first, second in (
+        (entity("Grafana", "x", pinned=True), entity("grafana", "y", mention_count=9)),
+        (entity("Grafana", "x", mention_count=2, valid_from=new), entity("grafana", "y", valid_from=old)),
+        (entity("Grafana", "x", valid_from=old), entity("grafana", "y", valid_from=new)),
+    ):
+        for rows in ([first, second], [second, first]):
+            (item,) = night(rows).items
+            assert item.mutation.keep is not None
+            assert item.mutation.keep.id == uid("x")
+    (item,) = night([entity("Grafana", "x"), entity("grafana", "y")]).items
+    assert item.mutation.keep is not None
+    assert item.mutation.keep.id == min(uid("x"), uid("y"))
+
+
+def test_retired_entities_are_not_looked_at() -> None:
+    """A row merged last night does not come back."""
+    gone = datetime(2026, 1, 1, tzinfo=UTC)
+    found = night([entity("Grafana", "x"), entity("grafana", "y", invalidated_at=gone)])
+    assert (found.items, found.report.numbers["rows"]) == ((), 1)
+
+
+def test_a_doubtful_pair_is_an_item_for_review_that_can_be_approved() -> None:
+    """Review items hold the whole merge."""
+    rows = [entity("Mercury", "planet"), entity("Mercury", "element")]
+    vectors = {uid("planet"): around(0), uid("element"): around(0, tilt=0.9)}
+    (item,) = night(rows, vectors).items
+    assert (item.decision, item.risk, item.mutation.kind) == ("review", "high", "merge_rows")
+    assert item.evidence["centroid"] == "skip_multimodal"
+    assert str(item.evidence["reason"]).endswith(".")
+
+
+def test_no_entity_stands_in_two_items() -> None:
+    """Merged rows do not stand in reviews; a row with several doubtful partners takes the strongest. The rest is reported."""
+    rows = [
+        *(entity("Kubernetes", f"k{n}") for n in range(2)),
+        entity("Kubernets", "typo"),
+        *(entity("Jansen Boats", "j1"), entity("Jensen Boats", "j2"), entity("Janson Boats", "j3")),
+    ]
+    found = night(rows, {str(r["id"]): around(0 if n < 3 else 4) for n, r in enumerate(rows)})
+    assert sorted(i.decision for i in found.items) == ["merge", "review"]
+    seen = [id_ for item in found.items for id_ in item.mutation.row_ids()]
+    assert len(seen) == len(set(seen))
+    assert found.report.numbers["review pairs that wait"] >= 2
+    assert any("wait" in f.message for f in found.report.findings)
+
+
+def test_a_recorded_conflict_forbids_the_merge_until_it_is_resolved() -> None:
+    """Law 9: contradictions come first."""
+    rows = [entity("Grafana", "x"), entity("grafana", "y")]
+    conflict = {"table_name": "entities", "row_a_id": uid("y"), "row_b_id": uid("x"), "reason": "different owners"}
+    assert not night(rows, conflicts=[conflict]).items
+    resolved = {**conflict, "resolved_at": datetime(2026, 1, 1, tzinfo=UTC)}
+    assert len(night(rows, conflicts=[resolved]).items) == 1
+
+
+def test_a_rejected_pair_stays_away_until_its_rows_change() -> None:
+    """Not the item, nor a review of it, whichever row would survive by now; a new name is a new question."""
+    rows = [entity("Grafana", "x", mention_count=5), entity("grafana", "y")]
+    (item,) = night(rows).items
+    refused = night(rows, rejections=[rejection(item)])
+    assert (refused.items, refused.report.numbers["rejected_before"]) == ((), 1)
+    more_mentions = [rows[0], {**rows[1], "mention_count": 50}]
+    assert not night(more_mentions, rejections=[rejection(item)]).items
+    renamed = [rows[0], {**rows[1], "name": "GRAFANA"}]
+    assert len(night(renamed, rejections=[rejection(item)]).items) == 1
+
+
+def test_a_rejected_pair_does_not_come_back_inside_a_larger_cluster() -> None:
+    """A third spelling turns up: it joins one of the two, never both."""
+    rows = [entity("Grafana", "x", mention_count=5), entity("grafana", "y", mention_count=3)]
+    (item,) = night(rows).items
+    third = entity("GRAFANA", "z")
+    assert len(night([*rows, third]).items[0].mutation.absorb) == 2
+    found = night([*rows, third], rejections=[rejection(item)])
+    for proposed in found.items:
+        assert not {uid("x"), uid("y")} <= set(proposed.mutation.row_ids())
+
+
+def test_another_operations_rejection_is_none_of_ours() -> None:
+    """Rejections are kept per operation."""
+    rows = [entity("Grafana", "x"), entity("grafana", "y")]
+    (item,) = night(rows).items
+    other = {**rejection(item), "operation": "dedupe_memories"}
+    assert len(night(rows, rejections=[other]).items) == 1
+
+
+def test_far_names_are_embedded_again_in_one_call() -> None:
+    """The text is that of the survivor after the merge; without an embedder the item says so."""
+    rows = [
+        entity("IBM", "x", mention_count=4, attributes={"url": "https://ibm.com"}),
+        entity("International Business Machines", "y", attributes={"url": "ibm.com"}, description="A maker."),
+    ]
+    calls: list[list[str]] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        calls.append(list(texts))
+        return np.tile(np.array(around(3), np.float32), (len(texts), 1))
+
+    given = snapshot(rows)
+    (item,) = dedupe_entities(inputs(given, embed=embed)).items
+    assert calls == [["IBM (tool): A maker."]]
+    assert item.evidence["centroid"] == "re_embed"
+    (write,) = [w for w in item.mutation.writes if w.cell.table == "entity_vectors"]
+    assert decode(str(write.value)).tolist() == around(3)
+    (item,) = dedupe_entities(inputs(given)).items
+    assert item.evidence["centroid"] == "re_embed_unavailable"
+    assert not any(w.cell.table == "entity_vectors" for w in item.mutation.writes)
+
+
+def test_the_report_holds_its_denominators() -> None:
+    """Rows, candidates by key, gates, vetoes, items."""
+    found = night([entity("Grafana", "x"), entity("grafana", "y"), entity("Grafana 11", "z")])
+    numbers = found.report.numbers
+    assert (numbers["rows"], numbers["items"], numbers["merge clusters"]) == (3, 1, 1)
+    assert numbers["vetoed by specifics"] == 2
+    assert numbers["candidates by vector"] == 3
+    assert len(found.report.summary()) < 1000
+    assert "Grafana = grafana" in found.report.markdown() or "grafana = Grafana" in found.report.markdown()
