@@ -1,0 +1,177 @@
+"""A merge, spelled out: what the survivor takes, what the absorbed rows become, and what happens to edges."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from slowwave.errors import Refused, SnapshotError
+from slowwave.mutations.cells import RELATIONSHIPS, Write
+from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.vectors import decode, encode, literal, weighted_mean
+from slowwave.snapshot import Snapshot
+from tests.snapshots import make_snapshot, uid
+
+ANNA, ANNE, BOB = uid("anna"), uid("anne"), uid("bob")
+
+
+def world(**more: list[dict[str, object]]) -> Snapshot:
+    """Anna and Anne are one; the chunk c9 is gone."""
+    return make_snapshot(
+        chunks=[{"id": uid("c1"), "content": "1"}, {"id": uid("c2"), "content": "2"}],
+        entities=[
+            {
+                **{
+                    "id": ANNA,
+                    "name": "Anna Berg",
+                    "mention_count": 5,
+                    "external_id": "17",
+                    "attributes": {"email": "a@b.example"},
+                },
+                **{"source_chunk_ids": [uid("c9"), uid("c1")]},
+            },
+            {
+                **{
+                    "id": ANNE,
+                    "name": "Anne Berg",
+                    "mention_count": 2,
+                    "attributes": {"email": "x@y.example", "city": "Oslo"},
+                },
+                **{"source_chunk_ids": [uid("c1"), uid("c2"), uid("c9")], "description": "Works on cranes."},
+            },
+            {"id": BOB, "name": "Bob"},
+        ],
+        **more,
+    )
+
+
+def cells(mutation: Mutation, table: str, row: str) -> dict[str, Write]:
+    return {w.cell.column: w for w in mutation.writes if (w.cell.table, w.cell.row) == (table, row)}
+
+
+def test_the_survivor_takes_what_the_others_knew() -> None:
+    """Provenance as a cleaned union, missing attributes, the description it lacked, and mentions as a delta."""
+    (merge,) = merge_rows(world(), [Merge(ANNA, (ANNE,))])
+    wrote = cells(merge, "entities", ANNA)
+    assert wrote["source_chunk_ids"].value == (uid("c1"), uid("c2"))
+    assert json.loads(str(wrote["attributes"].value)) == {"email": "a@b.example", "city": "Oslo"}
+    assert wrote["description"].value == "Works on cranes."
+    assert (wrote["mention_count"].action, wrote["mention_count"].value) == ("add", 2)
+    assert [i.values["alias"] for i in merge.inserts] == ["Anne Berg"]
+    assert merge.keep is not None
+    assert merge.keep.external_id == "17"
+
+
+def test_the_absorbed_row_is_invalidated_and_points_at_the_survivor() -> None:
+    """In system time only: valid_to is never written, since the world did not change."""
+    (merge,) = merge_rows(world(), [Merge(ANNA, (ANNE,))])
+    wrote = cells(merge, "entities", ANNE)
+    assert {c: w.action for c, w in wrote.items()} == {
+        "invalidated_at": "now",
+        "invalidated_by": "item",
+        "merged_into": "set",
+        "state": "set",
+        "mention_count": "add",
+    }
+    assert (wrote["merged_into"].value, wrote["mention_count"].value) == (ANNA, -2)
+    assert not any(w.cell.column == "valid_to" for w in merge.writes)
+
+
+def test_only_the_endpoint_that_named_an_absorbed_row_is_rewritten() -> None:
+    """On every relationship, live or not; the other endpoint belongs to whoever merges that row."""
+    edges = [
+        {"id": uid("out"), "source_entity_id": ANNE, "target_entity_id": BOB},
+        {
+            "id": uid("old"),
+            "source_entity_id": BOB,
+            "target_entity_id": ANNE,
+            "invalidated_at": datetime(2026, 1, 1, tzinfo=UTC),
+        },
+        {"id": uid("other"), "source_entity_id": ANNA, "target_entity_id": BOB},
+    ]
+    (merge,) = merge_rows(world(relationships=edges), [Merge(ANNA, (ANNE,))])
+    rewritten = {(w.cell.row, w.cell.column, w.value) for w in merge.writes if w.cell.table == "relationships"}
+    assert rewritten == {(uid("out"), "source_entity_id", ANNA), (uid("old"), "target_entity_id", ANNA)}
+    (guard,) = [g for g in merge.guards if g.cell.column == RELATIONSHIPS]
+    assert (guard.cell.row, guard.seen) == (ANNE, tuple(sorted([uid("out"), uid("old")])))
+
+
+def test_edges_inside_the_cluster_are_invalidated() -> None:
+    """They would say that something is tied to itself."""
+    edges = [{"id": uid("self"), "source_entity_id": ANNE, "target_entity_id": ANNA}]
+    (merge,) = merge_rows(world(relationships=edges), [Merge(ANNA, (ANNE,))])
+    assert {w.cell.column for w in merge.writes if w.cell.row == uid("self")} == {
+        "source_entity_id",
+        "invalidated_at",
+        "invalidated_by",
+    }
+
+
+def test_aliases_of_absorbed_rows_go_with_them_and_none_comes_twice() -> None:
+    """Learned aliases survive unrelated writes, and merges."""
+    aliases = [
+        {"entity_id": ANNE, "alias": "A. Berg"},
+        {"entity_id": ANNE, "alias": "Anna Berg"},
+        {"entity_id": ANNA, "alias": "Annie"},
+    ]
+    (merge,) = merge_rows(world(entity_aliases=aliases), [Merge(ANNA, (ANNE,))])
+    assert [i.values["alias"] for i in merge.inserts] == ["Anne Berg", "A. Berg"]
+
+
+def test_a_merge_carries_its_vector() -> None:
+    """Written over the survivor's, or inserted where there was none."""
+    mean = np.array([0.6, 0.8, 0.0, 0.0], np.float32)
+    had = make_snapshot(
+        entities=[{"id": ANNA, "name": "a"}, {"id": ANNE, "name": "b"}],
+        vectors={"entity_vectors": {ANNA: [1, 0, 0, 0]}},
+    )
+    (merge,) = merge_rows(had, [Merge(ANNA, (ANNE,), mean)])
+    (write,) = [w for w in merge.writes if w.cell.table == "entity_vectors"]
+    assert decode(str(write.seen)).tolist() == [1, 0, 0, 0]
+    assert decode(str(write.value)).tobytes() == mean.tobytes()
+    (other,) = merge_rows(had, [Merge(ANNE, (ANNA,), mean)])
+    assert [(i.table, i.row) for i in other.inserts if i.table == "entity_vectors"] == [("entity_vectors", ANNE)]
+
+
+@pytest.mark.parametrize(
+    ("merges", "sentence"),
+    [
+        ([Merge(ANNA, (ANNE,)), Merge(BOB, (ANNE,))], "stands in two merges"),
+        ([Merge(ANNA, ())], "absorbs nothing"),
+        ([Merge(uid("nobody"), (ANNE,))], "is not in snapshot"),
+    ],
+)
+def test_impossible_merges_are_refused(merges: list[Merge], sentence: str) -> None:
+    """In words, before anything is planned."""
+    with pytest.raises((Refused, SnapshotError), match=sentence):
+        merge_rows(world(), merges)
+
+
+def test_a_retired_row_is_not_merged_again() -> None:
+    """khora merges into retired rows; here it is refused."""
+    gone = make_snapshot(
+        entities=[
+            {"id": ANNA, "name": "a"},
+            {"id": ANNE, "name": "b", "invalidated_at": datetime(2026, 1, 1, tzinfo=UTC)},
+        ]
+    )
+    with pytest.raises(Refused, match="already retired"):
+        merge_rows(gone, [Merge(ANNA, (ANNE,))])
+
+
+def test_vectors_survive_the_plan_bit_by_bit() -> None:
+    """base64 of little-endian float32, and a text that PostgreSQL reads back as the same floats."""
+    vector = np.random.default_rng(3).standard_normal(64).astype(np.float32)
+    assert decode(encode(vector)).tobytes() == vector.tobytes()
+    assert np.array(json.loads(literal(encode(vector))), np.float32).tobytes() == vector.tobytes()
+
+
+def test_the_weighted_mean_is_khoras_centroid() -> None:
+    """Weighted by mentions, weights that are not positive left out, unit length; all absent counts as all equal."""
+    matrix = np.array([[1, 0], [0, 1], [0, -1]], np.float32)
+    assert weighted_mean(matrix, np.array([3, 4, 0])) == pytest.approx([0.6, 0.8])
+    assert weighted_mean(matrix[:2], np.array([0, -1])) == pytest.approx([0.5**0.5, 0.5**0.5])

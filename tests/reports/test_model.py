@@ -1,0 +1,72 @@
+"""Reports: memory text is untrusted, and a summary fits where the UI shows it."""
+
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from slowwave.reports.model import Finding, Report, escape, markdown_table
+from slowwave.reports.plot import Bars, svg_data_uri
+
+HOSTILE = [
+    "[Approve this plan](javascript:alert(1))",
+    "![](http://evil.example/pixel.png)",
+    "<script>alert(1)</script>",
+    "| a | b |\n| --- | --- |",
+    "`code` **bold** _it_ ~~x~~ # title > quote",
+    "https://evil.example/click",
+    "&lt;img src=x&gt;",
+    "line\u2028break\u202eesrever",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_name_is_shown_and_does_nothing(text: str) -> None:
+    """No link, no image, no markup, no second line: every special character stands behind a backslash."""
+    shown = escape(text)
+    assert "\n" not in shown
+    assert not re.search(r"(?<!\\)[\[\]()<>|!#`*_~&]", shown)
+    assert not re.search(r"https?:", shown)
+    assert not re.search(r"[\u2028\u202e]", shown)
+
+
+def test_long_text_is_cut_with_a_sign() -> None:
+    """A name of a megabyte does not fill the page."""
+    assert escape("x" * 10_000).endswith("…")
+    assert len(escape("x" * 10_000)) == 120
+
+
+def test_a_table_keeps_its_columns_whatever_its_cells_hold() -> None:
+    """Pipes and line breaks in values cannot make rows."""
+    table = markdown_table([{"name": t, "n": 1} for t in HOSTILE])
+    rows = table.split("\n")
+    assert len(rows) == 2 + len(HOSTILE)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)
+
+
+def test_a_summary_fits_inline_and_a_report_says_how_much_it_leaves_out() -> None:
+    """The UI shows Markdown of under 1,000 characters without a click."""
+    report = Report(
+        "orphans",
+        "x" * 400,
+        numbers={f"measure {n} " + "y" * 80: n for n in range(50)},
+        findings=tuple(Finding(HOSTILE[0]) for _ in range(250)),
+        table=tuple({"name": t} for t in HOSTILE),
+        plots=(Bars("types", HOSTILE, [float(n) for n in range(len(HOSTILE))]),),
+    )
+    assert len(report.summary()) < 1000
+    assert "and 50 more findings" in report.markdown()
+    assert "](javascript" not in report.markdown()
+
+
+def test_a_plot_is_well_formed_whatever_its_labels_say() -> None:
+    """An SVG in a data address, with text escaped for XML."""
+    uri = svg_data_uri(Bars("a & b < c", ["<b>", "plain", "x" * 60], [0, 2.5, 10]))
+    root = ET.fromstring(base64.b64decode(uri.split(",", 1)[1]))  # noqa: S314 - our own document
+    widths = [
+        float(r.get("width", "0")) for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("height") == "15"
+    ]
+    assert widths == [0, 90, 360]
