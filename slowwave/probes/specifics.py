@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from slowwave.mutations.rows import Fields, as_ids, standing_ids, rows_by_id, rows_where
+from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
 from slowwave.texts.specifics import specifics

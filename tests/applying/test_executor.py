@@ -320,7 +320,7 @@ def test_undo_of_named_items_leaves_the_others(store: Store) -> None:
 
 def test_undo_names_the_later_run_that_stands_on_it(store: Store) -> None:
     """A second merge absorbed the first one's survivor: undo the later run first."""
-    world, _, plan, approval = approved(store)
+    world, _, _plan, approval = approved(store)
     first = apply_approval(store, approval.id)
     _, later_plan = write_a_plan(store, world)
     later = apply_approval(store, approve(store, world.slug, later_plan.plan_hash, approver="mara").id)
