@@ -1,0 +1,123 @@
+"""The SQL models as assets ``model/<name>``: dependencies, columns and their lineage come from the SQL itself.
+
+Reading and running models belongs to ``slowwave.models``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import dagster as dg
+import pyarrow as pa
+
+from slowwave.models import Check, Model, check_models, column_lineage, load_models, run_models
+from slowwave.reports.model import markdown_table
+from slowwave.results import Result, one_location
+from slowwave.settings import Settings
+from slowwave.snapshot_files import load_snapshot
+
+_SAMPLE_ROWS: Final = 10
+
+
+def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
+    """All models as one step, so that DuckDB runs them in one connection; a selection runs those and their ancestors."""
+    models = load_models()
+    sources = sorted({source for model in models for source in model.sources})
+
+    @dg.multi_asset(
+        name="models",
+        ins={f"snapshot_{name}": dg.AssetIn(["snapshot", name]) for name in sources},
+        outs={model.name: _out(model) for model in models},
+        internal_asset_deps={model.name: _parents(model) for model in models},
+        check_specs=[_check_spec(model, check) for model in models for check in model.checks],
+        can_subset=True,
+        partitions_def=partitions,
+        description="Every SQL model over the snapshot's files, in DuckDB.",
+    )
+    def sql_models(
+        context: dg.AssetExecutionContext, **results: Result
+    ) -> Iterator[dg.Output[Result] | dg.AssetCheckResult]:
+        """Run the selected models, parents first, and check what they promise."""
+        location = one_location(results)
+        snapshot = load_snapshot(location)
+        chosen = context.op_execution_context.selected_output_names
+        needed = _with_ancestors(models, chosen)
+        tables = run_models(needed, snapshot, Settings.for_namespace(snapshot.settings))
+        for model in needed:
+            if model.name in chosen:
+                yield dg.Output(
+                    Result(location, tables[model.name]), model.name, metadata=_metadata(model, models, tables)
+                )
+                for check in model.checks:
+                    spec = _check_spec(model, check)
+                    if spec.key in context.selected_asset_check_keys:
+                        yield _check_result(model, check, spec, tables)
+
+    return sql_models
+
+
+def _out(model: Model) -> dg.AssetOut:
+    return dg.AssetOut(
+        key=["model", model.name],
+        description=f"{model.description}\n\n```sql\n{model.sql.strip()}\n```",
+        group_name="models",
+        kinds={"duckdb", "sql"},
+        is_required=False,
+        dagster_type=dg.Any,
+    )
+
+
+def _parents(model: Model) -> set[dg.AssetKey]:
+    return {
+        *(dg.AssetKey(["model", name]) for name in model.parents),
+        *(dg.AssetKey(["snapshot", name]) for name in model.sources),
+    }
+
+
+def _with_ancestors(models: Sequence[Model], names: set[str]) -> list[Model]:
+    """The models of ``names`` and all that they are computed from, in the order of ``models``."""
+    needed = set(names)
+    for model in reversed(models):
+        if model.name in needed:
+            needed |= set(model.parents)
+    return [model for model in models if model.name in needed]
+
+
+def _metadata(model: Model, models: Sequence[Model], tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+    """What the UI shows of a model's rows; each column says where it comes from, since lineage pages are not everywhere."""
+    table = tables[model.name]
+    lineage = column_lineage(model, models)
+    columns = [
+        dg.TableColumn(
+            field.name, str(field.type), "from " + ", ".join(".".join(origin) for origin in lineage.get(field.name, []))
+        )
+        for field in table.schema
+    ]
+    deps = {
+        column: [dg.TableColumnDep(_key(origin), name) for origin, name in origins]
+        for column, origins in lineage.items()
+    }
+    return {
+        "dagster/row_count": table.num_rows,
+        "dagster/column_schema": dg.TableSchema(columns=columns),
+        "dagster/column_lineage": dg.TableColumnLineage(deps),
+        "sample": dg.MetadataValue.md(markdown_table(table.slice(0, _SAMPLE_ROWS).to_pylist()) or "No rows."),
+    }
+
+
+def _key(table: str) -> dg.AssetKey:
+    return dg.AssetKey(table.split(".") if "." in table else ["model", table])
+
+
+def _check_spec(model: Model, check: Check) -> dg.AssetCheckSpec:
+    name = "_".join((check.kind, *check.columns))
+    return dg.AssetCheckSpec(name, asset=["model", model.name], description=f"Of its file: {check}.")
+
+
+def _check_result(
+    model: Model, check: Check, spec: dg.AssetCheckSpec, tables: Mapping[str, pa.Table]
+) -> dg.AssetCheckResult:
+    broken = check_models([replace(model, checks=(check,))], tables)
+    return dg.AssetCheckResult(
+        passed=not broken, asset_key=spec.asset_key, check_name=spec.name, description=" ".join(broken) or "It holds."
+    )

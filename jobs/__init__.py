@@ -1,0 +1,1 @@
+"""Jobs and the nightly schedule: which assets run together, and the two that write memory. No asset logic."""

@@ -1,0 +1,65 @@
+"""``apply_job``: what an approval names is applied. Exactly-once is the database's affair, see ``slowwave.applying``.
+
+The approval's id is all that can be configured: neither the database nor the items nor a plan.
+"""
+
+import uuid
+from typing import Any, Final
+
+import dagster as dg
+
+from resources.store import STORE_PROBLEMS, told
+from slowwave.applying.executor import ApplyResult, apply_approval
+from slowwave.store.connect import Store
+
+APPLIED: Final = dg.AssetKey(["night", "applied"])
+APPROVAL_TAG: Final = "slowwave/approval"
+"""On every run that the sensor starts: its attempts are counted by it."""
+
+
+def apply_config(approval_id: str) -> dict[str, object]:
+    """Run config of ``apply_job``."""
+    return {"ops": {"apply_approved_plan": {"config": {"approval_id": approval_id}}}}
+
+
+@dg.op(config_schema={"approval_id": dg.Field(str, description="Id of the approval (UUID); the sensor fills it in.")})
+def apply_approved_plan(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    """Apply what the approval names, in batches. One that is applied already succeeds and changes nothing."""
+    try:
+        result = apply_approval(
+            store,
+            _approval_id(context.op_config["approval_id"]),
+            dagster_run_id=context.run_id,
+            progress=lambda done, total: context.log.info(f"{done:,} of {total:,} items"),
+        )
+    except STORE_PROBLEMS as refusal:
+        raise dg.Failure(told(refusal), allow_retries=False) from None
+    if result.state != "completed":
+        raise dg.Failure(
+            f"Run {result.run_id} was cancelled; what it committed stands. `slowwave apply {result.namespace}` goes on.",
+            metadata=_metadata(result),
+            allow_retries=False,
+        )
+    context.log_event(dg.AssetMaterialization(APPLIED, metadata=_metadata(result), partition=result.namespace))
+
+
+@dg.job(
+    executor_def=dg.in_process_executor, description="Apply an approved plan. Started by the sensor `approved_plans`."
+)
+def apply_job() -> None:
+    """One op."""
+    apply_approved_plan()
+
+
+def _approval_id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise dg.Failure(
+            "approval_id must be the UUID of an approval. Apply follows an approval and nothing else.",
+            allow_retries=False,
+        ) from None
+
+
+def _metadata(result: ApplyResult) -> dict[str, Any]:
+    return {"run_id": result.run_id, "plan_hash": result.plan_hash, "state": result.state, **result.counts}

@@ -1,0 +1,26 @@
+"""The jobs that only read memory: a whole night, the audits again after a change, and the checks alone."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+_READING = dg.AssetSelection.groups("snapshot", "models", "audits")
+_CHECKS = dg.AssetSelection.checks_for_assets(dg.AssetKey(["night", "applied"]))
+
+night_job = dg.define_asset_job(
+    "night_job",
+    selection=_READING | dg.AssetSelection.groups("planners") | dg.AssetSelection.assets(["night", "plan"]),
+    description="One night of one namespace: snapshot, models, audits, planners, sealed plan. It ends before the gate.",
+)
+
+reaudit_job = dg.define_asset_job(
+    "reaudit_job",
+    selection=_READING | _CHECKS,
+    description="The audits again, on a new snapshot, with the checks of what was applied. Follows every apply and undo.",
+)
+
+checks_job = dg.define_asset_job(
+    "checks_job",
+    selection=_CHECKS,
+    description="The invariants and the store's contract, for all namespaces.",
+)

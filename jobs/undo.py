@@ -1,0 +1,41 @@
+"""``undo_job``: an apply run is taken back, whole or item by item. Undoing belongs to ``slowwave.applying.undo``."""
+
+import re
+from typing import Final
+
+import dagster as dg
+
+from jobs.apply import APPLIED
+from resources.store import STORE_PROBLEMS, told
+from slowwave.applying.undo import undo_run
+from slowwave.store.connect import Store
+
+_NAME: Final = re.compile(r"last|[0-9a-fA-F-]{4,36}")
+
+
+@dg.op(
+    config_schema={
+        "run": dg.Field(str, description="Id of the apply run or its first characters, or `last`."),
+        "items": dg.Field([str], default_value=[], description="Ids of the items to take back; by default all."),
+    }
+)
+def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    """Restore what the run changed. Where later changes stand on it, nothing is undone and the rows are named."""
+    run, items = context.op_config["run"].strip(), [item.strip() for item in context.op_config["items"]]
+    if not all(_NAME.fullmatch(name) for name in (run, *items)):
+        raise dg.Failure(
+            "A run is named by `last`, its id or 4 or more of its first characters, an item likewise. Nothing was undone.",
+            allow_retries=False,
+        )
+    try:
+        result = undo_run(store, run, items=items or None, dagster_run_id=context.run_id)
+    except STORE_PROBLEMS as refusal:
+        raise dg.Failure(told(refusal), allow_retries=False) from None
+    metadata = {"run_id": result.run_id, "undo_of": result.undo_of, "undone_items": len(result.items)}
+    context.log_event(dg.AssetObservation(APPLIED, metadata=metadata, partition=result.namespace))
+
+
+@dg.job(executor_def=dg.in_process_executor, description="Take an apply run back exactly, or some of its items.")
+def undo_job() -> None:
+    """One op."""
+    undo_applied_run()

@@ -1,0 +1,1 @@
+"""What a night produces, as Dagster assets partitioned by namespace. The work itself is done by ``slowwave``."""

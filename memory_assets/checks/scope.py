@@ -1,0 +1,12 @@
+"""Which namespaces a check looks at."""
+
+import dagster as dg
+
+from slowwave.plans.ledger import namespaces
+from slowwave.store.connect import Store
+
+
+def namespaces_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
+    """The run's partition, else every namespace of the store."""
+    run = context.op_execution_context
+    return [run.partition_key] if run.has_partition_key else namespaces(store)

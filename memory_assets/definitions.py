@@ -1,0 +1,54 @@
+"""Everything that Dagster loads, put together. ``build_defs`` takes other resources, for tests and for other deployments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from dbt_like_sql.assets import model_assets
+from jobs.apply import apply_job
+from jobs.approve import approve_plan
+from jobs.nights import checks_job, night_job, reaudit_job
+from jobs.schedules import nightly
+from jobs.undo import undo_job
+from memory_assets import audits, planners
+from memory_assets.applied import applied
+from memory_assets.approval import approval
+from memory_assets.checks.contract import contract
+from memory_assets.checks.invariants import invariants
+from memory_assets.partitions import namespaces
+from memory_assets.plan import plan
+from memory_assets.snapshot import snapshot
+from resources.store import environment_store
+from resources.tables import NightFiles
+from sensors.approved_plans import approved_plans
+from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
+from sensors.namespaces import namespaces as namespaces_sensor
+
+OWNERS = ["team:memory"]
+
+
+def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
+    """All definitions; ``resources`` replace those of the same name (``store``, ``io_manager``)."""
+    assets = [
+        snapshot,
+        model_assets(namespaces),
+        *dg.load_assets_from_package_module(audits),
+        *dg.load_assets_from_package_module(planners),
+        plan,
+        approval,
+        applied,
+    ]
+    return dg.Definitions(
+        assets=dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=OWNERS), assets),
+        asset_checks=[invariants, contract],
+        jobs=[night_job, approve_plan, apply_job, undo_job, reaudit_job, checks_job],
+        schedules=[nightly],
+        sensors=[namespaces_sensor, approved_plans, reaudit, crashed_runs, cancelled_runs],
+        resources={"store": environment_store, "io_manager": NightFiles(), **(resources or {})},
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_defs()

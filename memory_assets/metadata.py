@@ -1,0 +1,49 @@
+"""Values of the library as Dagster metadata: reports, tables, numbers. Nothing here computes.
+
+Markdown under 1,000 characters is shown inline by the UI and longer text behind a button, hence ``summary`` and ``report``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from slowwave.reports.model import Report
+
+
+def report_metadata(report: Report) -> dict[str, Any]:
+    """Summary, whole report, table of ten, and each number as metadata of its own, which the UI plots over time."""
+    return {
+        "summary": dg.MetadataValue.md(report.summary()),
+        "report": dg.MetadataValue.md(report.markdown()),
+        **({"top": table_metadata(report.table)} if report.table else {}),
+        **{name: _plain(value) for name, value in report.numbers.items() if math.isfinite(value)},
+    }
+
+
+def table_metadata(rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
+    """At most ten rows; text is cut at 120 characters and holds no control or direction characters."""
+    columns = list(rows[0])
+    return dg.MetadataValue.table(
+        records=[dg.TableRecord({c: _cell(row.get(c)) for c in columns}) for row in rows[:10]],
+        schema=dg.TableSchema(columns=[dg.TableColumn(c, _type([row.get(c) for row in rows])) for c in columns]),
+    )
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def _cell(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return "".join(c if c.isprintable() else " " for c in str(value))[:120]
+
+
+def _type(values: Sequence[object]) -> str:
+    if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+        return "int"
+    return "float" if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values) else "string"

@@ -1,0 +1,92 @@
+"""How an audit or a planner of the library becomes an asset. One file an operation lies in ``audits/`` and ``planners/``.
+
+An operation declares the tables and models that it reads; it is given these and no others, so the lineage in the UI is true.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import dagster as dg
+
+from memory_assets.metadata import report_metadata
+from memory_assets.partitions import namespaces
+from resources.tables import mapped_snapshot
+from slowwave.operations import Audit, Inputs, Planner
+from slowwave.results import Result, one_location
+from slowwave.snapshot import Vectors
+from slowwave.store.connect import Store
+
+
+def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audit], dg.AssetsDefinition]:
+    """An asset ``audit/<name>`` from a function of ``Inputs``; its docstring is what the operator reads."""
+
+    def decorate(run: Audit) -> dg.AssetsDefinition:
+        @dg.asset(
+            key=["audit", run.__name__],
+            ins=_ins(tables, models),
+            partitions_def=namespaces,
+            group_name="audits",
+            kinds={"python"},
+            description=inspect.getdoc(run),
+        )
+        def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
+            report = run(read_declared(store, results))
+            return dg.MaterializeResult(value=Result(one_location(results), report), metadata=report_metadata(report))
+
+        return asset
+
+    return decorate
+
+
+def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Planner], dg.AssetsDefinition]:
+    """An asset ``plan/<name>`` whose value is the items that the planner proposes."""
+
+    def decorate(run: Planner) -> dg.AssetsDefinition:
+        @dg.asset(
+            key=["plan", run.__name__],
+            ins=_ins(tables, models),
+            partitions_def=namespaces,
+            group_name="planners",
+            kinds={"python"},
+            description=inspect.getdoc(run),
+        )
+        def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
+            proposal = run(read_declared(store, results))
+            return dg.MaterializeResult(
+                value=Result(one_location(results), proposal),
+                metadata={"items": len(proposal.items), **report_metadata(proposal.report)},
+            )
+
+        return asset
+
+    return decorate
+
+
+def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
+    """Inputs with the snapshot tables and models among ``results`` only; those of several snapshots are refused."""
+    from slowwave.night import read_inputs  # brings all of the engine, which definitions do without
+
+    whole = mapped_snapshot(one_location(results))
+    given = {name: result.value for name, result in results.items()}
+    tables = {name.removeprefix("snapshot_"): value for name, value in given.items() if name.startswith("snapshot_")}
+    snapshot = replace(
+        whole,
+        tables={name: table for name, table in tables.items() if not isinstance(table, Vectors)},
+        vectors={
+            name: vectors if name in tables else Vectors.empty(vectors.model) for name, vectors in whole.vectors.items()
+        },
+    )
+    return read_inputs(store, snapshot, models_among(given))
+
+
+def models_among(given: Mapping[str, object]) -> dict[str, object]:
+    """The values of model assets among named inputs, by model."""
+    return {name.removeprefix("model_"): value for name, value in given.items() if name.startswith("model_")}
+
+
+def _ins(tables: tuple[str, ...], models: tuple[str, ...]) -> dict[str, dg.AssetIn]:
+    return {
+        **{f"snapshot_{name}": dg.AssetIn(["snapshot", name]) for name in tables},
+        **{f"model_{name}": dg.AssetIn(["model", name]) for name in models},
+    }

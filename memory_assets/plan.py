@@ -1,0 +1,169 @@
+"""``night/plan``: the sealed plan, and the page on which a person reads and approves it. Sealing belongs to ``slowwave.night``."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+import dagster as dg
+
+from memory_assets import audits, planners
+from memory_assets.metadata import table_metadata
+from memory_assets.operations import models_among
+from memory_assets.partitions import namespaces
+from memory_assets.snapshot import PLAN
+from resources.tables import mapped_snapshot
+from slowwave.models import models_folder
+from slowwave.plans.items import Item
+from slowwave.reports.model import escape, markdown_table
+from slowwave.results import Result, one_location
+from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.night import Night
+
+LOCATION: Final = "slowwave"
+"""The code location's name in ``workspace.yaml``."""
+
+INLINE: Final = 990
+"""Markdown under 1,000 characters is shown without a click."""
+
+
+def _keys() -> list[dg.AssetKey]:
+    """All audits, planners and models: a new file among them becomes part of the plan by itself."""
+    assets = [*dg.load_assets_from_package_module(audits), *dg.load_assets_from_package_module(planners)]
+    operations = [asset.key for asset in assets if isinstance(asset, dg.AssetsDefinition)]
+    return [*operations, *(dg.AssetKey(["model", file.stem]) for file in sorted(models_folder().glob("*.sql")))]
+
+
+@dg.asset(
+    key=PLAN,
+    ins={"_".join(key.path): dg.AssetIn(key) for key in _keys()},
+    partitions_def=namespaces,
+    group_name="gate",
+    kinds={"python", "postgres"},
+)
+def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult:
+    """The night's plan: sealed under one hash, and proven before anyone sees it. Nothing is changed by it.
+
+    Items that conflict wait for the next night. The probes simulate the plan and ask whether recall suffers, whether anything
+    said would be lost, how much changes, and whether a second night would find more to do. **Approve this plan** opens the
+    Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
+    """
+    from slowwave.audits import AUDITS
+    from slowwave.night import make_plan, read_inputs, resume
+    from slowwave.planners import PLANNERS
+
+    given = {name: result.value for name, result in results.items()}
+    inputs = read_inputs(store, mapped_snapshot(one_location(results)), models_among(given))
+    run_id = resume(store, context.partition_key, context.run.run_id)
+    reports = {name: given[f"audit_{name}"] for name in AUDITS}
+    proposals = {name: given[f"plan_{name}"] for name in PLANNERS}
+    night = make_plan(store, run_id, inputs, reports, proposals)
+    return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days))
+
+
+def approval_link(namespace: str, plan_hash: str) -> str:
+    """The Launchpad of ``approve_plan``, filled in but for the approver's name, which is the last line.
+
+    The route is the UI's own and not documented: a browser test holds it, and the hash is always shown as well.
+    """
+    config = f'ops:\n  night__approval:\n    config:\n      plan_hash: "{plan_hash}"\n      approver: '
+    tags = {"tags[0][key]": "dagster/partition", "tags[0][value]": namespace}
+    return f"/locations/{LOCATION}/jobs/approve_plan/playground/setup?{urlencode({'config': config, **tags})}"
+
+
+def plan_metadata(night: "Night", expiry_days: int) -> dict[str, Any]:
+    """The verdict with the link inline, then items, probes and the whole report."""
+    plan, probes = night.plan, night.probes
+    if plan is None or probes is None:
+        raise TypeError("A night that made no plan has nothing to show.")
+    items = [_row(item) for item in plan.items]
+    metadata: dict[str, Any] = {
+        "summary": dg.MetadataValue.md(summary(night, expiry_days)),
+        "probes": dg.MetadataValue.md("\n".join(f"- {escape(s, 400)}" for s in probes.sentences)),
+        "report": dg.MetadataValue.md(_report(night, items)),
+        "plan_hash": plan.plan_hash,
+        "run_id": night.run_id,
+        "new_items": night.new_items,
+        "carried_items": night.carried_items,
+        "deferred_items": len(plan.deferred),
+        "review_items": sum(i.decision == "review" for i in plan.items),
+    }
+    return metadata | ({"items": table_metadata(items)} if items else {})
+
+
+def summary(night: "Night", expiry_days: int) -> str:
+    """Markdown of under 1,000 characters; where not all fits, rows of the table go and the link stays."""
+    plan, probes = night.plan, night.probes
+    if plan is None or probes is None:
+        return ""
+    if night.state == "awaiting_approval":
+        verdict = f"**{night.new_items:,} new items wait for approval**, for {expiry_days} days."
+        ending = f"**[Approve this plan]({approval_link(night.namespace, plan.plan_hash)})**\n\n`{plan.plan_hash}`"
+    elif night.state == "approved":
+        verdict, ending = "**The namespace's policy approved low-risk items of this plan.**", f"`{plan.plan_hash}`"
+    else:
+        verdict = "**Nothing new to decide.**"
+        ending = f"{night.carried_items:,} review items wait in the plan before." if night.carried_items else ""
+    if probes.needs_force:
+        verdict += f" {len(probes.needs_force)} probes failed: approving needs `force: true` and a `note`."
+    rows = _operations(night)
+    while True:
+        parts = [verdict, markdown_table(rows), ending]
+        text = "\n\n".join(part for part in parts if part)
+        if len(text) <= INLINE or not rows:
+            return text
+        rows = rows[:-1]
+
+
+def _row(item: Item) -> dict[str, object]:
+    names = item.evidence.get("names")
+    return {
+        "operation": item.operation,
+        "decision": item.decision,
+        "risk": item.risk,
+        "probability": round(item.probability, 4),
+        "what": " = ".join(map(str, names))
+        if isinstance(names, list)
+        else f"{item.mutation.kind} {item.mutation.table}",
+        "rows": ", ".join(item.mutation.row_ids()),
+        "item": item.id,
+    }
+
+
+def _operations(night: "Night") -> list[Mapping[str, object]]:
+    counts = night.to_json()["items"]
+    if not isinstance(counts, dict):
+        return []
+    return [
+        {"operation": operation, "decision": decision, "items": f"{count:,}"}
+        for operation, decisions in counts.items()
+        for decision, count in decisions.items()
+    ]
+
+
+def _report(night: "Night", items: list[dict[str, object]]) -> str:
+    plan, probes = night.plan, night.probes
+    if plan is None or probes is None:
+        return ""
+    deferred = [{"item": item, "conflicts with": winner} for item, winner in list(plan.deferred.items())[:50]]
+    headlines = [
+        {"operation": name, "result": report.headline} for name, report in {**night.reports, **night.proposals}.items()
+    ]
+    parts = [
+        f"### Plan {plan.plan_hash}",
+        f"Snapshot {escape(night.snapshot_id)} · {night.new_items:,} new, {night.carried_items:,} carried over, "
+        f"{len(plan.deferred):,} deferred.",
+        "#### What was proven",
+        "\n".join(f"- {escape(s, 400)}" for s in probes.sentences),
+        "#### What audits and planners say",
+        markdown_table(headlines),
+        f"#### Items ({min(len(items), 100)} of {len(items):,}; `slowwave plans show` lists all)",
+        markdown_table(items[:100]),
+    ]
+    if deferred:
+        parts += [
+            f"#### Deferred to the next night ({len(deferred)} of {len(plan.deferred):,})",
+            markdown_table(deferred),
+        ]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,62 @@
+"""The snapshot assets: one namespace at one instant, one asset a table. Exporting belongs to ``slowwave.night``."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from memory_assets.partitions import namespaces
+from resources.tables import mapped_snapshot
+from slowwave.results import Result
+from slowwave.snapshot_schema import SNAPSHOT_TABLES
+from slowwave.store.connect import Store
+from slowwave.store.tables import VECTORS
+
+PLAN = dg.AssetKey(["night", "plan"])
+
+ABOUT = {
+    **{
+        name: f"Rows of `{table.schema}.{name}`, retired ones included, sorted by id."
+        for name, table in SNAPSHOT_TABLES.items()
+    },
+    **{name: f"Vectors of `memory.{owner}` by the namespace's current model." for name, owner in VECTORS.items()},
+}
+
+
+@dg.multi_asset(
+    name="snapshot",
+    outs={
+        name: dg.AssetOut(
+            key=["snapshot", name],
+            description=text,
+            group_name="snapshot",
+            kinds={"postgres", "arrow"},
+            dagster_type=dg.Any,
+        )
+        for name, text in ABOUT.items()
+    },
+    can_subset=False,
+    partitions_def=namespaces,
+    description="One REPEATABLE READ transaction copies the namespace to Arrow files, which everything after it reads.",
+)
+def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
+    """Export all tables together: a night reads one instant, and never the live store."""
+    from slowwave.night import resume, take_snapshot  # brings all of the engine, which definitions do without
+
+    if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run
+        trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
+        resume(store, context.partition_key, context.run.run_id, trigger=trigger)
+    location = take_snapshot(store, context.partition_key)
+    taken = mapped_snapshot(location)
+    for name in ABOUT:
+        value = taken.vectors.get(name)
+        rows = len(value) if value is not None else taken.table(name).num_rows
+        yield dg.Output(
+            Result(location, None),
+            name,
+            metadata={
+                "dagster/row_count": rows,
+                "snapshot_id": taken.snapshot_id,
+                "taken_at": dg.MetadataValue.timestamp(taken.taken_at),
+                **({"model": value.model or "(none)"} if value is not None else {}),
+            },
+        )

@@ -1,0 +1,1 @@
+"""What assets, jobs and sensors are given: the store, and the files of a night. No asset logic."""

@@ -1,0 +1,42 @@
+"""The IO manager of a night: every value lies beside the snapshot that it was computed from.
+
+Snapshot tables are stored by the snapshot itself; here only a pointer is kept, so nothing is stored twice. Formats belong to
+``slowwave.results``.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+import dagster as dg
+
+from slowwave.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
+from slowwave.snapshot import Snapshot
+from slowwave.snapshot_files import base_path, load_snapshot
+
+_LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}
+
+
+@lru_cache(maxsize=2)
+def mapped_snapshot(location: str) -> Snapshot:
+    """A snapshot, mapped once a process: it never changes, and every step of a run reads it."""
+    return load_snapshot(location)
+
+
+class NightFiles(dg.IOManager):
+    """Loads every input as a ``Result``: the value, and where the snapshot lies that it comes from."""
+
+    def handle_output(self, context: dg.OutputContext, obj: Result) -> None:
+        """Write the value, unless it is the snapshot's own, and note that it is the newest of its asset."""
+        name = ".".join(context.asset_key.path)
+        if context.asset_key.path[0] != "snapshot":
+            save_result(obj, name)
+        point(obj.location, name)
+
+    def load_input(self, context: dg.InputContext) -> Result:
+        """The newest value of the asset in this namespace."""
+        group, name = context.asset_key.path
+        location = latest(base_path(), context.asset_partition_key, f"{group}.{name}")
+        if group != "snapshot":
+            return Result(location, _LOADERS[group](location, f"{group}.{name}"))
+        snapshot = mapped_snapshot(location)
+        return Result(location, snapshot.vectors[name] if name in snapshot.vectors else snapshot.table(name))

@@ -1,0 +1,150 @@
+"""What a night computes from a snapshot, as files beside the snapshot's own: tables of models, reports, proposals.
+
+A result belongs to one snapshot and goes when the snapshot goes (retention, erasure). A small pointer file for each name says
+which snapshot its newest result comes from, so that nothing is stored twice. Results hold memory text, as snapshots do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import fsspec
+import pyarrow as pa
+from fsspec.implementations.local import LocalFileSystem
+
+from slowwave.errors import SnapshotError
+from slowwave.operations import Proposal
+from slowwave.plans.items import Item
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+
+_POINTERS: Final = ".latest"  # snapshots' own names never begin with a dot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """A value and the location of the snapshot that it was computed from."""
+
+    location: str
+    value: Any
+
+
+def save_result(result: Result, name: str) -> None:
+    """Write a table, a report or a proposal beside its snapshot; an older one of that name is replaced whole."""
+    value = result.value
+    if isinstance(value, pa.Table):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, value.schema) as writer:
+            writer.write_table(value)
+        _write(f"{result.location}/{name}.arrow", sink.getvalue().to_pybytes())
+    elif isinstance(value, Report):
+        _write(f"{result.location}/{name}.json", _json({"report": asdict(value)}))
+    elif isinstance(value, Proposal):
+        content = {"report": asdict(value.report), "items": [item.to_json() for item in value.items]}
+        _write(f"{result.location}/{name}.json", _json(content))
+    else:
+        raise TypeError(f"A {type(value).__name__} is no result of a night.")
+
+
+def load_table_result(location: str, name: str) -> pa.Table:
+    """A model's table; a local file is mapped, not read."""
+    system, path = fsspec.url_to_fs(f"{location}/{name}.arrow")
+    try:
+        source = pa.memory_map(path) if isinstance(system, LocalFileSystem) else pa.BufferReader(system.cat_file(path))
+        return pa.ipc.open_file(source).read_all()
+    except FileNotFoundError:
+        raise _missing(location, name) from None
+
+
+def load_report(location: str, name: str) -> Report:
+    """An audit's report; JSON made lists of its tuples, which are tuples again."""
+    return _report(_read_json(location, name)["report"])
+
+
+def load_proposal(location: str, name: str) -> Proposal:
+    """A planner's items and report. Item ids are computed again from their content."""
+    found = _read_json(location, name)
+    return Proposal(tuple(Item.from_json(item) for item in found["items"]), _report(found["report"]))
+
+
+def point(location: str, name: str) -> None:
+    """Note that the newest result of ``name`` comes from the snapshot at ``location``."""
+    parent, snapshot_id = location.rsplit("/", 1)
+    _write(f"{parent}/{_POINTERS}/{name}", snapshot_id.encode())
+
+
+def latest(base: str, namespace: str, name: str) -> str:
+    """The location of the snapshot that the newest result of ``name`` comes from."""
+    parent = f"{base.rstrip('/')}/{namespace}"
+    system, path = fsspec.url_to_fs(f"{parent}/{_POINTERS}/{name}")
+    try:
+        return f"{parent}/{system.cat_file(path).decode()}"
+    except FileNotFoundError:
+        raise _missing(parent, name) from None
+
+
+def one_location(results: Mapping[str, Result]) -> str:
+    """Where the snapshot of all ``results`` lies; results of several snapshots are refused."""
+    by_location = {result.location: name for name, result in results.items()}
+    if len(by_location) != 1:
+        told = ", ".join(f"{name} of {location.rsplit('/', 1)[-1]}" for location, name in sorted(by_location.items()))
+        raise SnapshotError(
+            f"Inputs come from different snapshots ({told or 'there are none'}), and they would not fit together. "
+            "Run the whole night again, from the snapshot on."
+        )
+    return next(iter(by_location))
+
+
+def _write(url: str, content: bytes) -> None:
+    system, path = fsspec.url_to_fs(url)
+    if not isinstance(system, LocalFileSystem):
+        system.pipe_file(path, content)
+        return
+    target = Path(path)
+    target.parent.mkdir(exist_ok=True, mode=0o700)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+    temporary.replace(target)
+
+
+def _read_json(location: str, name: str) -> dict[str, Any]:
+    system, path = fsspec.url_to_fs(f"{location}/{name}.json")
+    try:
+        return json.loads(system.cat_file(path))
+    except FileNotFoundError:
+        raise _missing(location, name) from None
+
+
+def _json(content: Mapping[str, object]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), default=_scalar).encode()
+
+
+def _scalar(value: object) -> object:
+    """NumPy's scalars as Python's, anything else as its text."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)
+
+
+def _report(found: Mapping[str, Any]) -> Report:
+    return Report(
+        operation=found["operation"],
+        headline=found["headline"],
+        numbers=found["numbers"],
+        findings=tuple(Finding(f["message"], tuple(f["rows"]), f["severity"], f["details"]) for f in found["findings"]),
+        table=tuple(found["table"]),
+        plots=tuple(Bars(**p) for p in found["plots"]),
+        details=found["details"],
+    )
+
+
+def _missing(location: str, name: str) -> SnapshotError:
+    return SnapshotError(
+        f"There is no result of {name} at {location}: it was not computed, or retention removed its snapshot. "
+        "Materialize it, or run the night again."
+    )

@@ -1,0 +1,77 @@
+"""The nightly schedule: a run for what changed, a reason for what did not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from slowwave.plans.ledger import latest_plan
+from slowwave.store.connect import Store
+from tests.memory_assets.project import Project, project
+from tests.nights import new_world, write_a_plan
+
+NIGHT = datetime(2026, 3, 2, 3, tzinfo=UTC)
+
+
+def tick(night: Project) -> dg.SkipReason | list[dg.RunRequest]:
+    context = dg.build_schedule_context(
+        instance=night.instance,
+        scheduled_execution_time=NIGHT,
+        resources={"store": night.store},
+        repository_def=night.defs.get_repository_def(),
+    )
+    return night.defs.resolve_schedule_def("nightly")(context)
+
+
+def test_a_night_is_asked_for_once_for_every_namespace(store: Store) -> None:
+    """The key names night and namespace, so a daemon that restarts asks for no second one."""
+    world, other = new_world(store, 7), new_world(store, 400)
+    with project(store, world.slug, other.slug, on_disk=True) as night:
+        requests = tick(night)
+    assert isinstance(requests, list)
+    assert {r.run_key for r in requests} == {f"2026-03-02:{name}" for name in (world.slug, other.slug)}
+    assert {r.partition_key for r in requests} == {world.slug, other.slug}
+
+
+def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None:
+    """Nothing was written since its last night: the tick says so, and runs nothing."""
+    world, other = new_world(store, 7), new_world(store, 400)
+    with project(store, world.slug, on_disk=True) as night:
+        assert night.run("night_job", world.slug).success
+        skipped = tick(night)
+        assert isinstance(skipped, dg.SkipReason)
+        assert f"{world.slug} is unchanged since the night of" in (skipped.skip_message or "")
+        night.instance.add_dynamic_partitions("namespaces", [other.slug])
+        requests = tick(night)
+        assert isinstance(requests, list)
+        assert [r.partition_key for r in requests] == [other.slug]
+
+
+def test_a_namespace_without_a_partition_waits_for_the_sensor(store: Store) -> None:
+    """A request for a partition that is not there would fail the whole tick."""
+    new_world(store)
+    with project(store, on_disk=True) as night:
+        skipped = tick(night)
+    assert isinstance(skipped, dg.SkipReason)
+
+
+def test_plans_past_their_time_expire_at_night(store: Store) -> None:
+    """Nobody decided in a week: the plan's state says so."""
+    world = new_world(store)
+    write_a_plan(store, world, expiry_days=0)
+    with project(store, world.slug, on_disk=True) as night:
+        tick(night)
+        assert night.value("SELECT state FROM night.plans") == "expired"
+    with store.connect("reader") as connection:
+        assert latest_plan(connection, world.slug)
+
+
+def test_an_unreachable_store_is_a_reason_to_skip() -> None:
+    """The daemon goes on; the address is named without its password."""
+    store = Store("postgresql://me:hunter2@127.0.0.1:1/none")
+    with project(store, on_disk=True) as night:
+        skipped = tick(night)
+    assert isinstance(skipped, dg.SkipReason)
+    assert "does not answer" in (skipped.skip_message or "")
+    assert "hunter2" not in (skipped.skip_message or "")

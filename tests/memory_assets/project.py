@@ -1,0 +1,67 @@
+"""The Dagster project on a test's store, with a real instance that lasts as long as the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from memory_assets.definitions import build_defs
+from slowwave.store.connect import Store
+
+
+@dataclass(frozen=True)
+class Project:
+    """Definitions and instance together."""
+
+    defs: dg.Definitions
+    instance: dg.DagsterInstance
+    store: Store
+
+    def run(self, job: str, namespace: str | None = None, **options: Any) -> dg.ExecuteInProcessResult:
+        """Execute a job here and now; a failure is in the result."""
+        return self.defs.resolve_job_def(job).execute_in_process(
+            instance=self.instance, partition_key=namespace, raise_on_error=False, **options
+        )
+
+    def approve(self, namespace: str, **config: Any) -> dg.ExecuteInProcessResult:
+        """The approval as the Launchpad would start it."""
+        return self.run("approve_plan", namespace, run_config={"ops": {"night__approval": {"config": config}}})
+
+    def apply(self, approval_id: str, **tags: str) -> dg.ExecuteInProcessResult:
+        """The apply job for an approval."""
+        config = {"ops": {"apply_approved_plan": {"config": {"approval_id": approval_id}}}}
+        return self.run("apply_job", run_config=config, tags=tags)
+
+    def metadata(self, result: dg.ExecuteInProcessResult, *key: str) -> dict[str, Any]:
+        """What an asset's materialization in this run tells."""
+        (found,) = [
+            e.step_materialization_data.materialization.metadata
+            for e in result.get_asset_materialization_events()
+            if e.asset_key == dg.AssetKey(list(key))
+        ]
+        return dict(found)
+
+    def value(self, query: str, *parameters: object) -> Any:
+        """One value from the database."""
+        with self.store.connect("owner") as connection:
+            row = connection.execute(query, parameters).fetchone()
+            return row[0] if row else None
+
+
+@contextmanager
+def project(store: Store, *namespaces: str, on_disk: bool = False) -> Iterator[Project]:
+    """The project with partitions for ``namespaces``; a schedule's context takes no instance but one ``on_disk``."""
+    with dg.instance_for_test() if on_disk else dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("namespaces", list(namespaces))
+        yield Project(build_defs({"store": store}), instance, store)
+
+
+def failure(result: dg.ExecuteInProcessResult) -> str:
+    """The sentence with which a run failed."""
+    (event,) = [e for e in result.all_events if e.event_type == dg.DagsterEventType.STEP_FAILURE]
+    error = event.step_failure_data.user_failure_data or event.step_failure_data.error
+    return str(getattr(error, "description", None) or error)
