@@ -18,7 +18,7 @@ from slowwave.applying.events import append_events
 from slowwave.errors import Refused
 from slowwave.mutations.apply import apply_items
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import finish_run, read_plan, verify_hash
+from slowwave.plans.ledger import finish_run, namespace_settings, read_plan, verify_hash
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
@@ -49,9 +49,9 @@ def apply_approval(
 
     An approval that is applied already gives the result it had. A run for it that crashed or was cancelled is resumed.
     """
-    settings = settings or Settings.for_namespace({})
     with store.connect("applier") as connection:
         approval = _approval(connection, approval_id)
+        settings = settings or namespace_settings(connection, approval.namespace)
         if (done := _applied(connection, approval)) is not None:
             return done
         if approval.expires_at <= datetime.now(UTC):

@@ -9,7 +9,7 @@ from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.errors import Refused
 from slowwave.mutations.undo import undo_entries
-from slowwave.plans.ledger import finish_run
+from slowwave.plans.ledger import finish_run, namespace_settings
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
@@ -37,9 +37,9 @@ def undo_run(
     An undone item counts as rejected: it is not proposed again until its rows change. Raises ``UndoBlocked`` naming the rows on which
     later changes stand. Undoing twice changes nothing.
     """
-    settings = settings or Settings.for_namespace({})
     with store.connect("applier") as connection:
         source, namespace, mode = find_run(connection, run)
+        settings = settings or namespace_settings(connection, namespace)
         chosen = None if items is None else [_find_item(connection, source, i) for i in items]
         claim = claim_namespace(
             connection,

@@ -12,7 +12,6 @@ from slowwave.applying.undo import request_cancel, undo_run
 from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.plans.ledger import latest_plan, namespace_id
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
@@ -45,7 +44,6 @@ def apply(namespace: Namespace, json: Json = False) -> None:
                 apply_approval(
                     store,
                     approval,
-                    settings=_settings(store, namespace),
                     progress=lambda done, total: progress.update(bar, completed=done, total=total),
                 )
             )
@@ -127,12 +125,6 @@ def _runs(connection: Connection, where: str, value: str, limit: int) -> list[di
     )
     rows = connection.execute(query.encode(), (value, limit))
     return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
-
-
-def _settings(store: Store, namespace: str) -> Settings:
-    with store.connect("reader") as connection:
-        row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
-    return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})
 
 
 def _nothing_to_apply(store: Store, namespace: str) -> str:

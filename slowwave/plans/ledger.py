@@ -17,6 +17,7 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, plan_hash
 from slowwave.reports.model import Finding
+from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 
@@ -65,6 +66,12 @@ def namespace_id(connection: Connection, namespace: str) -> str:
     if found is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     return str(found[0])
+
+
+def namespace_settings(connection: Connection, namespace: str) -> Settings:
+    """The settings that hold in a namespace: the environment's with its own on top."""
+    row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+    return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})
 
 
 def namespaces(store: Store) -> list[str]:
