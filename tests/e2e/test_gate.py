@@ -1,0 +1,216 @@
+"""The gate in a real browser: open the plan, click, sign, and see apply and the audits follow by themselves.
+
+Everything is real: ``slowwave dev`` with its daemon, its server and its sensors. ``SLOWWAVE_SCREENSHOTS=folder`` keeps the
+pictures that the README shows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slowwave.cli.session import open_store
+from slowwave.demo.load import load_demo
+from slowwave.language.embedder import embedder_for
+from slowwave.settings import Settings
+from slowwave.store import server
+from slowwave.store.connect import Store
+
+ROOT = Path(__file__).parents[2]
+NAMESPACE = "demo-harbor"
+SCREENSHOTS = os.environ.get("SLOWWAVE_SCREENSHOTS")  # read before the fixture that hides the developer's settings
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
+)
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+
+
+@dataclass(frozen=True)
+class Ui:
+    """A running ``slowwave dev`` and its store."""
+
+    address: str
+    store: Store
+
+    def ask(self, query: str, **variables: object) -> Any:
+        """The answer to a GraphQL query; None while the UI does not answer."""
+        try:
+            answer = httpx.post(f"{self.address}/graphql", json={"query": query, "variables": variables}, timeout=20)
+            return answer.json()["data"]
+        except httpx.TransportError:
+            return None
+
+    def ended(self, job: str) -> bool:
+        """Whether the job's one run succeeded; one that failed ends the test, with its message."""
+        query = """query($job: String!) { runsOrError(filter: {pipelineName: $job}) { ... on Runs { results { status
+            eventConnection(limit: 1000) { events { ... on ExecutionStepFailureEvent { message error { message
+            cause { message } } } ... on RunFailureEvent { message } } } } } } }"""
+        found = self.ask(query, job=job)
+        runs = found["runsOrError"]["results"] if found else []
+        if any(run["status"] == "FAILURE" for run in runs):
+            pytest.fail(
+                f"{job} failed: {[event for run in runs for event in run['eventConnection']['events'] if event]}"
+            )
+        return [run["status"] for run in runs] == ["SUCCESS"]
+
+    def value(self, query: str) -> Any:
+        """One value from the store."""
+        with self.store.connect("reader") as connection:
+            row = connection.execute(query.encode()).fetchone()
+            return row[0] if row else None
+
+
+@pytest.fixture
+def ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ui]:
+    """``slowwave dev`` on a home of its own with one demo namespace; its whole tree ends with the test."""
+    if CHROMIUM is None:
+        reason = "No Chromium on PATH: `make chromium` installs one."
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    home = tmp_path / "home"
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("slowwave.demo.load.NAMESPACES", (NAMESPACE,))
+    store = open_store()
+    with store.connect("owner") as connection:
+        load_demo(connection, embedder_for(Settings()))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = (tmp_path / "dev.log").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from slowwave.cli.main import main; main()", "dev", "--port", str(port)],
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        running = Ui(f"http://127.0.0.1:{port}", store)
+        wait_for("the UI", lambda: running.ask("{ version }"), process=process, log=tmp_path / "dev.log")
+        yield running
+    finally:
+        stop(process)
+        log.close()
+        server.stop(home)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt Dagster as Ctrl-C would, and end what is left of its session."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+
+
+def wait_for(
+    what: str,
+    seen: Callable[[], Any],
+    *,
+    seconds: float = 120,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+) -> Any:
+    """The first true value of ``seen``."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := seen():
+            return found
+        if process and process.poll() is not None:
+            break
+        time.sleep(0.3)
+    told = log.read_text()[-3000:] if log else ""
+    pytest.fail(f"{what} did not come within {seconds:.0f} s. {told}")
+
+
+def start_a_night(ui: Ui) -> None:
+    """As the UI's button does it, once the sensor has made the partition."""
+    partitions = '{ dynamicPartitions: assetNodes(assetKeys: [{path: ["night", "plan"]}]) { partitionKeys } }'
+    wait_for("the partition", lambda: NAMESPACE in str(ui.ask(partitions)))
+    launch = "mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename ... on PythonError { message } } }"
+    parameters = {
+        "selector": {
+            "repositoryLocationName": "slowwave",
+            "repositoryName": "__repository__",
+            "jobName": "night_job",
+        },
+        "runConfigData": {},
+        "mode": "default",
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": NAMESPACE}]},
+    }
+    launched = ui.ask(launch, p=parameters)
+    assert launched["launchRun"]["__typename"] == "LaunchRunSuccess", launched
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -> None:
+    """The way of an operator, from the plan's page to the audits after it."""
+    from playwright.sync_api import expect, sync_playwright
+
+    pictures = Path(SCREENSHOTS or tmp_path)
+    pictures.mkdir(parents=True, exist_ok=True)
+    start_a_night(ui)
+    plan = "SELECT plan_hash FROM night.plans WHERE state = 'awaiting_approval'"
+    wait_for("the end of the night", lambda: ui.ended("night_job"))
+    plan_hash = ui.value(plan)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.goto(f"{ui.address}/assets/night/plan?view=partitions&partition={NAMESPACE}")
+        link = page.get_by_role("link", name="Approve this plan")
+        expect(link).to_be_visible(timeout=60_000)
+        page.screenshot(path=pictures / "plan.png")
+
+        link.click()
+        editor = page.locator(".CodeMirror").first
+        expect(editor).to_contain_text(plan_hash, timeout=60_000)
+        editor.click()
+        page.keyboard.press("Control+End")
+        page.keyboard.type("mara")
+        launch = page.get_by_role("button", name="Launch Run")
+        expect(launch).to_be_enabled(timeout=30_000)
+        page.screenshot(path=pictures / "launchpad.png")
+        launch.click()
+
+        wait_for("the approval", lambda: ui.value("SELECT approver FROM night.approvals") == "mara")
+        wait_for("apply", lambda: ui.value("SELECT count(*) FROM night.applied"))
+        wait_for("the end of apply", lambda: ui.ended("apply_job"))
+        wait_for("the audits after it", lambda: ui.ended("reaudit_job"))
+        page.goto(f"{ui.address}/assets/night/applied?view=checks")
+        expect(page.get_by_text("event_chain_verifies").first).to_be_visible(timeout=60_000)
+        page.wait_for_timeout(1_500)
+        page.screenshot(path=pictures / "checks.png")
+        page.goto(f"{ui.address}/assets/night/applied?view=partitions&partition={NAMESPACE}")
+        expect(page.get_by_text("plan_hash").first).to_be_visible(timeout=60_000)
+        page.screenshot(path=pictures / "applied.png")
+
+        page.set_viewport_size({"width": 1900, "height": 1400})
+        groups = "%2C".join(f"global%40global%3A{group}" for group in ("models", "audits", "planners", "gate"))
+        page.goto(f"{ui.address}/asset-groups?expanded={groups}")
+        expect(page.get_by_text("dead_references").first).to_be_visible(timeout=60_000)
+        page.wait_for_timeout(2_000)  # the layout moves until it is done
+        for _ in range(3):
+            page.get_by_role("button", name="zoom_out").click()
+            page.wait_for_timeout(500)
+        page.screenshot(path=pictures / "lineage.png", clip={"x": 560, "y": 115, "width": 1270, "height": 1270})
+        browser.close()
+    assert ui.value("SELECT count(*) FROM night.approvals") == 1
+    assert ui.value("SELECT (counts ->> 'applied')::int FROM night.applied") > 0
+    assert ui.value("SELECT count(*) FROM night.plan_items WHERE status = 'approved'") == 0
+    assert ui.value("SELECT count(*) FROM night.runs WHERE state = 'crashed'") == 0
