@@ -69,6 +69,10 @@ def demo(
                 columns,
                 [[s[c] for c in columns] for s in scores[one.namespace]],
             )
+        if not all(one.new_items for one in nights):
+            out.print(
+                "What an earlier plan has merged and cleaned is not there to be found again; `slowwave undo RUN` brings it back."
+            )
         out.print("\nThe UI: `make up`, then http://127.0.0.1:3000")
     if failures:
         raise typer.Exit(1)

@@ -67,18 +67,23 @@ def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Wri
     )
     if positions.null_count:
         raise SnapshotError(f"A plan writes {column} of a row that its snapshot does not hold: plan the night again.")
-    values = table[column].to_pylist()
-    for position, (item_id, write) in zip(positions.to_pylist(), changes, strict=True):
+    old = table[column].combine_chunks()
+    places = positions.to_pylist()
+    touched = dict(zip(places, old.take(positions).to_pylist(), strict=True))
+    for position, (item_id, write) in zip(places, changes, strict=True):
         match write.action:
             case "add":
-                values[position] += write.value
+                touched[position] += write.value
             case "now":
-                values[position] = _native(stamp, field.type)
+                touched[position] = _native(stamp, field.type)
             case "item":
-                values[position] = item_id
+                touched[position] = item_id
             case "set":
-                values[position] = _native(write.value, field.type)
-    return table.set_column(table.schema.get_field_index(column), field, pa.array(values, field.type))
+                touched[position] = _native(write.value, field.type)
+    order = np.arange(len(old))
+    order[list(touched)] = len(old) + np.arange(len(touched))
+    values = pa.concat_arrays([old, pa.array(list(touched.values()), field.type)]).take(pa.array(order))
+    return table.set_column(table.schema.get_field_index(column), field, values)
 
 
 def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import numpy as np
 
@@ -18,8 +19,9 @@ def decode(text: str) -> np.ndarray:
 
 
 def literal(text: str) -> str:
-    """A plan's vector as the text that PostgreSQL casts to ``vector``; ``repr`` of float32 round-trips exactly."""
-    return "[" + ",".join(np.format_float_scientific(x, unique=True, trim="-") for x in decode(text)) + "]"
+    """A plan's vector as the text that PostgreSQL casts to ``vector``, exactly: each number is written as the double that it
+    is, which is read back as the same float32."""
+    return json.dumps(decode(text).tolist(), separators=(",", ":"))
 
 
 def weighted_mean(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
