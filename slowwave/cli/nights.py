@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from slowwave.cli.session import Json, chosen_namespaces, err, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, chosen_namespaces, err, open_store, out, plain, program, show_json, show_table
 from slowwave.errors import SlowwaveError
 from slowwave.night import Night, run_night
 from slowwave.store.connect import Store
@@ -129,7 +129,7 @@ def show_night(one: Night) -> None:
     out.print(f"{one.new_items:,} new items, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
     if one.state == "awaiting_approval":
         forced = " --force --note WHY" if one.probes and one.probes.needs_force else ""
-        out.print(f"Approve: slowwave plans approve {plain(one.namespace)} {short} --approver YOUR-NAME{forced}")
+        out.print(f"Approve: {program()} plans approve {plain(one.namespace)} {short} --approver YOUR-NAME{forced}")
 
 
 def _run_nights(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, open_store, out, plain, program, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.plans.diff import changes
 from slowwave.plans.gate import approve as sign
@@ -71,7 +71,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     if len(found.items) > 50:
         out.print(f"… and {len(found.items) - 50:,} more; --json shows all.")
     if found.state in ("awaiting_approval", "approved"):
-        out.print(f"Approve: slowwave plans approve {plain(namespace)} {found.plan_hash[:12]} --approver YOUR-NAME")
+        out.print(f"Approve: {program()} plans approve {plain(namespace)} {found.plan_hash[:12]} --approver YOUR-NAME")
 
 
 @app.command()
@@ -116,7 +116,7 @@ def approve(
         show_json({"approval_id": approval.id, "plan_hash": approval.plan_hash, "items": list(approval.item_ids)})
     else:
         out.print(
-            f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}. Apply: slowwave apply {plain(namespace)}"
+            f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}. Apply: {program()} apply {plain(namespace)}"
         )
 
 

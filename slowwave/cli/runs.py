@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import request_cancel, undo_run
-from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, program, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.plans.ledger import latest_plan, namespace_id
 from slowwave.store.connect import Connection, Store
@@ -54,7 +54,7 @@ def apply(namespace: Namespace, json: Json = False) -> None:
         return
     for r in results:
         counts = ", ".join(f"{n:,} {what}" for what, n in r.counts.items())
-        out.print(f"Run {r.run_id} {r.state}: {plain(counts)}. Take it back: slowwave undo {r.run_id}")
+        out.print(f"Run {r.run_id} {r.state}: {plain(counts)}. Take it back: {program()} undo {r.run_id}")
 
 
 def undo(

@@ -6,8 +6,10 @@ Exit codes: 0 done, 1 error, 2 refused.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +27,14 @@ Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def program() -> str:
+    """How to call this program again: its bare name when that is on PATH, else the path by which it was called."""
+    called = Path(sys.argv[0])
+    if shutil.which("slowwave") or called.name != "slowwave":
+        return "slowwave"
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
 
 
 def open_store() -> Store:

@@ -110,7 +110,7 @@ def finish_run(
 ) -> bool:
     """Compare-and-set: a run in one of ``states`` goes to ``state``. False when it was in none of them."""
     changed = connection.execute(
-        "UPDATE night.runs SET state = %s, finished_at = now(), heartbeat_at = now(), error = coalesce(%s, error), "
+        "UPDATE night.runs SET state = %s, finished_at = clock_timestamp(), heartbeat_at = clock_timestamp(), error = coalesce(%s, error), "
         "counts = CASE WHEN %s::jsonb IS NULL THEN counts ELSE %s::jsonb END WHERE id = %s AND state = ANY(%s)",
         (state, error, *(2 * (Jsonb(dict(counts)) if counts is not None else None,)), run_id, list(states)),
     )
