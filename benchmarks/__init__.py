@@ -1,0 +1,1 @@
+"""Benchmarks: a generator of namespaces and what measures Slowwave on them. Nothing here is part of the product."""

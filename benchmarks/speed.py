@@ -1,0 +1,163 @@
+"""Running the steps: a server, a database a size, a process a step; ``Figures`` is what came out.
+
+Every step that writes memory starts on a fresh clone of the filled database, so that no step pays for another. What the steps
+do is in ``benchmarks.steps``, how figures are shown in ``benchmarks.tables``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.steps import Measured
+from slowwave.audits import AUDITS
+from slowwave.planners import PLANNERS
+from slowwave.store import server
+
+PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergence")
+NETWORKX_SIZE: Final = 10_000
+"""The one size at which networkx ranks: it takes minutes beyond."""
+
+_KINDS: Final = ("gc", "merge", "merge_with_vectors")
+
+
+@dataclass(slots=True)
+class Figures:
+    """Step → size → figures, in the order of measuring, and the machine they were measured on."""
+
+    sizes: tuple[int, ...]
+    steps: dict[str, dict[int, Measured]] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+
+
+def measure(home: Path, sizes: Sequence[int], say: Callable[[str], None]) -> Figures:
+    """All steps at all sizes in databases of their own on the server of ``home``, which are dropped in the end."""
+    running = server.start(home)
+    figures = Figures(tuple(sizes), machine=_machine(running))
+    for size in sizes:
+        _Size(running, size, figures, say).measure()
+    figures.machine["load after"] = _load()
+    return figures
+
+
+class _Size:
+    """The steps at one size."""
+
+    def __init__(self, running: server.Server, size: int, figures: Figures, say: Callable[[str], None]) -> None:
+        self._server, self._size, self._figures, self._say = running, size, figures, say
+        self._filled, self._clone = f"bench_{size}", f"bench_{size}_clone"
+
+    def measure(self) -> None:
+        try:
+            self._create(self._filled)
+            self._step("fill", "fill_database", size=self._size)
+            self._read()
+            self._plan()
+            for kind in _KINDS:
+                self._apply(kind)
+        finally:
+            self._drop(self._clone)
+            self._drop(self._filled)
+
+    def _read(self) -> None:
+        self._step("export", "export")
+        self._step("reference: COPY to nowhere", "copy_floor")
+        self._step("save and load files", "save_and_load")
+        self._step("SQL models", "models")
+        for name in AUDITS:
+            self._step(f"audit {name}", "audit", name=name)
+        self._step("pagerank", "ranks")
+        if self._size == NETWORKX_SIZE:
+            self._step("reference: networkx", "ranks_networkx")
+
+    def _plan(self) -> None:
+        for name in PLANNERS:
+            self._step(f"planner {name}", "planner", name=name)
+        self._step("seal", "sealing")
+        self._step("simulate", "simulation")
+        for name in PROBES:
+            self._step(f"probe {name}", "probe", name=name)
+        self._create(self._clone, self._filled)
+        written = self._step("write plan", "plan_write", self._clone, of=self._filled)
+        self._step("read and verify plan", "plan_read", self._clone, plan_hash=written.facts["plan_hash"])
+        self._create(self._clone, self._filled)
+        self._step("whole night", "whole_night", self._clone)
+        self._step("unchanged night", "unchanged_night", self._clone)
+
+    def _apply(self, kind: str) -> None:
+        self._create(self._clone, self._filled)
+        self._step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
+        self._create(self._clone, self._filled)
+        signed = self._run("approval", self._clone, kind=kind)
+        self._step(f"apply {kind}", "apply", self._clone, approval=signed.facts["approval"])
+        self._step(f"undo {kind}", "undo", self._clone, digest=signed.facts["digest"])
+
+    def _step(self, title: str, step: str, database: str = "", **arguments: object) -> Measured:
+        self._say(f"{self._size:,}: {title}")
+        measured = self._run(step, database or self._filled, **arguments)
+        self._figures.steps.setdefault(title, {})[self._size] = measured
+        return measured
+
+    def _run(self, step: str, database: str, **arguments: object) -> Measured:
+        given = {"home": str(self._server.home), "database": database, **arguments}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("SLOWWAVE_")}
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.steps", step, json.dumps(given)],
+            env=environment | {"SLOWWAVE_HOME": str(self._server.home)},
+            cwd=Path(__file__).parents[1],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(
+                f"The step {step} at {self._size:,} failed, so there are no figures:\n{done.stderr[-3000:]}"
+            )
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return Measured(**found)
+
+    def _create(self, name: str, template: str = "") -> None:
+        self._drop(name)
+        copied = (
+            sql.SQL(" TEMPLATE {} STRATEGY FILE_COPY").format(sql.Identifier(template)) if template else sql.SQL("")
+        )
+        with psycopg.connect(self._server.url("postgres"), autocommit=True) as admin:
+            admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)) + copied)
+
+    def _drop(self, name: str) -> None:
+        with psycopg.connect(self._server.url("postgres"), autocommit=True) as admin:
+            admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _machine(running: server.Server) -> dict[str, str]:
+    with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
+        postgres = admin.execute("SHOW server_version").fetchone()
+        vector = admin.execute("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'").fetchone()
+    return {
+        "cores": str(os.cpu_count()),
+        "processor": _processor(),
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "Python": sys.version.split()[0],
+        "PostgreSQL": str(postgres[0]) if postgres else "",
+        "pgvector": str(vector[0]) if vector else "",
+        "load before": _load(),
+    }
+
+
+def _processor() -> str:
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def _load() -> str:
+    return ", ".join(f"{n:.1f}" for n in os.getloadavg())
