@@ -159,8 +159,11 @@ def _batch(connection: Connection, claim: Claim, approval: _Approved, items: Seq
         append_events(
             connection, claim.namespace_id, claim.run_id, "applied", [i.id for i in todo if i.id not in stale]
         )
-        for item_id, reason in stale.items():
-            _mark(connection, approval.plan_hash, [item_id], "skipped_stale", reason)
+        connection.execute(
+            "UPDATE night.plan_items i SET status = 'skipped_stale', reason = s.reason "
+            "FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason) WHERE i.plan_hash = %s AND i.item_id = s.item_id",
+            (list(stale), list(stale.values()), approval.plan_hash),
+        )
         _mark(connection, approval.plan_hash, [i.id for i in todo if i.id not in stale], "applied", "")
     return True
 
