@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,7 @@ from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
 
 OLDEST_POSTGRES: Final = 150000
+OLDEST_PGVECTOR: Final = (0, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def _server(connection: Connection) -> list[Diagnosis]:
             )
         )
     row = connection.execute(
-        "SELECT (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'), (SELECT 1 FROM pg_extension WHERE extname = 'vector')"
+        "SELECT (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'), "
+        "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
     ).fetchone()
     available, created = row or (None, None)
     if not available:
@@ -66,6 +69,13 @@ def _server(connection: Connection) -> list[Diagnosis]:
             Diagnosis(
                 "pgvector is not created in this database.",
                 "Run CREATE EXTENSION vector as a superuser, then `slowwave migrate`.",
+            )
+        )
+    elif tuple(int(n) for n in re.findall(r"\d+", str(created))[:2]) < OLDEST_PGVECTOR:
+        found.append(
+            Diagnosis(
+                f"pgvector {created} is too old: 0.7 is the oldest with HNSW on half vectors.",
+                "Upgrade the package on the server, then run ALTER EXTENSION vector UPDATE.",
             )
         )
     return found

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from slowwave.errors import StoreError
 from slowwave.store.connect import Store
 
 
@@ -24,12 +27,19 @@ def migrate(store: Store) -> None:
     with store.connect("owner"):
         pass  # an unreachable database is told in our words
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
-        connection.execute(text("CREATE SCHEMA IF NOT EXISTS night"))
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    try:
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
+            connection.execute(text("CREATE SCHEMA IF NOT EXISTS night"))
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    except (psycopg.Error, DBAPIError) as problem:
+        cause = problem.orig if isinstance(problem, DBAPIError) else problem
+        told = str(cause).strip().splitlines()[0]
+        raise StoreError(
+            f"The migration stopped and nothing of it stands: {told.rstrip('.')}. `slowwave doctor` says what the database lacks."
+        ) from None
     store.ensure_logins()
 
 

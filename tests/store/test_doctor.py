@@ -6,9 +6,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from slowwave.errors import StoreError
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
+from slowwave.store.migrate import migrate
 
 
 def _findings(store: Store) -> str:
@@ -47,6 +49,25 @@ def test_an_empty_database_lacks_pgvector_and_migrations(postgres: server.Server
             admin.execute("DROP DATABASE t_empty WITH (FORCE)")
     assert "CREATE EXTENSION vector" in found
     assert "Migrations are pending: 0001" in found
+
+
+def test_a_migration_that_cannot_run_says_so_and_leaves_nothing(postgres: server.Server) -> None:
+    """A login that may not create extensions: one sentence, and the database is as empty as before."""
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute("CREATE ROLE t_nobody LOGIN PASSWORD 'nothing'")
+        admin.execute("CREATE DATABASE t_barred OWNER t_nobody")
+    try:
+        with pytest.raises(StoreError, match="nothing of it stands"):
+            migrate(Store(postgres.url("t_barred", "t_nobody", "nothing")))
+        with psycopg.connect(postgres.url("t_barred")) as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM pg_namespace WHERE nspname IN ('memory', 'night')"
+            ).fetchone()
+        assert found == (0,)
+    finally:
+        with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+            admin.execute("DROP DATABASE t_barred WITH (FORCE)")
+            admin.execute("DROP ROLE t_nobody")
 
 
 def test_a_role_without_its_grants(store: Store) -> None:

@@ -512,7 +512,7 @@ DECLARE
   name text;
 BEGIN
   WHILE month <= last LOOP
-    following := date_add(month, interval '1 month', 'UTC');
+    following := (month AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
     name := 'recall_events_' || to_char(month AT TIME ZONE 'UTC', 'YYYY_MM');
     IF to_regclass('memory.' || name) IS NULL
        AND NOT EXISTS (SELECT 1 FROM memory.recall_events_default WHERE occurred_at >= month AND occurred_at < following) THEN
