@@ -18,6 +18,7 @@ from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import request_cancel, undo_run
 from slowwave.errors import ApplyDisabled, LockUnavailable, Refused, UndoBlocked
+from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.gate import Approval, approve
 from slowwave.plans.items import Item
@@ -28,8 +29,9 @@ from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
+from tests.mutations.test_shared_edge import shared_edge
 from tests.nights import new_world, write_a_plan
-from tests.worlds import World, assert_same
+from tests.worlds import World, assert_same, load_world
 
 ONE_BY_ONE = Settings(batch_items=1)
 
@@ -319,17 +321,23 @@ def test_undo_of_named_items_leaves_the_others(store: Store) -> None:
 
 
 def test_undo_names_the_later_run_that_stands_on_it(store: Store) -> None:
-    """A second merge absorbed the first one's survivor: undo the later run first."""
-    world, _, _plan, approval = approved(store)
-    first = apply_approval(store, approval.id)
-    _, later_plan = write_a_plan(store, world)
-    later = apply_approval(store, approve(store, world.slug, later_plan.plan_hash, approver="mara").id)
+    """A second merge absorbed the first one's survivor, edges and all: undo the later run first."""
+    world = shared_edge()
+    load_world(store, world)
+    anna, anne, _, _, bystander = world.ids("entities")
+    start = digest(store, world.slug)
+    runs: list[str] = []
+    for merge in (Merge(anna, (anne,)), Merge(bystander, (anna,))):
+        (mutation,) = merge_rows(export_snapshot(store, world.slug), [merge])
+        _, plan = write_a_plan(store, world, items=[Item("dedupe_entities", "merge", mutation)])
+        runs.append(apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id).run_id)
     before = digest(store, world.slug)
-    with pytest.raises(UndoBlocked, match=later.run_id):
-        undo_run(store, first.run_id)
+    with pytest.raises(UndoBlocked, match=runs[1]):
+        undo_run(store, runs[0])
     assert digest(store, world.slug) == before
-    undo_run(store, later.run_id)
-    undo_run(store, first.run_id)
+    undo_run(store, runs[1])
+    undo_run(store, runs[0])
+    assert digest(store, world.slug) == start
 
 
 def test_undo_of_an_erased_run_refuses_and_says_so(store: Store) -> None:
