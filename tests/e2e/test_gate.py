@@ -122,7 +122,7 @@ def wait_for(
     what: str,
     seen: Callable[[], Any],
     *,
-    seconds: float = 120,
+    seconds: float = 240,
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> Any:
@@ -158,7 +158,7 @@ def start_a_night(ui: Ui) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(900)
 def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -> None:
     """The way of an operator, from the plan's page to the audits after it."""
     from playwright.sync_api import expect, sync_playwright
