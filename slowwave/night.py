@@ -23,9 +23,7 @@ from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
     finish_run,
-    latest_plan,
     pending_review,
-    read_plan,
     start_run,
     write_findings,
     write_plan,
@@ -349,10 +347,3 @@ def _per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
         decisions = counts.setdefault(item.operation, {})
         decisions[item.decision] = decisions.get(item.decision, 0) + 1
     return counts
-
-
-def show_latest(store: Store, namespace: str) -> dict[str, object]:
-    """The newest plan that asked somebody, as ``plans show --json`` gives it; empty when there is none."""
-    with store.connect("reader") as connection:
-        newest = latest_plan(connection, namespace)
-        return read_plan(connection, newest).to_json() if newest else {}

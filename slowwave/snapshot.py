@@ -8,7 +8,7 @@ Column types: ids are 36-character strings, ``uuid[]`` are lists of them, ``json
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -75,7 +75,3 @@ class Snapshot:
             current = pc.or_(pc.is_null(table["valid_to"]), pc.fill_null(pc.greater(table["valid_to"], now), False))
             mask = current if mask is None else pc.and_(mask, current)
         return table if mask is None else table.filter(mask)
-
-    def with_tables(self, **tables: pa.Table) -> Snapshot:
-        """A copy with some tables replaced."""
-        return replace(self, tables={**self.tables, **tables})

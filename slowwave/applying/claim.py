@@ -26,7 +26,6 @@ class Claim:
     run_id: str
     namespace: str
     namespace_id: str
-    resumed: bool = False
 
 
 def apply_disabled() -> bool:
@@ -85,7 +84,7 @@ def claim_namespace(
                 "error = NULL, dagster_run_id = coalesce(nullif(%s, ''), dagster_run_id) WHERE id = %s",
                 (dagster_run_id, resumable[0]),
             )
-            return Claim(str(resumable[0]), namespace, namespace_id, resumed=True)
+            return Claim(str(resumable[0]), namespace, namespace_id)
         run_id = str(uuid.uuid4())
         try:
             connection.execute(

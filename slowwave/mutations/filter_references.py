@@ -39,8 +39,3 @@ def filter_references(snapshot: Snapshot, table: str, ids: Collection[str]) -> l
                 )
             )
     return mutations
-
-
-def reference_columns(table: str) -> dict[str, str]:
-    """Reference column → the table it names, for one table."""
-    return {c: _NAMES[c] for c in sorted(KINDS["filter_references"].writes[table])}

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
+    text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import UserDefinedType
@@ -39,8 +40,6 @@ class Vector(UserDefinedType[str]):
 
 
 def _instant(name: str, *, required: bool = False, now: bool = False) -> Column[object]:
-    from sqlalchemy import text
-
     return Column(name, DateTime(timezone=True), nullable=not required, server_default=text("now()") if now else None)
 
 
