@@ -39,6 +39,15 @@ class EmbeddingError(SlowwaveError):
     """An embedding model or endpoint did not give what was asked."""
 
 
+class ChatError(SlowwaveError):
+    """A chat model gave no answer that can be used; ``tokens`` is what asking may have cost all the same."""
+
+    def __init__(self, message: str, kind: str, tokens: int) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.tokens = tokens
+
+
 class ApplyDisabled(Refused):
     """The kill switch is set or the namespace is read-only."""
 

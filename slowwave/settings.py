@@ -9,11 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from slowwave.errors import SettingsError
+
+_ADDRESSES: Final = frozenset(("embedding_endpoint", "judge_endpoint"))
 
 
 class Expertise(BaseModel):
@@ -56,6 +59,12 @@ class Settings(BaseSettings):
     dedupe_verifier_band_low: float = Field(
         default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at."
     )
+    dedupe_entities_expected_precision: float = Field(
+        default=0.99, ge=0.5, le=1, description="Expected share of right merges in a plan."
+    )
+    dedupe_entities_unique_sources: tuple[str, ...] = Field(
+        default=(), description="Sources free of duplicates within themselves; `*` means each."
+    )
     centroid_lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
     centroid_min_intra_cluster_cosine: float = Field(
         default=0.88, ge=0, le=1, description="Every member's cosine to the core."
@@ -85,10 +94,29 @@ class Settings(BaseSettings):
         default="", description="Base URL of an OpenAI-compatible server; empty means offline."
     )
 
+    judge_models: tuple[str, ...] = Field(
+        default=(), description="Two models that judge doubtful pairs when a plan is made; empty means none."
+    )
+    judge_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of both.")
+    judge_confidence: float = Field(default=0.6, ge=0, le=1, description="How sure both must be for a merge.")
+    judge_pairs: int = Field(
+        default=100, ge=0, description="Pairs that a plan asks them about, the most probable first."
+    )
+    judge_token_budget: int = Field(default=200_000, ge=0, description="Tokens that a plan may spend on them.")
+    judge_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one answer may take.")
+
+    @field_validator("judge_models")
+    @classmethod
+    def _two_or_none(cls, models: tuple[str, ...]) -> tuple[str, ...]:
+        if models and (len(models) != 2 or models[0] == models[1] or not all(models)):
+            raise ValueError("two different models are needed, or none")
+        return models
+
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
-        """Environment settings with a namespace's own on top; an unknown name is ignored."""
-        known = {k: v for k, v in overlay.items() if k in cls.model_fields}
+        """Environment settings with a namespace's own on top; an unknown name is ignored, and so is an address: whoever may write a
+        namespace's settings must not send its memory, and the key, elsewhere."""
+        known = {k: v for k, v in overlay.items() if k in cls.model_fields and k not in _ADDRESSES}
         try:
             return cls.model_validate({**cls().model_dump(), **known})
         except ValidationError as problem:

@@ -18,6 +18,14 @@ def test_a_namespace_overlays_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert settings.expertise.entity_types == ("person",)
 
 
+def test_a_namespace_cannot_send_its_memory_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses come from the environment alone: the key and the texts go where the operator says."""
+    monkeypatch.setenv("SLOWWAVE_JUDGE_ENDPOINT", "http://judges.example/v1")
+    overlay = {"judge_endpoint": "http://elsewhere.example", "embedding_endpoint": "http://elsewhere.example"}
+    found = Settings.for_namespace(overlay)
+    assert (found.judge_endpoint, found.embedding_endpoint) == ("http://judges.example/v1", "")
+
+
 def test_the_fingerprint_moves_with_any_setting() -> None:
     """A plan names the settings that it was made under."""
     base = Settings().fingerprint()

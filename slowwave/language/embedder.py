@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import os
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
 
 from slowwave.errors import EmbeddingError
+from slowwave.language.endpoint import Endpoint
 from slowwave.settings import Settings
 
 OFFLINE_MODEL: Final = "fast-use-v3"
@@ -40,6 +40,7 @@ _WINDOW: Final = 2000
 _BATCH: Final = 128
 _ATTEMPTS: Final = 5
 _LONGEST_PAUSE: Final = 30.0
+_MOST_BYTES: Final = 100_000_000
 
 
 class Embedder(Protocol):
@@ -106,20 +107,22 @@ class EndpointEmbedder:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         try:
-            parts = urlsplit(base_url)
-            port = f":{parts.port}" if parts.port else ""
+            self._endpoint = Endpoint(
+                base_url,
+                "embeddings",
+                key_variable=KEY_VARIABLE,
+                timeout=timeout,
+                attempts=_ATTEMPTS,
+                longest_pause=_LONGEST_PAUSE,
+                most_bytes=_MOST_BYTES,
+                pause=pause,
+            )
         except ValueError:
-            parts, port = urlsplit(""), ""
-        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise EmbeddingError(
                 "The embedding endpoint is not an http(s) address, so nothing can be embedded. "
                 "Set SLOWWAVE_EMBEDDING_ENDPOINT to the server's base URL."
-            )
+            ) from None
         self.model = model
-        self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1/embeddings"
-        self._shown = f"{parts.scheme}://{parts.hostname}{port}"
-        self._timeout = timeout
-        self._pause = pause
         self._dimensions: int | None = None
 
     @property
@@ -135,38 +138,23 @@ class EndpointEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         distinct = list(dict.fromkeys(texts))
-        key = os.environ.get(KEY_VARIABLE, "")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        with httpx.Client(timeout=self._timeout, headers=headers) as client:
+        with self._endpoint.client() as client:
             blocks = [self._ask(client, distinct[i : i + _BATCH]) for i in range(0, len(distinct), _BATCH)]
         row_of = {text: row for row, text in enumerate(distinct)}
         return np.concatenate(blocks)[[row_of[text] for text in texts]]
 
     def _ask(self, client: httpx.Client, texts: Sequence[str]) -> np.ndarray:
-        body = {"model": self.model, "input": [_encodable(text) for text in texts], "encoding_format": "float"}
-        problem = ""
-        for attempt in range(_ATTEMPTS):
-            try:
-                answer = client.post(self._url, json=body)
-            except httpx.TransportError as error:
-                problem, wait = f"could not be asked ({type(error).__name__})", None
-            else:
-                if answer.is_success:
-                    return self._read(answer, len(texts))
-                problem, wait = f"answered with status {answer.status_code}", answer.headers.get("retry-after")
-                if answer.status_code != 429 and answer.status_code < 500:
-                    break
-            if attempt + 1 < _ATTEMPTS:
-                self._pause(_seconds(wait, 0.5 * 2**attempt))
-        raise self._error(
-            problem, f"Check that the server is up, serves this model and accepts the key in {KEY_VARIABLE}."
-        )
+        reply = self._endpoint.post(client, {"model": self.model, "input": texts, "encoding_format": "float"})
+        if reply.kind:
+            advice = f"Check that the server is up, serves this model and accepts the key in {KEY_VARIABLE}."
+            raise self._error(reply.problem, advice)
+        return self._read(reply.content, len(texts))
 
-    def _read(self, answer: httpx.Response, count: int) -> np.ndarray:
+    def _read(self, content: bytes, count: int) -> np.ndarray:
         """The answer's vectors in the order of the request, whatever order the server chose."""
         advice = "Check that it is an embedding model behind an OpenAI-compatible server."
         try:
-            data = answer.json()["data"]
+            data = json.loads(content)["data"]
             order = [int(row["index"]) for row in data]
             matrix = np.asarray([row["embedding"] for row in data], np.float32)
         except (ValueError, TypeError, KeyError, OverflowError):
@@ -186,7 +174,7 @@ class EndpointEmbedder:
 
     def _error(self, problem: str, advice: str) -> EmbeddingError:
         return EmbeddingError(
-            f"The embedding endpoint {self._shown} (model {self.model}) {problem}, so nothing was embedded. {advice}"
+            f"The embedding endpoint {self._endpoint.shown} (model {self.model}) {problem}, so nothing was embedded. {advice}"
         )
 
 
@@ -263,12 +251,3 @@ def _unit(matrix: np.ndarray) -> np.ndarray:
 def _encodable(text: str) -> str:
     """``text`` with lone surrogates, which no encoder takes, replaced."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _seconds(retry_after: str | None, otherwise: float) -> float:
-    """What ``Retry-After`` asks in seconds, never beyond half a minute; a date or nonsense counts as absent."""
-    try:
-        asked = float(retry_after or "nan")
-    except ValueError:
-        return otherwise
-    return min(asked, _LONGEST_PAUSE) if asked >= 0 else otherwise

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,35 +12,7 @@ from slowwave.errors import EmbeddingError
 from slowwave.language import embedder as module
 from slowwave.language.embedder import EndpointEmbedder, OfflineEmbedder, embedder_for, entity_text, verify_files
 from slowwave.settings import Settings
-
-Answer = Callable[[list[str], int], tuple[int, Any, dict[str, str]]]
-
-
-class Endpoint:
-    """A server of ``/v1/embeddings`` whose answers a test writes."""
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.answer: Answer = lambda texts, _: (200, vectors(texts), {})
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                outer.requests.append({"path": self.path, "key": self.headers.get("authorization"), **body})
-                status, content, headers = outer.answer(body["input"], len(outer.requests))
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content if isinstance(content, bytes) else json.dumps(content).encode())
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+from tests.endpoints import Server
 
 
 def vectors(texts: list[str], *, backwards: bool = False) -> dict[str, Any]:
@@ -53,11 +22,10 @@ def vectors(texts: list[str], *, backwards: bool = False) -> dict[str, Any]:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    served = Endpoint()
+def endpoint() -> Iterator[Server]:
+    served = Server(lambda body, _: (200, vectors(body["input"]), {}))
     yield served
-    served.server.shutdown()
-    served.server.server_close()
+    served.close()
 
 
 def test_offline_vectors_are_unit_rows_whatever_the_text():
@@ -97,16 +65,16 @@ def test_a_changed_weights_file_is_refused(tmp_path):
         verify_files(tmp_path, {"sp.model": "0" * 64})
 
 
-def test_vectors_follow_their_index_not_their_place(endpoint: Endpoint):
+def test_vectors_follow_their_index_not_their_place(endpoint: Server):
     """Some servers answer out of order; a text must never get its neighbour's vector."""
-    endpoint.answer = lambda texts, _: (200, vectors(texts, backwards=True), {})
+    endpoint.answer = lambda body, _: (200, vectors(body["input"], backwards=True), {})
     matrix = EndpointEmbedder(endpoint.url, "m").embed(["a", "bbbb", "a"])
     expected = np.array([[1, 1, 2], [4, 1, 2], [1, 1, 2]], np.float32)
     np.testing.assert_allclose(matrix, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_requests_hold_at_most_128_texts_and_the_key_comes_from_the_environment(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    endpoint: Server, monkeypatch: pytest.MonkeyPatch
 ):
     """Three hundred texts go in three requests to the one right path, with the key; dimensions are learnt on the way."""
     monkeypatch.setenv("SLOWWAVE_EMBEDDING_API_KEY", "sk-secret")
@@ -121,16 +89,16 @@ def test_requests_hold_at_most_128_texts_and_the_key_comes_from_the_environment(
     assert len(endpoint.requests) == 3
 
 
-def test_a_busy_server_is_asked_again_after_the_pause_it_names(endpoint: Endpoint):
+def test_a_busy_server_is_asked_again_after_the_pause_it_names(endpoint: Server):
     """429 with Retry-After, then 503, then an answer: two pauses, one of them the server's own."""
     replies = {1: (429, {}, {"Retry-After": "3"}), 2: (503, {}, {})}
-    endpoint.answer = lambda texts, n: replies.get(n) or (200, vectors(texts), {})
+    endpoint.answer = lambda body, n: replies.get(n) or (200, vectors(body["input"]), {})
     pauses: list[float] = []
     assert EndpointEmbedder(endpoint.url, "m", pause=pauses.append).embed(["a"]).shape == (1, 3)
     assert pauses == [3.0, 1.0]
 
 
-def test_a_server_that_stays_busy_is_given_up_and_a_refusal_is_not_repeated(endpoint: Endpoint):
+def test_a_server_that_stays_busy_is_given_up_and_a_refusal_is_not_repeated(endpoint: Server):
     """Five attempts for 500, one for 401: a wrong key does not become right by asking."""
     remote = EndpointEmbedder(endpoint.url, "m", pause=lambda _: None)
     endpoint.answer = lambda *_: (500, {}, {})
@@ -157,7 +125,7 @@ def test_a_server_that_stays_busy_is_given_up_and_a_refusal_is_not_repeated(endp
     ],
 )
 def test_a_wrong_answer_is_refused_without_repeating_key_or_text(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, content: Any
+    endpoint: Server, monkeypatch: pytest.MonkeyPatch, content: Any
 ):
     """Errors end up in logs and reports: they name the server and the model, never what was sent."""
     monkeypatch.setenv("SLOWWAVE_EMBEDDING_API_KEY", "sk-secret")
@@ -170,7 +138,7 @@ def test_a_wrong_answer_is_refused_without_repeating_key_or_text(
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_another_dimension_under_the_same_name_is_refused(endpoint: Endpoint):
+def test_another_dimension_under_the_same_name_is_refused(endpoint: Server):
     """A server whose model was swapped between two calls must not mix two spaces in one column."""
     remote = EndpointEmbedder(endpoint.url, "m")
     assert remote.dimensions == 3
@@ -179,10 +147,9 @@ def test_another_dimension_under_the_same_name_is_refused(endpoint: Endpoint):
         remote.embed(["a"])
 
 
-def test_an_unreachable_server_is_named(endpoint: Endpoint):
+def test_an_unreachable_server_is_named(endpoint: Server):
     """Nobody listens: the sentence says where, after the retries."""
-    endpoint.server.shutdown()
-    endpoint.server.server_close()
+    endpoint.close()
     pauses: list[float] = []
     with pytest.raises(EmbeddingError, match="could not be asked"):
         EndpointEmbedder(endpoint.url, "m", pause=pauses.append).embed(["a"])
