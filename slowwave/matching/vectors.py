@@ -1,10 +1,10 @@
 """All pairs of vectors with a cosine at or above a threshold, exactly.
 
-Rows are rotated onto their principal axes; the first k coordinates and the norm of the rest, as one more coordinate, give by
-Cauchy–Schwarz an upper bound of every cosine in one small matrix product. Only pairs whose bound reaches the threshold get
-their full product. So no pair is missed and none is invented. k comes from a cost model over a sample of rows; below some 16k
-rows, or where no k pays, tiles are multiplied in full. Tiles run beside each other with one BLAS thread each, which on shared
-cores is faster than threads inside BLAS.
+Rows are rotated onto their principal axes. The first k coordinates and, as one more, the norm of the rest give by
+Cauchy–Schwarz an upper bound of every cosine in one small matrix product. The few pairs whose bound reaches the threshold are
+bounded again, each alone, with 62 more coordinates, and what is left gets its full product. So no pair is missed and none is
+invented. k comes from a cost model over a sample of rows; below some 8k rows, or where no k pays, tiles are multiplied in full.
+Tiles run beside each other with one BLAS thread each, which on shared cores is faster than threads inside BLAS.
 
 Choosing which rows to compare belongs to ``slowwave.matching.candidates``.
 """
@@ -24,30 +24,57 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints, Floats]
 
-PLAIN_ROWS: Final = 16_384
+PLAIN_ROWS: Final = 8_192
 """Below this the sample and the rotation cost more than they save."""
 
-_SLACK: Final = 2e-5  # float32 rounding of the bound
-_DENSE: Final = 0.02  # a tile with more survivors is multiplied in full
-_CHUNK: Final = 4_096  # gathered rows at a time: larger chunks cost memory and save no time
-_PREFIXES: Final = (24, 32, 48, 64, 96, 128)
-# Seconds per multiply-add, per tile element and per verified coordinate; only their ratios matter.
-_MULTIPLY, _ELEMENT, _COORDINATE = 8.4e-12, 3.2e-10, 3.1e-9
+_HEIGHT, _WIDTH = 1_024, 2_064  # of a tile; a row of 2,048 would put a whole column on the same few cache lines
+_CHUNK: Final = 1_024  # rows gathered at a time: they stay in the cache
+_SLACK: Final = np.float32(2e-5)  # float32 rounding of a bound or a product
+_UNIT: Final = 5e-7  # how far from 1 the length of a unit row may be
+_REST: Final = np.float32(3e-6)  # added to a squared rest, so that rounding never makes it too small
+_PREFIXES: Final = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
+_MORE: Final = 62  # coordinates of the second bound
+_LONGEST: Final = 64  # a longer prefix goes without the second bound: both tables would take too much memory
+_SAMPLE: Final = 1_024
+# In multiply-adds of a matrix product: what a tile's element costs beside its product, a second bound, a verified coordinate.
+_ELEMENT, _SECOND, _COORDINATE = 10.0, 3_000.0, 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Unit vectors read where they lie: ``numbers`` picks rows of ``matrix`` and ``scale`` makes them unit; None: nothing to do."""
+
+    matrix: NDArray[np.floating]
+    numbers: Ints | None = None
+    scale: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.matrix if self.numbers is None else self.numbers)
+
+    def block(self, start: int, stop: int) -> Floats:
+        """Rows ``start`` to ``stop`` (s, d): a view where nothing is to be done."""
+        at = slice(start, stop)
+        return self._scaled(self.matrix[at] if self.numbers is None else self.matrix[self.numbers[at]], at)
+
+    def take(self, places: Ints) -> Floats:
+        """The rows at ``places`` (p, d)."""
+        numbers = places if self.numbers is None else self.numbers[places]
+        return self._scaled(self.matrix.take(numbers, axis=0), places)
+
+    def _scaled(self, rows: NDArray[np.floating], at: slice | Ints) -> Floats:
+        found = np.asarray(rows, np.float32)
+        return found if self.scale is None else found * self.scale[at, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """Unit ``rows`` (n, d) and what is multiplied for them: ``bounds`` (n, k + 1), or the rows themselves."""
+    """``bounds`` (n, k + 1): prefix and norm of the rest; ``more`` (n, m + 2): m coordinates that follow, the norm of what they
+    leave, and again that of the first rest. None where they do not pay."""
 
-    rows: Floats
-    bounds: Floats
+    rows: _Rows
     threshold: np.float32
-    height: int
-    width: int
-
-    @property
-    def plain(self) -> bool:
-        return self.bounds is self.rows
+    bounds: Floats | None = None
+    more: Floats | None = None
 
 
 def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
@@ -55,107 +82,208 @@ def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
 
     Returns the matrix itself, not a copy, when every row already is of unit length.
     """
-    rows = np.asarray(matrix, np.float32)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    kept = np.flatnonzero(np.isfinite(norms) & (norms > 1e-12)).astype(np.int64)
-    if len(kept) == len(rows) and bool(np.all(np.abs(norms - 1) < 1e-6)):
-        return rows, kept
-    return rows[kept] / norms[kept, None], kept
+    rows, kept = _directions(np.asarray(matrix, np.float32), None)
+    if rows.numbers is None and rows.scale is None:
+        return rows.block(0, len(rows)), kept
+    out = np.empty((len(rows), matrix.shape[1]), np.float32)
+    for start in range(0, len(rows), _CHUNK):
+        out[start : start + _CHUNK] = rows.block(start, start + _CHUNK)
+    return out, kept
 
 
-def pairs_above(matrix: NDArray[np.floating], threshold: float, workers: int | None = None) -> Pairs:
+def pairs_above(
+    matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None, workers: int | None = None
+) -> Pairs:
     """All i < j whose rows of (n, d) have a cosine ≥ ``threshold`` (> 0), sorted by (i, j), with the cosines (float32).
 
-    Time grows with n² · k; memory beyond the matrix is n · (k + 1) floats, one tile a worker and the pairs.
+    With ``rows`` (m,), row numbers, only those rows are compared, and i and j are places in ``rows``. Rows need not be of unit
+    length; the matrix may be a memory map and is never copied as a whole. Rows that are zero or not finite have no pairs. The
+    answer is the same for any number of ``workers`` (default: one a core).
+
+    Time grows with n² · k. Memory beyond the matrix grows with n · (k + 65) floats, at most 516 bytes a row, and is some 12 MB
+    a worker and 32 bytes a pair.
     """
-    rows, kept = unit_rows(matrix)
-    search = _prepare(rows, threshold)
-    n = len(rows)
-    tiles = [(i, j) for i in range(0, n, search.height) for j in range(i - i % search.width, n, search.width)]
-    workers = min(workers or os.cpu_count() or 1, len(tiles))
-
-    def work(worker: int) -> list[Pairs]:
-        buffer = np.empty(min(search.height, n) * min(search.width, n), np.float32)
-        return [_tile(search, i, j, buffer) for i, j in tiles[worker::workers]]
-
-    if workers <= 1:
-        parts = work(0) if tiles else []
-    else:
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
-            parts = [pairs for result in pool.map(work, range(workers)) for pairs in result]
-    i, j, score = (np.concatenate(c) for c in zip(_NOTHING, *parts, strict=True))
-    order = np.lexsort((j, i))
-    return kept[i[order]], kept[j[order]], score[order]
+    source, kept = _directions(matrix, rows)
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        search = _prepare(source, np.float32(threshold))
+        parts = list(pool.map(lambda top: _stripe(search, top), range(0, len(source), _HEIGHT)))
+    total = sum(len(i) for i, _, _ in parts)
+    found = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float32)
+    while parts:  # each stripe is let go once it is copied
+        i, j, score = parts.pop()
+        at = slice(total - len(i), total)
+        found[0][at], found[1][at], found[2][at] = kept[i], kept[j], score
+        total -= len(i)
+    return found
 
 
 def cosines(rows: NDArray[np.floating], i: Ints, j: Ints) -> Floats:
     """Cosines (p,) of pairs of unit rows, each summed alone so that it does not depend on the other pairs."""
+    return _cosines(_Rows(rows), i, j)
+
+
+def share_above(matrix: NDArray[np.floating], threshold: float, sample: int = 1_024, rows: Ints | None = None) -> float:
+    """Share of pairs with cosine ≥ ``threshold`` in an even sample of rows: says beforehand what ``pairs_above`` would return."""
+    size = len(matrix if rows is None else rows)
+    picked = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
+    units, _ = unit_rows(matrix[picked if rows is None else rows[picked]])
+    n = len(units)
+    return 0.0 if n < 2 else float((np.count_nonzero(units @ units.T >= threshold) - n) / (n * (n - 1)))
+
+
+def _directions(matrix: NDArray[np.floating], rows: Ints | None) -> tuple[_Rows, Ints]:
+    """The rows that have a direction, and their places."""
+    if rows is not None and len(rows) and bool(np.all(np.diff(rows) == 1)):
+        matrix, rows = matrix[rows[0] : rows[-1] + 1], None
+    every = _Rows(matrix, rows)
+    norms = np.empty(len(every), np.float32)
+    for start in range(0, len(every), _CHUNK):
+        part = every.block(start, start + _CHUNK)
+        norms[start : start + _CHUNK] = np.sqrt(np.einsum("ij,ij->i", part, part))
+    kept = np.flatnonzero(np.isfinite(norms) & (norms > 1e-12)).astype(np.int64)
+    norms = norms[kept]
+    if len(kept) < len(every):
+        rows = kept if rows is None else rows[kept]
+    return _Rows(matrix, rows, None if bool(np.all(np.abs(norms - 1) < _UNIT)) else np.reciprocal(norms)), kept
+
+
+def _prepare(rows: _Rows, threshold: np.float32) -> _Search:
+    """Choose the prefix by the cost model on a sample and rotate; the full rows where nothing pays."""
+    n = len(rows)
+    if n < max(PLAIN_ROWS, 2):
+        return _Search(_Rows(rows.block(0, n)), threshold)
+    sample = rows.take(np.linspace(0, n - 1, min(n, 8 * _SAMPLE)).astype(np.int64))
+    _, vectors = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+    axes = np.ascontiguousarray(vectors[:, ::-1], np.float32)
+    k, m = _cheapest(sample[:: max(1, len(sample) // _SAMPLE)] @ axes, threshold)
+    if not k:
+        return _Search(rows, threshold)
+    bounds = np.empty((n, k + 1), np.float32)
+    more = np.empty((n, m + 2), np.float32) if m else None
+    for start in range(0, n, _CHUNK):
+        at = slice(start, start + _CHUNK)
+        rotated = rows.block(start, start + _CHUNK) @ axes[:, : k + m]
+        rest = _rest(rotated[:, :k])
+        bounds[at, :k], bounds[at, k] = rotated[:, :k], rest
+        if more is not None:
+            more[at, :m], more[at, m], more[at, m + 1] = rotated[:, k:], _rest(rotated), rest
+    return _Search(rows, threshold, bounds, more)
+
+
+def _cheapest(rotated: Floats, threshold: np.float32) -> tuple[int, int]:
+    """The cheapest (prefix, coordinates of the second bound) for rows like these (s, d); (0, 0): multiply in full."""
+    s, d = rotated.shape
+
+    def survivors(k: int) -> float:
+        bounds = np.concatenate([rotated[:, :k], _rest(rotated[:, :k])[:, None]], axis=1)
+        return max(0, np.count_nonzero(bounds @ bounds.T >= threshold) - s) / (s * (s - 1))
+
+    best, least = (0, 0), d + _ELEMENT
+    for k in (k for k in _PREFIXES if 2 * k < d):
+        once = k + 1 + _ELEMENT
+        if once >= least:
+            break
+        share = survivors(k)
+        if (cost := once + share * d * _COORDINATE) < least:
+            best, least = (k, 0), cost
+        m, twice = min(_MORE, d - k - 1), once + share * _SECOND
+        if k <= _LONGEST and twice < least and (cost := twice + survivors(k + m) * d * _COORDINATE) < least:
+            best, least = (k, m), cost
+    return best
+
+
+def _rest(prefix: Floats) -> Floats:
+    """(n, k) coordinates of unit rows → (n,) norms of what is left out, never too small."""
+    return np.sqrt(np.maximum(0, 1 - np.einsum("ij,ij->i", prefix, prefix)) + _REST)
+
+
+def _stripe(search: _Search, top: int) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+    """The pairs whose first row is one of a tile's height from ``top`` on, sorted."""
+    n = len(search.rows)
+    buffers = _Buffers.of(min(_HEIGHT, n - top) * min(_WIDTH, n - top))
+    found = [_tile(search, top, left, buffers) for left in range(top, n, _WIDTH)]
+    i, j, score = (np.concatenate(c) for c in zip(*found, strict=True))
+    order = np.lexsort((j, i))
+    return i[order].astype(np.int32), j[order].astype(np.int32), score[order]
+
+
+def _tile(search: _Search, top: int, left: int, buffers: _Buffers) -> Pairs:
+    """The pairs of one tile."""
+    rows, threshold = search.rows, search.threshold
+    bottom, right = min(top + _HEIGHT, len(rows)), min(left + _WIDTH, len(rows))
+    d = rows.matrix.shape[1]
+    full = (bottom - top) * (right - left) * d
+
+    def multiplied(a: Floats, b: Floats) -> Pairs:
+        hits, products = buffers.multiply(a, b, threshold - _SLACK)
+        i = hits // len(b)
+        j = hits - i * len(b) + left
+        i += top
+        if left == top:
+            upper = j > i
+            hits, i, j = hits[upper], i[upper], j[upper]
+        return i, j, products[hits]
+
+    if search.bounds is not None:
+        i, j, bound = multiplied(search.bounds[top:bottom], search.bounds[left:right])
+        if search.more is not None and len(i) * _SECOND < full:
+            kept = bound + buffers.correct(search.more, i, j) >= threshold - _SLACK
+            i, j = i[kept], j[kept]
+        if len(i) * d * _COORDINATE < full:
+            return _true(i, j, _cosines(rows, i, j), threshold)
+    i, j, score = multiplied(rows.block(top, bottom), rows.block(left, right))
+    near = np.flatnonzero(score < threshold + _SLACK)  # another tile may round the same product otherwise
+    score[near] = _cosines(rows, i[near], j[near])
+    return _true(i, j, score, threshold)
+
+
+def _true(i: Ints, j: Ints, score: Floats, threshold: np.float32) -> Pairs:
+    true = score >= threshold
+    return i[true], j[true], score[true]
+
+
+def _cosines(rows: _Rows, i: Ints, j: Ints) -> Floats:
     out = np.empty(len(i), np.float32)
     for start in range(0, len(i), _CHUNK):
         part = slice(start, start + _CHUNK)
-        out[part] = np.einsum("ij,ij->i", rows[i[part]], rows[j[part]])
+        out[part] = np.einsum("ij,ij->i", rows.take(i[part]), rows.take(j[part]))
     return out
 
 
-def share_above(matrix: NDArray[np.floating], threshold: float, sample: int = 1_024) -> float:
-    """Share of pairs with cosine ≥ ``threshold`` in an even sample of rows: says beforehand what ``pairs_above`` would return."""
-    picked = np.linspace(0, len(matrix) - 1, min(sample, len(matrix))).astype(np.int64)
-    rows, _ = unit_rows(matrix[picked])
-    n = len(rows)
-    return 0.0 if n < 2 else float((np.count_nonzero(rows @ rows.T >= threshold) - n) / (n * (n - 1)))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Buffers:
+    """What the tiles of a stripe write into again and again: the system gives new memory slowly."""
 
+    products: Floats
+    marks: NDArray[np.bool_]
+    left: Floats
+    right: Floats
 
-_NOTHING: Final[Pairs] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+    @classmethod
+    def of(cls, size: int) -> _Buffers:
+        """For tiles of up to ``size`` elements."""
+        left, right = np.empty((2, _CHUNK, _MORE + 2), np.float32)
+        return cls(np.empty(size, np.float32), np.empty(size + 8, bool), left, right)
 
+    def multiply(self, a: Floats, b: Floats, limit: np.float32) -> tuple[Ints, Floats]:
+        """Where the flat products of all rows of a and b are ≥ ``limit``, in order, and the products."""
+        size = len(a) * len(b)
+        products, marks = self.products[:size], self.marks[: -(-size // 8) * 8]
+        np.matmul(a, b.T, out=products.reshape(len(a), len(b)))
+        np.greater_equal(products, limit, out=marks[:size])
+        marks[size:] = False
+        eights = np.flatnonzero(marks.view(np.uint64) != 0)  # marks are few: most are skipped eight at a time
+        at = np.flatnonzero(marks.reshape(-1, 8).take(eights, axis=0))
+        return eights[at >> 3] * 8 + (at & 7), products
 
-def _prepare(rows: Floats, threshold: float) -> _Search:
-    """Choose the prefix by the cost model on 1,024 rows and rotate; the full rows where nothing pays."""
-    plain = _Search(rows, rows, np.float32(threshold), 1_024, 2_048)
-    n, d = rows.shape if rows.ndim == 2 else (0, 0)
-    if n < PLAIN_ROWS:
-        return plain
-    sample = rows[np.linspace(0, n - 1, min(n, 8_192)).astype(np.int64)]
-    _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
-    axes = np.ascontiguousarray(axes[:, ::-1], np.float32)
-    rotated = sample[:: max(1, len(sample) // 1_024)] @ axes
-    pairs = len(rotated) * (len(rotated) - 1)
-    best, cost = 0, d * _MULTIPLY + _ELEMENT / 2
-    for k in (k for k in _PREFIXES if k < d // 2):
-        bounds = _with_rest(rotated[:, :k])
-        survivors = max(0.0, (np.count_nonzero(bounds @ bounds.T >= threshold) - len(bounds)) / pairs)
-        if (c := (k + 1) * _MULTIPLY + _ELEMENT + survivors * d * _COORDINATE) < cost:
-            best, cost = k, c
-    if not best:
-        return plain
-    bounds = np.empty((n, best + 1), np.float32)
-    for start in range(0, n, _CHUNK):
-        bounds[start : start + _CHUNK] = _with_rest(rows[start : start + _CHUNK] @ axes[:, :best])
-    return _Search(rows, bounds, np.float32(threshold), 512, 1_024)
-
-
-def _with_rest(prefix: Floats) -> Floats:
-    """(n, k) coordinates of unit rows → (n, k + 1) with the norm of what is left out."""
-    rest = np.sqrt(np.maximum(0, 1 - np.einsum("ij,ij->i", prefix, prefix)))
-    return np.concatenate([prefix, rest[:, None]], axis=1)
-
-
-def _tile(search: _Search, top: int, left: int, buffer: Floats) -> Pairs:
-    """The pairs of one tile; ``buffer`` holds its products."""
-    rows, threshold = search.rows, search.threshold
-    down, across = slice(top, top + search.height), slice(left, left + search.width)
-    height, width = len(rows[down]), len(rows[across])
-    products = buffer[: height * width].reshape(height, width)
-    np.matmul(search.bounds[down], search.bounds[across].T, out=products)
-    exact = search.plain
-    hits = np.flatnonzero(products.ravel() >= (threshold if exact else threshold - np.float32(_SLACK)))
-    if not exact and len(hits) > _DENSE * height * width:
-        np.matmul(rows[down], rows[across].T, out=products)
-        hits, exact = np.flatnonzero(products.ravel() >= threshold), True
-    i, j = hits // width + top, hits % width + left
-    upper = j > i
-    i, j = i[upper], j[upper]
-    if exact:
-        return i, j, products.ravel()[hits[upper]]
-    score = cosines(rows, i, j)
-    true = score >= threshold
-    return i[true], j[true], score[true]
+    def correct(self, more: Floats, i: Ints, j: Ints) -> Floats:
+        """What more coordinates take off the bounds of pairs (p,)."""
+        out, m = np.empty(len(i), np.float32), more.shape[1]
+        for start in range(0, len(i), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            size = len(i[part])
+            left = more.take(i[part], 0, self.left[:size, :m], "clip")
+            right = more.take(j[part], 0, self.right[:size, :m], "clip")
+            left[:, -1] *= -1
+            out[part] = np.einsum("ij,ij->i", left, right)
+        return out
