@@ -18,6 +18,7 @@ ABOUT = {
         name: f"Rows of `{table.schema}.{name}`, retired ones included, sorted by id."
         for name, table in SNAPSHOT_TABLES.items()
     },
+    "decisions": "What was decided about merges, the newest 10,000, with the rows as the plans showed them.",
     **{name: f"Vectors of `memory.{owner}` by the namespace's current model." for name, owner in VECTORS.items()},
 }
 

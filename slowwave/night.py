@@ -14,6 +14,7 @@ import pyarrow as pa
 from psycopg.types.json import Jsonb
 
 from slowwave.audits import AUDITS
+from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
@@ -30,7 +31,7 @@ from slowwave.plans.ledger import (
 )
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.blast_radius import blast_radius
-from slowwave.probes.convergence import convergence_probe
+from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
@@ -213,13 +214,14 @@ def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
 
 
 def read_inputs(store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None) -> Inputs:
-    """What audits and planners read: the snapshot, its models, the namespace's settings and the last night's figures."""
+    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures."""
     settings = Settings.for_namespace(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:
         models = run_models(load_models(), snapshot, settings)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
-    return Inputs(snapshot, models, settings, baselines(store, snapshot.namespace), embedder.embed if usable else None)
+    embed = embedder.embed if usable else None
+    return Inputs(snapshot, models, settings, baselines(store, snapshot.namespace), embed, judges_for(settings))
 
 
 def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
@@ -242,7 +244,7 @@ def make_plan(
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, settings.fingerprint())
     proposed = [i for p in proposals.values() for i in p.items]
     items = not_rejected(snapshot, proposed)
-    plan, probes = prove(header, items, inputs)
+    plan, probes = prove(header, items, inputs, proposals)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
     summary = {
         "items": _per_operation(plan.items),
@@ -289,7 +291,9 @@ def make_plan(
     )
 
 
-def prove(header: Header, items: Sequence[Item], inputs: Inputs) -> tuple[Plan, Probes]:
+def prove(
+    header: Header, items: Sequence[Item], inputs: Inputs, proposals: Mapping[str, Proposal]
+) -> tuple[Plan, Probes]:
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
     order = list(PLANNERS)
@@ -305,15 +309,20 @@ def prove(header: Header, items: Sequence[Item], inputs: Inputs) -> tuple[Plan, 
     radius = blast_radius(snapshot, decided, settings)
     isolation = isolation_probe(snapshot, plan.items)
     models = load_models()
+    reviews = [i for i in plan.items if i.decision == "review"]
+    learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
+    focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
-        inputs,
+        replace(
+            inputs, judges=(), focus=focus, learnt=learnt
+        ),  # what judges left for review stays a question to a person
         after,
         lambda changed: not_rejected(
             changed.snapshot, [i for planner in PLANNERS.values() for i in planner(changed).items]
         ),
         lambda changed: run_models(models, changed, settings),
         deferred=plan.deferred_items,
-        reviews=[i for i in plan.items if i.decision == "review"],
+        reviews=reviews,
     )
     probes = (convergence, recall, specifics, radius, isolation)
     return plan, Probes(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
@@ -45,7 +46,12 @@ def save_result(result: Result, name: str) -> None:
     elif isinstance(value, Report):
         _write(f"{result.location}/{name}.json", _json({"report": asdict(value)}))
     elif isinstance(value, Proposal):
-        content = {"report": asdict(value.report), "items": [item.to_json() for item in value.items]}
+        content = {
+            "report": asdict(value.report),
+            "items": [item.to_json() for item in value.items],
+            "learnt": _encoded(tuple((value.learnt or {}).items())),
+            "nearer": value.nearer,
+        }
         _write(f"{result.location}/{name}.json", _json(content))
     else:
         raise TypeError(f"A {type(value).__name__} is no result of a night.")
@@ -67,9 +73,10 @@ def load_report(location: str, name: str) -> Report:
 
 
 def load_proposal(location: str, name: str) -> Proposal:
-    """A planner's items and report. Item ids are computed again from their content."""
+    """A planner's items, report and weights. Item ids are computed again from their content."""
     found = _read_json(location, name)
-    return Proposal(tuple(Item.from_json(item) for item in found["items"]), _report(found["report"]))
+    items = tuple(Item.from_json(item) for item in found["items"])
+    return Proposal(items, _report(found["report"]), dict(_decoded(found["learnt"])) or None, tuple(found["nearer"]))
 
 
 def point(location: str, name: str) -> None:
@@ -129,6 +136,30 @@ def _scalar(value: object) -> object:
     """NumPy's scalars as Python's, anything else as its text."""
     item = getattr(value, "item", None)
     return item() if callable(item) else str(value)
+
+
+def _encoded(value: Any) -> Any:
+    """Weights as JSON: arrays with their type, values of the library's classes with their names."""
+    if isinstance(value, np.ndarray):
+        return {"array": str(value.dtype), "values": value.tolist()}
+    if is_dataclass(value):
+        return {"class": type(value).__name__, **{f.name: _encoded(getattr(value, f.name)) for f in fields(value)}}
+    return [_encoded(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _decoded(value: Any) -> Any:
+    """The inverse of ``_encoded``; every list was a tuple."""
+    from slowwave.matching.comparisons import Comparison  # brings SciPy, which definitions do without
+    from slowwave.matching.weights import Weights
+
+    if isinstance(value, list):
+        return tuple(map(_decoded, value))
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return np.array(value["values"], value["array"])
+    known = {"Weights": Weights, "Comparison": Comparison}
+    return known[value["class"]](**{name: _decoded(part) for name, part in value.items() if name != "class"})
 
 
 def _report(found: Mapping[str, Any]) -> Report:

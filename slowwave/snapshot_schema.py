@@ -8,12 +8,25 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pyarrow as pa
-from sqlalchemy import ARRAY, Boolean, DateTime, Double, Integer, Table, Text, Uuid
+from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, conflicts, rejections
 
-SNAPSHOT_TABLES: Final = {table.name: table for table in (*EXPORTED, rejections, conflicts)}
+decisions: Final = Table(
+    "decisions",
+    MetaData(),  # a query over the ledger, no table of the store
+    Column("id", Uuid, primary_key=True),  # of the item
+    Column("operation", Text, nullable=False),
+    Column("status", Text, nullable=False),  # applied, rejected, undone
+    Column("keep_id", Uuid, nullable=False),
+    Column("seen", JSONB, nullable=False),  # [row, column, value] of what the plan saw of the rows
+    Column("recorded_at", DateTime(timezone=True), nullable=False),  # of the plan
+    schema="night",
+)
+"""What was decided about merges, by people or their policies: the newest 10,000."""
+
+SNAPSHOT_TABLES: Final = {table.name: table for table in (*EXPORTED, rejections, conflicts, decisions)}
 """Name → table of everything that a snapshot holds beside vectors."""
 
 INSTANT: Final = pa.timestamp("us", tz="UTC")

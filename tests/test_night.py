@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import uuid
+
 import pytest
 
 from slowwave.applying.events import verify_chain
@@ -59,17 +62,46 @@ def _expect_found(night: Night) -> None:
         assert scores[problem]["false"] == 0, problem
 
 
+def _contested(store: Store, namespace: str) -> set[str]:
+    """Two new rows of one name and address, but of different sites: a question for a person."""
+    ids = [str(uuid.uuid4()) for _ in range(2)]
+    with store.connect("owner") as connection:
+        donor = connection.execute(
+            "SELECT v.id, e.namespace_id, e.entity_type FROM memory.entity_vectors v JOIN memory.entities e ON e.id = v.id "
+            "JOIN memory.namespaces n ON n.id = e.namespace_id WHERE n.slug = %s ORDER BY v.id LIMIT 1",
+            (namespace,),
+        ).fetchone()
+        assert donor is not None
+        for id_, site in zip(ids, ("one", "two"), strict=True):
+            attributes = json.dumps({"email": "tally@ledger.example", "url": f"https://ledger-{site}.example"})
+            connection.execute(
+                "INSERT INTO memory.entities (id, namespace_id, entity_type, name, attributes) VALUES (%s, %s, %s, %s, %s)",
+                (id_, donor[1], donor[2], "Tally Ledger", attributes),
+            )
+            connection.execute(
+                "INSERT INTO memory.entity_vectors (id, model, namespace_id, vector) "
+                "SELECT %s, model, namespace_id, vector FROM memory.entity_vectors WHERE id = %s",
+                (id_, donor[0]),
+            )
+    return set(ids)
+
+
 def test_what_was_rejected_stays_away_until_its_rows_change(demo: Store) -> None:
-    """A person says no once; a new night says nothing of it, until a name changes."""
+    """A person says no to a merge and to a doubtful pair; a new night says nothing of them, until a name changes."""
     namespace = NAMESPACES[0]
+    doubtful = _contested(demo, namespace)
     night = run_night(demo, namespace)
     assert night.plan is not None
-    merge = next(i for i in night.plan.items if i.mutation.kind == "merge_rows")
-    reject(demo, namespace, night.plan.plan_hash, rejected_by="me", reason="two different things", items=[merge.id])
+    merge = next(i for i in night.plan.items if i.decision == "merge")
+    review = next(i for i in night.plan.items if set(i.mutation.row_ids()) == doubtful)
+    assert review.decision == "review"
+    ids = [merge.id, review.id]
+    reject(demo, namespace, night.plan.plan_hash, rejected_by="me", reason="two different things", items=ids)
     again = run_night(demo, namespace, force=True)
     assert again.plan is not None
     rows = set(merge.mutation.row_ids())
-    assert not any(rows <= set(i.mutation.row_ids()) for i in again.plan.items)
+    for refused in (rows, doubtful):
+        assert not any(refused <= set(i.mutation.row_ids()) for i in again.plan.items)
     with demo.connect("owner") as connection:
         connection.execute(
             "UPDATE memory.entities SET description = description || ' Again.' WHERE id = ANY(%s::uuid[])",

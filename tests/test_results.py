@@ -12,7 +12,8 @@ import pytest
 
 from slowwave.errors import SnapshotError
 from slowwave.mutations.set_columns import set_columns
-from slowwave.operations import Proposal
+from slowwave.operations import Inputs, Proposal
+from slowwave.planners.dedupe_entities import dedupe_entities
 from slowwave.plans.items import Item
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
@@ -26,9 +27,11 @@ from slowwave.results import (
     point,
     save_result,
 )
+from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from slowwave.store.export import export_snapshot
 from tests.nights import new_world
+from tests.snapshots import make_snapshot, uid
 
 REPORT = Report(
     "census",
@@ -78,6 +81,25 @@ def test_items_keep_their_ids(store: Store, location: str) -> None:
     found = load_proposal(location, "plan.archive_stale")
     assert found.items == items
     assert [i.id for i in found.items] == [i.id for i in items]
+
+
+def test_weights_come_back_to_the_last_bit(location: str) -> None:
+    """What the convergence probe weighs with is what the planner learnt in another process."""
+    rows = [
+        {"id": uid(n), "name": n, "entity_type": "array", "attributes": {"born": "1990-01-02"}} for n in ("Zoë", "zoe")
+    ]
+    proposal = dedupe_entities(Inputs(make_snapshot(entities=rows), {}, Settings()))
+    save_result(Result(location, proposal), "plan.dedupe_entities")
+    learnt = load_proposal(location, "plan.dedupe_entities").learnt
+    assert learnt is not None
+    assert proposal.learnt is not None
+    assert [*learnt] == [*proposal.learnt] == ["array"]
+    before, after = proposal.learnt["array"], learnt["array"]
+    assert [c.name for c in after.comparisons] == [c.name for c in before.comparisons]
+    for name in ("m", "u", "weight"):
+        for one, other in zip(getattr(before, name), getattr(after, name), strict=True):
+            assert one.tobytes() == other.tobytes()
+    assert after.prior == before.prior
 
 
 def test_the_newest_result_is_that_of_the_snapshot_pointed_at(location: str) -> None:

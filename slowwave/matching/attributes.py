@@ -1,195 +1,236 @@
-"""Attributes as sparse arrays, with what each column is learnt from its values: identifier, birth date, phone or plain.
+"""Attributes as columns: every key of an entity type, with what its values are learnt to be.
 
-A column is one attribute of one entity type. What is equal or in conflict for pairs of rows is computed for many pairs at
-once; what that weighs belongs to ``slowwave.matching.evidence``.
+A column is not named by hand: its shape (email, url, phone, date, code, number, category or text) is read off its values, and
+decides how they are normalised and compared. What agreement weighs belongs to ``slowwave.matching.weights``, how pairs are
+compared to ``slowwave.matching.comparisons``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from slowwave.matching.names import fold
+
+Ints = NDArray[np.int64]
+
+IDENTIFIERS: Final = frozenset(("email", "url", "phone", "code"))
+"""Shapes whose values stand for one thing, as a rule."""
 
 _EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}")
 _URL: Final = re.compile(r"(?:https?://|www\.)\S{3,2000}", re.IGNORECASE)
 _DOMAIN: Final = re.compile(r"(?:https?://)?[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?#]\S{0,2000})?", re.IGNORECASE)
 _SITE: Final = re.compile(r"url|site|web|domain|homepage|link", re.IGNORECASE)
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ()./-]{5,20}\d")
-_DATE: Final = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ].{0,30})?")
-_CODE: Final = re.compile(r"(?=\S*\d)\S{6,64}")
-_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _TELEPHONE: Final = re.compile(r"phone|mobile|tel(?:$|_)|fax|cell(?:$|_)", re.IGNORECASE)
+_DATE: Final = re.compile(r"(\d{4})([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?:[T ].{0,30})?")
+_DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
+_NUMBER: Final = re.compile(r"[$€£]? ?[-+]?\d{1,15}(?:,\d{3})*(?:\.\d{1,15})?(?:e[-+]?\d{1,3})?", re.IGNORECASE)
+_CODE: Final = re.compile(r"(?=\S*\d)\S{4,64}")
 _OFFICIAL: Final = re.compile(
     r"(?:^|[_\W])(?:ssn|soc_?sec\w*|isbn\w*|issn|doi|orcid|ein|vat\w*|iban|sku|serial\w*|passport\w*|licen[cs]e_?n\w*|tax_?\w*"
-    r"|imo|vin|mac|asin|upc|ean|gtin|ticker|handle|user_?name|login)(?:$|[_\W])",
+    r"|imo|vin|mac|asin|upc|ean|gtin|ticker|handle|user_?name|login|model_?n\w*|part_?n\w*)(?:$|[_\W])",
     re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|identifier)$", re.IGNORECASE)
-_LONGEST: Final = 200  # longer values are prose, which equality says nothing about
-_HOLDERS: Final = 6  # a value held by more rows identifies nobody
-_MEASURED: Final = 20  # rows from which a column's uniqueness can be measured
+_CODED: Final = re.compile(r"(?=[\w/-]*\d)(?=[\w/-]*[^\W\d_])[^\W_][\w/-]*[^\W_]")
+_QUANTITY: Final = re.compile(r"[\d/.-]+[^\W\d_]{1,6}")
+_NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
 
-# Weight of an equal value by what the column is (natural log of a Bayes factor).
-_IDENTIFIER, _UNIQUE, _BIRTHDAY = 6.5, 4.5, 3.5
+CODES: Final = "code in the name"
+"""Key of the column that holds model numbers and the like, read off the names."""
+
+_LONGEST: Final = 2_000  # letters of a value that are read
+_CODE_SIGNS: Final = 5
+_MEASURED: Final = 20  # values from which a column's uniqueness can be measured
+_SAMPLE: Final = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """For p pairs: ``identifiers`` summed weight of equal identifying values, ``plain`` of equal others, ``contested`` whether
-    an identifier is in conflict, ``conflicts`` how many other columns are (all (p,))."""
+class Column:
+    """One attribute ``key`` of one entity type (code ``kind``).
 
-    identifiers: NDArray[np.float64]
-    plain: NDArray[np.float64]
-    contested: NDArray[np.bool_]
-    conflicts: NDArray[np.float64]
+    ``rows`` (m,) are the rows that state it, ascending; a row repeats when its value is a list. ``codes`` (m,) point into
+    ``texts`` (v,), the distinct values in normal form, which ``counts`` (v,) rows hold. ``distinct`` is the share of values that
+    differ; ``serial`` says that no two rows ever agree, as with the number of a row.
+    """
+
+    kind: int
+    key: str
+    shape: str
+    rows: Ints
+    codes: Ints
+    texts: NDArray[np.object_]
+    counts: Ints
+    repeated: bool
+
+    @property
+    def distinct(self) -> float:
+        """Distinct values for each value stated."""
+        return len(self.texts) / max(len(self.codes), 1)
+
+    @property
+    def serial(self) -> bool:
+        """Whether no value is held twice in a column long enough to tell."""
+        return len(self.codes) >= _MEASURED and len(self.texts) == len(self.codes)
+
+    def first(self, rows: Ints) -> Ints:
+        """The code of each row's first value, -1 where it states none."""
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        return np.where(self.rows[at] == rows, self.codes[at], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attributes:
-    """Values of n rows: ``values`` (n, v) and ``present`` (n, c) hold ones; the other arrays describe values and columns."""
+    """All columns, by type and key."""
 
-    values: Any
-    present: Any
-    column: NDArray[np.int64]  # (v,) the column of a value
-    identifying: NDArray[np.float64]  # (v,) weight of an equal identifying value, else 0
-    plain: NDArray[np.float64]  # (v,) weight of an equal plain value, else 0
-    decisive: NDArray[np.bool_]  # (c,) a conflict here means two different things
-    keys: tuple[str, ...]  # (c,)
+    columns: tuple[Column, ...]
 
-    def agreement(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Agreement:
-        """Compare pairs of rows. A column with several values agrees when one of them is equal."""
-        if not self.keys:
-            zero = np.zeros(len(i))
-            return Agreement(zero, zero, zero.astype(bool), zero)
-        equal = self.values[i].multiply(self.values[j]).tocsr()
-        agreed = equal @ self._columns()
-        agreed.data[:] = 1
-        differs = self.present[i].multiply(self.present[j]) - agreed
-        return Agreement(
-            identifiers=equal @ self.identifying,
-            plain=equal @ self.plain,
-            contested=(differs @ self.decisive.astype(float)) > 0,
-            conflicts=differs @ (~self.decisive).astype(float),
-        )
-
-    def equal_keys(self, i: int, j: int, *, identifying: bool) -> list[str]:
-        """The attributes in which two rows agree by an identifying value, or by a plain one."""
-        values, start = self.values.indices, self.values.indptr
-        both = np.intersect1d(values[start[i] : start[i + 1]], values[start[j] : start[j + 1]])
-        return sorted({self.keys[self.column[v]] for v in both if (self.identifying[v] > 0) == identifying})
-
-    def _columns(self) -> Any:
-        ones = np.ones(len(self.column))
-        return sparse.csr_matrix((ones, (np.arange(len(ones)), self.column)), shape=(len(ones), len(self.keys)))
+    def of(self, kind: int) -> tuple[Column, ...]:
+        """The columns of one entity type."""
+        return tuple(c for c in self.columns if c.kind == kind)
 
 
-def prepare(attributes: Sequence[str | None], types: NDArray[np.int64]) -> Attributes:
-    """JSON objects and type codes of n rows → their values as arrays. Nested objects and prose are left out."""
-    columns: dict[tuple[int, str], int] = {}
-    cells: dict[int, list[tuple[int, str]]] = defaultdict(list)  # column → (row, text)
-    for row, (text, kind) in enumerate(zip(attributes, types.tolist(), strict=True)):
-        for key, value in _scalars(text):
-            cells[columns.setdefault((kind, key), len(columns))].append((row, value))
-    keys = tuple(key for _, key in columns)
-    rows: list[int] = []
-    values: list[int] = []
-    column: list[int] = []
-    identifying: list[float] = []
-    plain: list[float] = []
-    decisive = np.zeros(len(keys), bool)
-    for c, key in enumerate(keys):
-        kind = _Kind.of(key, [v for _, v in cells[c]])
-        decisive[c] = kind.decisive
-        holders: dict[str, set[int]] = defaultdict(set)
-        for row, value in cells[c]:
-            holders[kind.normal(value)].add(row)
-        total = len({row for row, _ in cells[c]})
-        for held in (holders[v] for v in sorted(holders) if v):
-            rows += sorted(held)
-            values += [len(column)] * len(held)
-            column.append(c)
-            strong = kind.weight > 0 and len(held) <= _HOLDERS
-            identifying.append(kind.weight if strong else 0.0)
-            plain.append(0.0 if strong else min(2.0, float(np.log(total / len(held))) / 2))
-    of = np.array(column, np.int64)
-    matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, values)), shape=(len(attributes), len(column)))
-    present = sparse.csr_matrix((np.ones(len(rows)), (rows, of[values])), shape=(len(attributes), len(keys)))
-    present.data[:] = 1
-    return Attributes(matrix, present, of, np.array(identifying), np.array(plain), decisive, keys)
+def prepare(
+    attributes: Sequence[object],
+    kinds: Ints,
+    shapes: Mapping[tuple[int, str], str] | None = None,
+    titles: Sequence[str] = (),
+) -> Attributes:
+    """JSON objects (texts or mappings) and type codes of n rows → columns. One pass; nested objects are left out.
+
+    ``shapes`` names those that are known already. Codes that stand in the names, ``titles``, make a column of their own.
+    """
+    raw: dict[tuple[int, str], _Raw] = {}
+    for row, (given, kind) in enumerate(zip(attributes, kinds.tolist(), strict=True)):
+        for key, value in _scalars(given):
+            column = raw.get((kind, key))
+            if column is None:
+                column = raw[kind, key] = _Raw()
+            column.rows.append(row)
+            column.codes.append(column.number.setdefault(value, len(column.number)))
+    for row, title in enumerate(titles):
+        for code in _codes(title):
+            column = raw.setdefault((int(kinds[row]), CODES), _Raw())
+            column.rows.append(row)
+            column.codes.append(column.number.setdefault(code, len(column.number)))
+    known = {**{(kind, CODES): "code" for kind, _ in raw}, **(shapes or {})}
+    found = (_column(kind, key, r, known.get((kind, key), "")) for (kind, key), r in sorted(raw.items()))
+    return Attributes(tuple(c for c in found if c is not None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a column is: the weight of an equal value, whether a conflict decides, and how values are normalised."""
+class _Raw:
+    """A column while it is read."""
 
-    shape: str
-    weight: float
-    decisive: bool
-
-    @classmethod
-    def of(cls, key: str, values: Sequence[str]) -> _Kind:
-        distinct = sorted(set(values))
-        sample = distinct[:: max(1, len(distinct) // 200)]
-        unique = len(distinct) / len(values)
-        measured = len(values) >= _MEASURED
-        repeats = not measured or unique < 1  # where no two rows ever agree, it may be the number of the row
-
-        def shaped(pattern: re.Pattern[str]) -> bool:
-            return sum(pattern.fullmatch(v.strip()) is not None for v in sample) >= 0.8 * len(sample)
-
-        if shaped(_EMAIL):
-            return cls("email", _IDENTIFIER, decisive=True)
-        if shaped(_URL) or (_SITE.search(key) and shaped(_DOMAIN)):
-            return cls("url", _IDENTIFIER, decisive=repeats)
-        if _BIRTH.search(key) and shaped(_DATE):
-            return cls("date", _BIRTHDAY, decisive=True)
-        if _TELEPHONE.search(key) and shaped(_PHONE):
-            return cls("phone", _UNIQUE, decisive=False)
-        if _OFFICIAL.search(key):
-            return cls("code", _IDENTIFIER, decisive=repeats)
-        if _GENERIC.search(key) and (unique >= 0.4 or not measured):
-            return cls("code", _IDENTIFIER, decisive=measured and repeats)
-        if measured and unique >= 0.4 and shaped(_CODE) and not shaped(_DATE):
-            return cls("code", _UNIQUE, decisive=False)
-        return cls("text", 0.0, decisive=False)
-
-    def normal(self, value: str) -> str:
-        if self.shape == "email":
-            return value.strip().casefold()
-        if self.shape == "url":
-            return re.sub(r"^(?:https?://)?(?:www\.)?", "", value.strip().casefold()).rstrip("/")
-        if self.shape == "phone":
-            return "".join(c for c in value if c.isdecimal()).lstrip("0")
-        if self.shape == "date" and (match := _DATE.fullmatch(value.strip())):
-            return "".join(match.groups())
-        folded = fold(value)
-        return folded.replace(" ", "") if self.shape == "code" else folded
+    def __init__(self) -> None:
+        self.rows = array("q")
+        self.codes = array("q")
+        self.number: dict[str, int] = {}
 
 
-def _scalars(text: str | None) -> Iterator[tuple[str, str]]:
-    """Attribute and value of a JSON object, lists spelled out; a text that is not one has none."""
-    if not text or text == "{}":
+def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
+    """Learn the shape unless it is known, bring the values to normal form, number the distinct ones in their order."""
+    shape = shape or _shape(key, list(raw.number), len(raw.codes))
+    forms = np.array([_normal(shape, v) for v in raw.number] or [""], np.object_)
+    texts, number = np.unique(forms, return_inverse=True)
+    rows = np.frombuffer(raw.rows, np.int64)
+    codes = number.astype(np.int64)[np.frombuffer(raw.codes, np.int64)]
+    stated = ~np.isin(texts, list(_NOTHING))[codes]
+    place = np.cumsum(np.isin(np.arange(len(texts)), codes[stated])) - 1
+    texts = texts[np.unique(codes[stated])]
+    rows, codes = rows[stated], place[codes[stated]]
+    if not len(rows):
+        return None
+    repeated = bool((rows[1:] == rows[:-1]).any())
+    if repeated:
+        rows, codes = np.unique(np.column_stack([rows, codes]), axis=0).T
+    return Column(kind, key, shape, rows, codes, texts, np.bincount(codes, minlength=len(texts)), repeated)
+
+
+def _shape(key: str, values: Sequence[str], stated: int) -> str:
+    """What the values of a column are; a shape needs eight in ten of them."""
+    distinct = sorted(values)
+    sample = [v.strip() for v in distinct[:: max(1, len(distinct) // _SAMPLE)]]
+    sample = [v for v in sample if fold(v) not in _NOTHING] or [""]
+    unique = len(distinct) / stated
+
+    def shaped(pattern: re.Pattern[str]) -> bool:
+        return sum(pattern.fullmatch(v) is not None for v in sample) >= 0.8 * len(sample)
+
+    if shaped(_EMAIL):
+        return "email"
+    if shaped(_URL) or (_SITE.search(key) and shaped(_DOMAIN)):
+        return "url"
+    if shaped(_DATE) or shaped(_DAY_FIRST):
+        return "date"
+    if _OFFICIAL.search(key) or (_GENERIC.search(key) and (unique >= 0.4 or stated < _MEASURED)):
+        return "code"
+    if shaped(_PHONE) and (_TELEPHONE.search(key) or not shaped(_NUMBER)):
+        return "phone"
+    if shaped(_NUMBER):
+        return "number"
+    if shaped(_CODE) and unique >= 0.4 and stated >= _MEASURED:
+        return "code"
+    words = [len(v.split()) for v in sample]
+    return "text" if np.mean(words) >= 2.5 or max(words) > 8 else "category"
+
+
+def _normal(shape: str, value: str) -> str:
+    """A value in the form in which it is compared."""
+    value = value.strip()
+    if shape == "email":
+        return value.casefold()
+    if shape == "url":
+        return re.sub(r"^(?:https?://)?(?:www\.)?", "", value.casefold()).rstrip("/")
+    if shape == "phone":
+        return "".join(c for c in value if c.isdecimal()).lstrip("0")
+    if shape == "date":
+        if match := _DATE.fullmatch(value):
+            return match[1] + match[3] + match[4]
+        if match := _DAY_FIRST.fullmatch(value):
+            return f"{match[3]}{int(match[2]):02d}{int(match[1]):02d}"
+    if shape == "number" and _NUMBER.fullmatch(value):
+        return f"{float(value.lstrip('$€£ ').replace(',', '')):.12g}"
+    folded = fold(value)
+    return folded.replace(" ", "") if shape == "code" else folded
+
+
+def _codes(title: str) -> Iterator[str]:
+    """Words of a name that mix letters and digits, five signs or more, and are no quantity ("24-inch"): "KDL-46V4100"."""
+    if not any(c.isdecimal() for c in title):
         return
-    try:
-        parsed: object = json.loads(text)
-    except ValueError:
+    for match in _CODED.finditer(title):
+        code = re.sub(r"[\W_]", "", match[0]).casefold()
+        if len(code) >= _CODE_SIGNS and not _QUANTITY.fullmatch(match[0]):
+            yield code
+
+
+def _scalars(given: object) -> Iterator[tuple[str, str]]:
+    """Attribute and value of a JSON object, lists spelled out; what is not one has none."""
+    if isinstance(given, str):
+        if not given or given == "{}":
+            return
+        try:
+            given = json.loads(given)
+        except ValueError:
+            return
+    if not isinstance(given, Mapping):
         return
-    if not isinstance(parsed, dict):
-        return
-    for key, value in parsed.items():
-        for one in value if isinstance(value, list) else [value]:
-            if (
-                isinstance(one, (str, int, float))
-                and not isinstance(one, bool)
-                and 0 < len(str(one).strip()) <= _LONGEST
-            ):
-                yield str(key), str(one)
+    pairs: Mapping[Any, Any] = given
+    for key, value in pairs.items():
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, str):
+                text = one[:_LONGEST]
+            elif isinstance(one, (int, float)) and not isinstance(one, bool):
+                text = str(one)
+            else:
+                continue
+            if text.strip():
+                yield str(key), text

@@ -1,36 +1,61 @@
-"""Which pairs are looked at: the union of several cheap keys and of near vectors, always within one entity type.
+"""Which pairs are looked at: the union of many cheap keys and of near vectors, always within one entity type.
 
-Every key is a block: rows that share it are paired. A block of more than ``BLOCK_ROWS`` rows says nothing ("Inc"), is left
-out and reported; the other keys still find its true pairs. Weighing pairs belongs to ``slowwave.matching.evidence``.
+Keys of names are worked out between titles (``slowwave.matching.titles``) and then spread to their rows; keys of rows are aliases,
+attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is split:
+inside it each row meets the rows whose records are nearest to its own. What is left out is said in ``dropped``. Weighing pairs
+belongs to ``slowwave.matching.weights``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from slowwave.matching.names import LONGEST
+from slowwave.matching import titles as names
+from slowwave.matching.blocks import Blocks, affordable, fresh, packed_pairs, unique
 from slowwave.matching.population import Population
+from slowwave.matching.records import Records
+from slowwave.matching.tfidf import Read, Rows
+from slowwave.matching.titles import Titles
 from slowwave.matching.vectors import pairs_above, share_above
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Bits = NDArray[np.uint16]
 
-KEYS: Final = ("name", "words", "compact", "acronym", "nickname", "initials", "alias", "attribute", "ngram", "vector")
-"""Keys in the order of their bits in ``Candidates.found_by``."""
+KEYS: Final = (
+    *("name", "words", "compact", "acronym", "nickname", "initials", "ends", "slip", "ngram"),
+    *("alias", "attribute", "rare word", "record", "split", "vector"),
+)
+"""Keys in the order of their bits in ``Candidates.found_by``; "split" are near records inside a block that was too large."""
 
-BLOCK_ROWS: Final = 500
+STRONG: Final = frozenset(("email", "url", "phone", "date", "code"))
+"""Shapes of attributes whose equal values make a candidate."""
+
 PAIRS_PER_ROW: Final = 200
 """Near vectors per row above which a type's threshold is raised: such a neighbourhood tells nothing apart."""
 
 _FEW_PAIRS: Final = 500_000  # so many are always bearable
-_NGRAM_COSINE: Final = 0.6
-_NGRAM_WORK: Final = 3_000  # multiply-adds a name that the n-gram join may cost
+_NAMED: Final = 40  # pairs a row that equal names may cost before blocks are split
+_CROSSED: Final = 20  # pairs a row that names alike under a key may cost
+_VAGUE: Final = 10  # pairs a row that names alike in their letters only may cost
+_VALUED: Final = 20  # pairs a row that values of attributes may cost
+_RARE: Final = 2  # pairs a row that rare words may cost
+_NEAREST: Final = (8, 30)  # nearest records of a row, in large and in small populations
+_NEAREST_PAIRS: Final = 1_200_000  # nearest records of all rows
+_FLOOR: Final = 0.1  # cosine of records below which they have nothing in common
+_WORK: Final = (1_000, 400_000_000)  # multiply-adds that a row may cost at least, and all rows together
+_NAMES: Final = frozenset(("name", "words", "compact", "nickname", "ends"))
+_READ: Final = 16_384  # rows read at a time
+_TILE: Final = 2_048  # vectors multiplied at a time for a focus
+_INSIDE: Final = 10  # nearest records of a row inside a block
+_SAMPLE: Final = 100  # pairs of a block by which its yield is measured
+_SAMPLES: Final = 500_000  # pairs of all blocks, but ten of each
+_ALIKE: Final = 0.3  # cosine of records that look alike
+_YIELD: Final = 0.01  # share of such pairs from which a block is worth splitting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +64,7 @@ class Candidates:
 
     i: Ints
     j: Ints
-    found_by: NDArray[np.uint16]
+    found_by: Bits
     dropped: tuple[str, ...]
 
     def counts(self) -> dict[str, int]:
@@ -47,164 +72,281 @@ class Candidates:
         return {key: int(np.count_nonzero(self.found_by & (1 << bit))) for bit, key in enumerate(KEYS)}
 
 
-def find(people: Population, band_low: float, threshold: float) -> Candidates:
-    """All candidate pairs. ``band_low`` is the cosine from which near vectors are looked at, ``threshold`` that of merges."""
-    n = len(people)
-    found: list[tuple[str, Ints, Ints]] = []
-    dropped: list[str] = []
-    for key, rows, codes in _postings(people):
-        i, j, left_out = _block_pairs(rows, codes * (int(people.kind.max(initial=0)) + 1) + people.kind[rows])
-        found.append((key, i, j))
-        dropped += [f"{key}: {blocks} blocks of {rows} rows in all" for blocks, rows in [left_out] if blocks]
-    i, j, heavy = _ngram_pairs(people)
-    found.append(("ngram", i, j))
-    if heavy:
-        dropped.append(f"ngram: {heavy} letter groups that stand in too many names")
-    i, j, raised = _vector_pairs(people, band_low, threshold)
-    found.append(("vector", i, j))
-    return _union(n, found, (*dropped, *raised))
+def find(people: Population, band_low: float, threshold: float, focus: Flags | None = None) -> Candidates:
+    """All candidate pairs. ``band_low`` is the cosine from which near vectors are looked at, ``threshold`` that of merges.
 
-
-def _postings(people: Population) -> Iterable[tuple[str, Ints, Ints]]:
-    """(key, rows, codes): rows that share a code under a key are candidates."""
-    names, n = people.names, len(people)
-    every = np.arange(n)
-
-    def flat(codes: Ints) -> tuple[Ints, Ints]:
-        rows = np.repeat(every, codes.shape[1])
-        return rows[codes.ravel() >= 0], codes.ravel()[codes.ravel() >= 0]
-
-    for key, codes in (("name", names.plain), ("words", names.ordered), ("compact", names.compact)):
-        yield key, *flat(codes[:, None])
-    rows, codes = flat(names.acronym)
-    meant = np.isin(codes, names.short[names.short >= 0])  # initials that nobody writes as a name pair nothing
-    short, shorts = flat(names.short[:, None])
-    yield "acronym", np.concatenate([rows[meant], short]), np.concatenate([codes[meant], shorts])
-    yield "nickname", *flat(names.nickname)
-    rows, codes = flat(names.initial[:, None])
-    meant = np.isin(codes, names.initial[names.abbreviated])
-    yield "initials", rows[meant], codes[meant]
-    known = people.known_as.tocoo()
-    yield "alias", known.row.astype(np.int64), known.col.astype(np.int64)
-    values = people.attributes.values.tocoo()
-    strong = people.attributes.identifying[values.col] > 0
-    yield "attribute", values.row[strong].astype(np.int64), values.col[strong].astype(np.int64)
-
-
-def _block_pairs(rows: Ints, codes: Ints) -> tuple[Ints, Ints, tuple[int, int]]:
-    """All pairs of rows with equal codes, and (blocks, rows) of those left out."""
-    if not len(rows):
-        return rows, rows, (0, 0)
-    order = np.lexsort((rows, codes))
-    rows, codes = rows[order], codes[order]
-    fresh = np.r_[True, (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])]
-    rows, codes = rows[fresh], codes[fresh]
-    _, start, size = np.unique(codes, return_index=True, return_counts=True)
-    large = size > BLOCK_ROWS
-    ends = np.repeat(start + size, size)
-    later = np.where(np.repeat(large, size), 0, ends - np.arange(len(rows)) - 1)  # partners after each row in its block
-    first = np.repeat(np.arange(len(rows)), later)
-    step = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-    return rows[first], rows[first + 1 + step], (int(large.sum()), int(size[large].sum()))
-
-
-def _ngram_pairs(people: Population) -> tuple[Ints, Ints, int]:
-    """Pairs whose names have a character 3-gram tf-idf cosine ≥ .6, by a sparse self-join within types.
-
-    Grams that stand in many names are left out of the join, the most frequent first, until it costs at most some 3,000
-    multiply-adds a name. By Cauchy–Schwarz the rest still bounds every cosine, and survivors get the full one; only pairs that
-    share nothing but such grams are missed.
+    With ``focus`` (n,) only pairs with a row of it, at a cost that shrinks with it; of the nearest names, records and vectors those
+    of its rows are asked for.
     """
-    grams: Any = _grams(people)
-    n = grams.shape[0]
-    frequency = np.bincount(grams.indices, minlength=grams.shape[1])
-    order = np.argsort(frequency, kind="stable")
-    light = np.zeros(len(order), bool)
-    light[order[: np.searchsorted(np.cumsum(frequency[order].astype(float) ** 2), _NGRAM_WORK * n)]] = True
-    joined: Any = grams[:, np.flatnonzero(light)].tocsr()
-    squares = np.asarray(joined.multiply(joined).sum(axis=1)).ravel()
-    rest = np.sqrt(np.maximum(0, 1 - squares)).astype(np.float32)  # norm of what was left out of each name
-    turned: Any = joined.T.tocsr()
+    found = _Found(len(people), focus)
+    records = Records.of(people)
+    words = Rows.of(people.kind, _reader(records, np.arange(len(people))), records.words)
+    _by_names(people, found)
+    _by_values(people, records, found)
+    found.add("record", _near_records(people, records, words, found))
+    large = _worth_splitting(words, found)
+    del words  # as large as the index of the blocks
+    _split(records, large, found)
+    i, j, raised = _vector_pairs(people, band_low, threshold, focus)
+    found.add("vector", packed_pairs(i, j, len(people)))
+    found.dropped += raised
+    return found.union()
 
-    def work(start: int) -> tuple[Ints, Ints]:
-        part = (joined[start : start + 1_024] @ turned).tocoo()
-        i, j = part.row.astype(np.int64) + start, part.col.astype(np.int64)
-        near = (j > i) & (part.data + rest[i] * rest[j] >= _NGRAM_COSINE)
-        i, j = i[near], j[near]
-        true = np.asarray(grams[i].multiply(grams[j]).sum(axis=1)).ravel() >= _NGRAM_COSINE - 1e-6
-        return i[true], j[true]
 
-    with ThreadPoolExecutor(2) as pool:
-        parts = list(pool.map(work, range(0, n, 1_024)))
-    empty = np.empty(0, np.int64)
-    return (
-        np.concatenate([empty, *(i for i, _ in parts)]),
-        np.concatenate([empty, *(j for _, j in parts)]),
-        int(len(light) - light.sum()),
+class _Found:
+    """What a search over n rows has found so far, packed as i·n + j; the blocks that were too large; what was left out."""
+
+    def __init__(self, n: int, focus: Flags | None) -> None:
+        self.n, self.focus = n, focus
+        self.large: list[tuple[str, Blocks]] = []
+        self.dropped: list[str] = []
+        self._pairs: list[tuple[Ints, Bits | np.uint16]] = []
+
+    def budget(self, pairs_per_row: float) -> float:
+        """Pairs that a key may cost."""
+        return max(_FEW_PAIRS, pairs_per_row * self.n)
+
+    def add(self, key: str, packed: Ints, bits: Bits | None = None) -> None:
+        """Sorted distinct pairs that a key has found, or those of several keys with their bits."""
+        self._pairs.append((packed, _bit(key) if bits is None else bits))
+
+    def add_blocks(self, key: str, blocks: Blocks, pairs_per_row: float) -> None:
+        """The pairs of the smallest blocks that keep to the budget; the other blocks are set aside."""
+        small, large = blocks.within(self.budget(pairs_per_row))
+        self.add(key, small.all_pairs(self.n, self.focus))
+        self.set_aside(key, large)
+
+    def set_aside(self, key: str, blocks: Blocks) -> None:
+        """Blocks that are too large for all their pairs."""
+        blocks = blocks if self.focus is None else blocks.touching(self.focus)
+        if len(blocks):
+            self.large.append((key, blocks))
+
+    def touched(self, i: Ints, j: Ints) -> Ints:
+        """Pairs of rows, packed; with a focus those with a row of it."""
+        if self.focus is not None:
+            kept = self.focus[i] | self.focus[j]
+            i, j = i[kept], j[kept]
+        return packed_pairs(i, j, self.n)
+
+    def union(self) -> Candidates:
+        """All pairs, each with the bits of every key that found it."""
+        packed, bits = _merged(self._pairs)
+        n = max(self.n, 1)
+        return Candidates(packed // n, packed % n, bits, tuple(self.dropped))
+
+
+def _bit(key: str) -> np.uint16:
+    return np.uint16(1 << KEYS.index(key))
+
+
+def _merged(pairs: list[tuple[Ints, Bits | np.uint16]]) -> tuple[Ints, Bits]:
+    """Distinct pairs and the bits of all lists that hold them."""
+    packed = unique(np.concatenate([np.empty(0, np.int64), *(p for p, _ in pairs)]))
+    bits = np.zeros(len(packed), np.uint16)
+    for some, found_by in pairs:
+        bits[np.searchsorted(packed, some)] |= found_by
+    return packed, bits
+
+
+def _reader(records: Records, rows: Ints) -> Read:
+    """Reads the words of some of the rows (m,)."""
+
+    def read(low: int, high: int) -> tuple[Ints, Ints]:
+        at, word = records.read(rows[low:high])
+        return at + low, word
+
+    return read
+
+
+def _work(n: int) -> float:
+    """Multiply-adds that each of n rows may cost."""
+    least, together = _WORK
+    return max(least, together / max(n, 1))
+
+
+def _by_names(people: Population, found: _Found) -> None:
+    """Rows whose titles are the same or share a key."""
+    titles = Titles.of_rows(people)
+    several = np.flatnonzero(titles.size > 1)
+    fits = affordable(titles.size[several] * (titles.size[several] - 1) // 2, found.budget(_NAMED))
+    own, apart = several[fits], several[~fits]
+    found.add("name", titles.spread(own, own).all_pairs(found.n, found.focus))
+    asked = titles if found.focus is None else titles.only(found.focus)
+    a, b, bits = _title_pairs(people, titles, asked, found)
+    cost = asked.size[a] * titles.size[b] + (titles.size[a] - asked.size[a]) * asked.size[b]
+    vague = bits == _bit("ngram")
+    fits = np.zeros(len(a), bool)
+    for group, pairs_per_row in ((~vague, _CROSSED), (vague, _VAGUE)):
+        fits[group] = affordable(cost[group], found.budget(pairs_per_row))
+    found.add("name", *titles.cross(a[fits], b[fits], bits[fits], found.n, found.focus))
+    if (lost := vague & ~fits).any():
+        found.dropped.append(
+            f"ngram: {lost.sum()} pairs of near names, {cost[lost].sum()} pairs of rows, are left out: too many rows have them"
+        )
+    a, b = a[~vague & ~fits], b[~vague & ~fits]
+    centre = np.where(titles.size[a] >= titles.size[b], a, b)  # a frequent title with all that it is looked at with
+    members = np.concatenate([centre, a + b - centre, apart])
+    found.set_aside("name", titles.spread(members, np.concatenate([centre, centre, apart])))
+
+
+def _title_pairs(people: Population, titles: Titles, asked: Titles, found: _Found) -> tuple[Ints, Ints, Bits]:
+    """Pairs of titles that share a key, with the bits of the keys; blocks that are too large are set aside as blocks of rows."""
+    t = len(titles)
+    focus = None if found.focus is None else asked.size > 0
+    pairs: list[tuple[Ints, Bits | np.uint16]] = []
+    for key, blocks in names.blocks(people, titles):
+        small, large = blocks.within(found.budget(_CROSSED))
+        pairs.append((small.all_pairs(t, focus), _bit(key)))
+        found.set_aside(key, titles.spread(large.rows, np.repeat(np.arange(len(large)), large.size)))
+    near, crowded = names.near(people, titles, focus)
+    pairs.append((near, _bit("ngram")))
+    if crowded:
+        found.dropped.append(f"ngram: {crowded} names have too many near names; only the nearest were kept")
+    packed, bits = _merged(pairs)
+    return packed // max(t, 1), packed % max(t, 1), bits
+
+
+def _by_values(people: Population, records: Records, found: _Found) -> None:
+    """Rows that share an alias, a value of an identifying attribute or a rare word of their names."""
+    kinds = int(people.kind.max(initial=0)) + 1
+    known = people.known_as.tocoo()
+    rows = known.row.astype(np.int64)
+    found.add_blocks("alias", Blocks.of(rows, known.col.astype(np.int64) * kinds + people.kind[rows]), _VALUED)
+    columns = [c for c in people.attributes.columns if c.shape in STRONG]
+    if columns:
+        first = np.cumsum([0, *(len(c.texts) for c in columns)])
+        codes = np.concatenate([c.codes + at for c, at in zip(columns, first, strict=False)])
+        found.add_blocks("attribute", Blocks.of(np.concatenate([c.rows for c in columns]), codes), _VALUED)
+    rows, words = records.names.read(np.arange(found.n))
+    rare, _ = Blocks.of(rows, words * kinds + people.kind[rows]).within(_RARE * found.n)
+    found.add("rare word", rare.all_pairs(found.n, found.focus))
+
+
+def _near_records(people: Population, records: Records, words: Rows, found: _Found) -> Ints:
+    """Each row with the nearest records, and with more of them that look alike: small populations bear more. Of a record that more
+    rows have, all are paired with the first, which alone meets the others."""
+    least, most = _NEAREST
+    share = _NEAREST_PAIRS // max(found.n, 1)
+    k = int(np.clip(share, least, most))
+    crowd = int(np.clip(3 * share, k, 3 * most))
+    first = _first_of_record(records, np.arange(found.n), people.kind)
+    copies = (np.bincount(first, minlength=found.n)[first] > k) & (first != np.arange(found.n))
+    rows = np.flatnonzero(~copies)
+    focus = None if found.focus is None else found.focus[rows]
+    i, j = words.take(rows).nearest(k, _FLOOR, _work(found.n), focus, crowd=crowd, alike=_ALIKE)
+    return found.touched(
+        np.concatenate([rows[i], np.flatnonzero(copies)]), np.concatenate([rows[j], first[np.flatnonzero(copies)]])
     )
 
 
-def _grams(people: Population) -> Any:
-    """(n, features) float32 unit rows: tf-idf of 3-letter groups of the folded name; a feature belongs to one type.
-
-    Names of more than ``LONGEST`` letters have an empty row.
-    """
-    texts = [f"  {text} " if len(text) <= LONGEST else "" for text in people.names.folded]
-    lengths = np.array([len(t) for t in texts], np.int64)
-    letters = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).astype(np.int64)
-    if len(letters) < 3:
-        return sparse.csr_matrix((len(texts), 0), dtype=np.float32)
-    rows = np.repeat(np.arange(len(texts)), lengths)[:-2]
-    whole = rows == np.repeat(np.arange(len(texts)), lengths)[2:]
-    codes = ((letters[:-2] << 42) | (letters[1:-1] << 21) | letters[2:])[whole]
-    rows = rows[whole]
-    _, gram = np.unique(codes, return_inverse=True)
-    _, feature = np.unique(people.kind[rows] * (int(gram.max()) + 1) + gram, return_inverse=True)
-    counts: Any = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, feature)))
-    counts.resize(len(texts), counts.shape[1])
-    held = np.bincount(counts.indices, minlength=counts.shape[1])
-    members = np.bincount(people.kind)[people.kind]
-    of_type = np.zeros(counts.shape[1])
-    of_type[counts.indices] = np.repeat(members, np.diff(counts.indptr))
-    weights = np.log1p(of_type / np.maximum(held, 1)).astype(np.float32)
-    counts.data = np.sqrt(counts.data) * weights[counts.indices]
-    norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
-    counts.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(counts.indptr)).astype(np.float32)
-    return counts
+def _worth_splitting(words: Rows, found: _Found) -> list[Blocks]:
+    """The large blocks of names, and those of other keys whose pairs look alike more often than any pairs would."""
+    kept: list[Blocks] = []
+    for key, blocks in found.large:
+        worth = np.ones(len(blocks), bool) if key in _NAMES else _yield(blocks, words) >= _YIELD
+        for flags, what in (
+            (worth, f"are split: a row meets only the {_INSIDE} nearest records of its block"),
+            (~worth, f"are left out: fewer than {_YIELD:.0%} of their pairs look alike"),
+        ):
+            if flags.any():
+                some = blocks.take(flags)
+                found.dropped.append(f"{key}: {len(some)} blocks of {len(some.rows)} rows in all {what}")
+        if worth.any():
+            kept.append(blocks.take(worth))
+    return kept
 
 
-def _vector_pairs(people: Population, band_low: float, threshold: float) -> tuple[Ints, Ints, tuple[str, ...]]:
+def _split(records: Records, large: list[Blocks], found: _Found) -> None:
+    """Inside each large block, pair every row with the nearest records, and rows of one record with the first of them."""
+    if not large:
+        return
+    rows = np.concatenate([b.rows for b in large])
+    size = np.concatenate([b.size for b in large])
+    block = np.repeat(np.arange(len(size)), size)
+    first = _first_of_record(records, rows, block)
+    copies = np.flatnonzero(first != np.arange(len(rows)))
+    found.add("split", found.touched(rows[first[copies]], rows[copies]))
+    alone = first == np.arange(len(rows))
+    rows, block = rows[alone], block[alone]
+    inside = Rows.of(block, _reader(records, rows), records.words)
+    i, j = inside.nearest(_INSIDE, 0, _work(len(rows)), None if found.focus is None else found.focus[rows])
+    found.add("split", found.touched(rows[i], rows[j]))
+
+
+def _yield(blocks: Blocks, words: Rows) -> NDArray[np.float64]:
+    """Share of each block's pairs whose records look alike, in a sample."""
+    sample = max(10, min(_SAMPLE, _SAMPLES // max(len(blocks), 1)))
+    shares = np.random.default_rng(0).random((2, 1, sample))  # the same in every block, whatever other blocks there are
+    i, j = blocks.rows[(shares * blocks.size[:, None]).astype(np.int64) + blocks.start[:, None]].reshape(2, -1)
+    alike = (words.cosines(i, j) >= _ALIKE) & (i != j)
+    return alike.reshape(len(blocks), -1).mean(axis=1)
+
+
+def _first_of_record(records: Records, rows: Ints, block: Ints) -> Ints:
+    """For each member (m,) of a block the first one there with the very same words."""
+    signature = np.empty(len(rows), np.int64)
+    for low in range(0, len(rows), _READ):
+        part = rows[low : low + _READ]
+        at, word = records.read(part)
+        signature[low : low + _READ] = _sums(at, word, len(part))
+    order = np.lexsort((signature, block))
+    new = fresh(signature[order]) | fresh(block[order])
+    first = np.empty(len(rows), np.int64)
+    first[order] = order[np.flatnonzero(new)][np.cumsum(new) - 1]
+    return first
+
+
+def _sums(at: Ints, word: Ints, n: int) -> Ints:
+    """A number for the words of each of n rows that does not depend on their order."""
+    mixed = (word.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    order = np.argsort(at, kind="stable")
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed[order])])
+    ends = np.cumsum(np.bincount(at, minlength=n))
+    return np.diff(total[np.concatenate([[0], ends])]).view(np.int64)
+
+
+def _vector_pairs(
+    people: Population, band_low: float, threshold: float, focus: Flags | None
+) -> tuple[Ints, Ints, list[str]]:
     """Pairs of one type with cosine ≥ ``band_low``; a type too dense for that is searched at ``threshold``, or not at all."""
     found: list[tuple[Ints, Ints]] = []
     raised: list[str] = []
     has = np.flatnonzero(people.vector >= 0)
     has = has[np.argsort(people.kind[has], kind="stable")]
     for rows in np.split(has, np.flatnonzero(np.diff(people.kind[has])) + 1):
-        if len(rows) < 2:
+        asked = rows if focus is None else rows[focus[rows]]
+        if len(rows) < 2 or not len(asked):
             continue
-        units = people.units[people.vector[rows]]
+        places = people.vector[rows]
         levels = sorted({band_low, max(band_low, threshold)})
-        bearable = max(PAIRS_PER_ROW * len(rows), _FEW_PAIRS)
-        fits = [t for t in levels if share_above(units, t) * len(rows) ** 2 / 2 <= bearable]
+        bearable = max(PAIRS_PER_ROW * len(asked), _FEW_PAIRS)
+        possible = len(asked) * len(rows) / (2 if focus is None else 1)
+        fits = [t for t in levels if share_above(people.units, t, rows=places) * possible <= bearable]
         if fits[:1] != levels[:1]:
             says = f"only from {fits[0]:.2f}" if fits else "not at all"
             raised.append(f"vector: {people.types[rows[0]]} is too dense, compared {says} ({len(rows)} rows)")
-        if fits:
-            i, j, _ = pairs_above(units, fits[0])
+        if fits and focus is None:
+            i, j, _ = pairs_above(people.units, fits[0], rows=places)
             found.append((rows[i], rows[j]))
+        elif fits:
+            i, j = _across(people, asked, rows, fits[0])
+            found.append((asked[i], rows[j]))
     empty = np.empty(0, np.int64)
     return (
         np.concatenate([empty, *(i for i, _ in found)]),
         np.concatenate([empty, *(j for _, j in found)]),
-        tuple(raised),
+        raised,
     )
 
 
-def _union(n: int, found: list[tuple[str, Ints, Ints]], dropped: tuple[str, ...]) -> Candidates:
-    pairs = np.concatenate([np.minimum(i, j) * n + np.maximum(i, j) for _, i, j in found])
-    bits = np.concatenate([np.full(len(i), 1 << KEYS.index(key), np.uint16) for key, i, _ in found])
-    order = np.argsort(pairs, kind="stable")
-    pairs, bits = pairs[order], bits[order]
-    first = np.flatnonzero(np.r_[True, pairs[1:] != pairs[:-1]]) if len(pairs) else np.empty(0, np.int64)
-    merged = np.bitwise_or.reduceat(bits, first) if len(first) else bits
-    return Candidates(pairs[first] // max(n, 1), pairs[first] % max(n, 1), merged, dropped)
+def _across(people: Population, some: Ints, rows: Ints, threshold: float) -> tuple[Ints, Ints]:
+    """Places (in ``some``, in ``rows``) of vectors with a cosine ≥ ``threshold``, tile by tile."""
+    found: list[tuple[Ints, Ints]] = []
+    for top in range(0, len(some), _TILE):
+        tall = people.units[people.vector[some[top : top + _TILE]]]
+        for left in range(0, len(rows), _TILE):
+            i, j = np.nonzero(tall @ people.units[people.vector[rows[left : left + _TILE]]].T >= threshold)
+            found.append((i + top, j + left))
+    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])

@@ -1,20 +1,29 @@
-"""Clusters that resist chaining: complete linkage over the pairs that may merge, strongest first.
+"""Clusters that resist chaining: they grow along the pairs that may merge, strongest first, around cores.
 
-Two clusters join only when every pair across them holds; a pair is not asked to be strong, but must not speak against. So a
-chain of near pairs never becomes one cluster. What holds is the caller's to say.
+The core of a cluster is up to six of its members, those that joined first in each of its parts. Two clusters join only when no
+pair across them is forbidden and two in three of the pairs across their cores agree. So a chain of near pairs never becomes one
+cluster, and a bridge between two cores is refused. What is forbidden and what agrees is the caller's to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-Holds = Callable[[Ints, Ints], NDArray[np.bool_]]
-"""(p,), (p,) row numbers → whether each pair may stand in one cluster."""
+Flags = NDArray[np.bool_]
+Says = Callable[[Ints, Ints], Flags]
+"""(p,), (p,) row numbers, smaller first → whether it holds of each pair."""
+Agrees = Callable[[Ints, Ints, Flags], Flags]
+"""The same, told besides whether both rows stand in clusters of two or more, where one false joint makes many false pairs."""
+
+
+CORE: Final = 6
+QUORUM: Final = 2 / 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,17 +32,21 @@ class Grown:
     clusters, and those that would have joined clusters which do not agree."""
 
     label: Ints
-    joined: NDArray[np.bool_]
-    refused: NDArray[np.bool_]
+    joined: Flags
+    refused: Flags
 
 
-def grow(n: int, i: Ints, j: Ints, holds: Holds) -> Grown:
+def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
     """Join n rows along edges (i, j), given strongest first.
 
     Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
-    the same clusters as one edge at a time. An edge whose clusters do not agree stays refused, for clusters only grow.
+    the same clusters as one edge at a time. An edge whose clusters do not agree stays refused. ``forbids`` is asked of every pair
+    that comes to stand in one cluster, so the cost grows with the sum of squared cluster sizes; ``agrees`` of at most 36 a try.
     """
     label = np.arange(n)
+    core = np.full((n, CORE), -1)
+    core[:, 0] = label
+    size = np.ones(n, np.int64)
     joined, refused = np.zeros(len(i), bool), np.zeros(len(i), bool)
     while True:
         a, b = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
@@ -44,25 +57,65 @@ def grow(n: int, i: Ints, j: Ints, holds: Holds) -> Grown:
         np.minimum.at(best, a[edges], edges)
         np.minimum.at(best, b[edges], edges)
         tried = edges[(best[a[edges]] == edges) & (best[b[edges]] == edges)]
-        agreed = _agree(label, a[tried], b[tried], holds)
-        joined[tried[agreed]] = True
-        no = np.isin(a[edges] * n + b[edges], a[tried[~agreed]] * n + b[tried[~agreed]])
-        refused[edges[no]] = True
+        left, right = a[tried], b[tried]
+        good = _quorum(core, left, right, agrees)
+        good[good] = _allowed(label, left[good], right[good], forbids)
+        joined[tried[good]] = True
+        refused[edges[np.isin(a[edges] * n + b[edges], left[~good] * n + right[~good])]] = True
+        left, right = left[good], right[good]
+        core[left] = _first(core[left], core[right], size[left], size[right])
+        size[left] += size[right]
         to = np.arange(n)
-        to[b[tried[agreed]]] = a[tried[agreed]]
+        to[right] = left
         label = to[label]
 
 
-def _agree(label: Ints, a: Ints, b: Ints, holds: Holds) -> NDArray[np.bool_]:
-    """Whether all pairs across each two clusters (labels ``a`` and ``b``) hold."""
+def torn(grown: Grown, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
+    """Rows (n,) that belong to two clusters almost as well: their best refused edge is within ``margin`` (log-odds) of their
+    best edge into their own. Which cluster is right cannot be told, so they should join neither unseen."""
+    n = len(grown.label)
+    own, other = np.full(n, -np.inf), np.full(n, -np.inf)
+    inside = grown.label[i] == grown.label[j]
+    for rows in (i, j):
+        np.maximum.at(own, rows[inside], odds[inside])
+        np.maximum.at(other, rows[grown.refused & ~inside], odds[grown.refused & ~inside])
+    return np.isfinite(other) & (other >= own - margin)
+
+
+def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:
+    """The core of two clusters joined: members of both cores in proportion to the sizes, so that one row which joins many does
+    not move the core, and two halves are both heard."""
+    turn = np.arange(1, CORE + 1)
+    turns = np.concatenate([turn / sizes[:, None], turn / other_sizes[:, None]], axis=1)
+    both = np.concatenate([one, other], axis=1)
+    order = np.argsort(np.where(both < 0, np.inf, turns), axis=1, kind="stable")
+    return np.take_along_axis(both, order, axis=1)[:, :CORE]
+
+
+def _quorum(core: Ints, a: Ints, b: Ints, agrees: Agrees) -> Flags:
+    """Whether enough of the pairs across the cores of clusters ``a`` and ``b`` agree."""
+    x = np.repeat(core[a], CORE, axis=1).ravel()
+    y = np.tile(core[b], (1, CORE)).ravel()
+    of = np.repeat(np.arange(len(a)), CORE * CORE)
+    real = (x >= 0) & (y >= 0)
+    x, y, of = x[real], y[real], of[real]
+    groups = (core[a, 1] >= 0) & (core[b, 1] >= 0)
+    good = agrees(np.minimum(x, y), np.maximum(x, y), groups[of])
+    share = np.bincount(of, weights=good, minlength=len(a)) / np.maximum(np.bincount(of, minlength=len(a)), 1)
+    return share >= QUORUM - 1e-9
+
+
+def _allowed(label: Ints, a: Ints, b: Ints, forbids: Says) -> Flags:
+    """Whether no pair across each two clusters (labels ``a`` and ``b``) is forbidden."""
+    k = len(a)
+    if not k:
+        return np.zeros(0, bool)
     order = np.argsort(label, kind="stable")
     start = np.searchsorted(label[order], np.r_[a, b], side="left")
     size = np.searchsorted(label[order], np.r_[a, b], side="right") - start
-    k = len(a)
     width, pairs = size[k:], size[:k] * size[k:]
     offset = np.cumsum(pairs) - pairs
     step = np.arange(pairs.sum()) - np.repeat(offset, pairs)
     left = order[np.repeat(start[:k], pairs) + step // np.repeat(width, pairs)]
     right = order[np.repeat(start[k:], pairs) + step % np.repeat(width, pairs)]
-    good = holds(np.minimum(left, right), np.maximum(left, right))
-    return np.logical_and.reduceat(good, offset)
+    return ~np.logical_or.reduceat(forbids(np.minimum(left, right), np.maximum(left, right)), offset)

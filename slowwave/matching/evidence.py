@@ -1,114 +1,72 @@
-"""What is known about pairs, weighed: an additive score in natural log-odds that two rows are the same thing.
+"""What is known about pairs, weighed: log-odds that two rows are the same thing, and the waterfall that explains them.
 
-The weights are Bayes factors set by hand (how much likelier is this agreement between two rows of one thing than between two
-candidates that are not); they add up with the prior to log-odds, and the logistic function makes them a probability. Names:
-
-==========  ======  ==========================================================================================
-level       weight  meaning
-==========  ======  ==========================================================================================
-exact       +6      equal after folding case, accents and punctuation; "Last, First" is turned round
-compact     +5.5    equal without spaces, titles and legal forms ("Open Telemetry", "Northwind Ltd")
-alias       +5      a recorded alias of one is a name of the other
-reordered   +4.5    the same words in another order
-nickname    +4.5    the first word is a short form of the other's ("Bob Smith", "Robert Smith")
-acronym     +4      the initials of the other's words
-spelling    +3      one letter differs in six or more, or two in twelve or more
-initials    +3      "M. Reyes" and "Mara Reyes"
-subset      +1      all words of one stand in the other
-similar     +1      Jaro-Winkler or token-set similarity ≥ .9
-different   -3      none of these
-==========  ======  ==========================================================================================
-
-Cosine: -2 … +4.5, linear between 0, .5, the band (.78: +.5), the type's merge threshold (+3) and 1; no vector weighs nothing.
-Attributes: equal identifiers +3.5 … +6.5 each, at most 10; other equal values by rarity, at most 4; conflicts -0.6 each, at
-least -2.4. Shared neighbours up to +3 (Jaccard, damped below three shared), shared documents +0.5. Prior: -3.
-
-What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
+How pairs agree is told by ``slowwave.matching.comparisons``, what that is worth is learnt by ``slowwave.matching.weights``; here
+both meet for all types of a population. What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
-from rapidfuzz.distance import OSA, JaroWinkler
 
-from slowwave.matching.names import LONGEST
+from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
+from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Compared, Comparer, Comparison
 from slowwave.matching.population import Population
-from slowwave.matching.vectors import cosines
+from slowwave.matching.weights import Weights, fit, probability
+from slowwave.matching.words import Words
+from slowwave.settings import Settings
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Model = Mapping[str, Weights]
+"""Folded entity type → what was learnt for it."""
 
-PRIOR: Final = -3.0
-LEVELS: Final[Mapping[str, float]] = {
-    "different": -3.0,
-    "similar": 1.0,
-    "subset": 1.0,
-    "initials": 3.0,
-    "spelling": 3.0,
-    "acronym": 4.0,
-    "nickname": 4.5,
-    "reordered": 4.5,
-    "alias": 5.0,
-    "compact": 5.5,
-    "exact": 6.0,
-}
-"""Name level → weight, weakest first; the position is the code in ``Scores.level``."""
-
-DIFFERENT: Final = 0
-STRONG: Final = list(LEVELS).index("initials")
-"""Levels from here are name evidence that a merge may rest on."""
-IDENTITY: Final = list(LEVELS).index("acronym")
-"""Levels from here name the same thing; one equal identifier is enough beside them."""
-
-PARTS: Final = ("cosine", "identifiers", "attributes", "conflicts", "neighbours", "documents")
-"""What is weighed beside the name, in the order of ``Scores.weights``."""
-
-_WORKERS: Final = 2
-_WEIGHTS: Final = np.array(list(LEVELS.values()))
-_BOTH_IDENTIFIERS: Final = 9.0  # a spelling variant needs two equal identifiers
+_FEW: Final = 100  # pairs under which a type starts from what the others have learnt
+_FIT: Final = 1_000_000  # pairs of a type that are looked at to learn its weights
+_RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
+_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
+_HEARD: Final = 0.25  # nats from which an attribute speaks for or against
+_SHOWN: Final = 80  # letters of a value in a waterfall
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Cosines: where the band begins, what a merge needs by default and by type, and what holds a cluster together."""
+class Labelled:
+    """Pairs that people have decided: ``rows`` holds id, entity_type, name and attributes as they were, ``pairs`` names two of
+    them and whether they are the same."""
 
-    band_low: float
-    merge: float
-    merge_by_type: Mapping[str, float]
-    cohesion: float
-
-    def merge_of(self, types: Sequence[str]) -> Reals:
-        """The merge threshold of every row."""
-        if not self.merge_by_type:
-            return np.full(len(types), self.merge)
-        return np.array([self.merge_by_type.get(t, self.merge) for t in types])
+    rows: Any
+    pairs: tuple[tuple[str, str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Everything for p pairs.
+    """Everything for p pairs, each (p,).
 
-    ``level`` codes LEVELS; ``cosine`` is nan without vectors; ``weights`` (p, PARTS) stand beside that of the level;
-    ``contested``: an identifier is in conflict; ``identified``: one is equal; ``near``: strong names, and the cosine reaches the
-    merge threshold; ``backed``: the names mean the same, and identifiers back them.
+    ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
+    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal; ``opposed``: attributes
+    differ, and as many as agree; ``learnt``: the weights of the type are; ``near``: the cosine reaches the threshold of its type;
+    ``far``: there are vectors, and their cosine is below the band.
     """
 
-    level: NDArray[np.int8]
-    cosine: Reals
-    weights: Reals
+    odds: Reals
     probability: Reals
-    contested: NDArray[np.bool_]
-    identified: NDArray[np.bool_]
-    near: NDArray[np.bool_]
-    backed: NDArray[np.bool_]
+    cosine: Reals
+    name: NDArray[np.int8]
+    rarity: NDArray[np.int8]
+    contested: Flags
+    identified: Flags
+    opposed: Flags
+    learnt: Flags
+    near: Flags
+    far: Flags
 
-    def take(self, at: Ints | NDArray[np.bool_]) -> Scores:
+    def take(self, at: Ints | Flags) -> Scores:
         """The scores of some of the pairs."""
         return Scores(*(getattr(self, f.name)[at] for f in fields(self)))
 
@@ -118,117 +76,257 @@ class Scores:
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
-def score(people: Population, limits: Limits, i: Ints, j: Ints) -> Scores:
-    """Weigh pairs. Cosines are rounded to six decimals, so that decisions do not hang on the last bit of a sum."""
-    level, cosine = name_levels(people, i, j), np.full(len(i), np.nan)
-    both = np.flatnonzero((people.vector[i] >= 0) & (people.vector[j] >= 0))
-    cosine[both] = np.round(cosines(people.units, people.vector[i[both]], people.vector[j[both]]).astype(float), 6)
-    thresholds = limits.merge_of(people.types)
-    threshold = np.maximum(thresholds[i], thresholds[j])
-    agreement = people.attributes.agreement(i, j)
-    identifiers = np.minimum(agreement.identifiers, 10)
-    weights = np.column_stack(
-        [
-            _cosine_weight(cosine, limits.band_low, threshold),
-            identifiers,
-            np.minimum(agreement.plain, 4),
-            -np.minimum(0.6 * agreement.conflicts, 2.4),
-            _neighbour_weight(people.neighbours, i, j),
-            0.5 * (_shared(people.documents, i, j) > 0),
-        ]
-    )
-    odds = PRIOR + _WEIGHTS[level] + weights.sum(axis=1)
-    return Scores(
-        level=level,
-        cosine=cosine,
-        weights=np.round(weights, 4).astype(np.float64),
-        probability=np.round(1 / (1 + np.exp(-odds)), 6),
-        contested=agreement.contested,
-        identified=agreement.identifiers > 0,
-        near=(level >= STRONG) & (np.nan_to_num(cosine, nan=-1) >= threshold),
-        backed=((level >= IDENTITY) & (identifiers > 0)) | ((level >= STRONG) & (identifiers >= _BOTH_IDENTIFIERS)),
-    )
+class Evidence:
+    """The comparisons and weights of every entity type of a population."""
+
+    def __init__(self, people: Population, settings: Settings, model: Model, comparers: Mapping[int, Comparer]) -> None:
+        self._people = people
+        self._settings = settings
+        self._comparers = comparers
+        self.model = model
+
+    @classmethod
+    def learn(
+        cls,
+        people: Population,
+        settings: Settings,
+        i: Ints,
+        j: Ints,
+        *,
+        labelled: Labelled | None = None,
+        model: Model | None = None,
+    ) -> Evidence:
+        """Learn the weights of each type from its candidate pairs; a type in ``model`` keeps those given.
+
+        A type with fewer than 100 pairs starts from what the others have learnt together.
+        """
+        words = Words.of(people.names.folded)
+        kinds = np.unique(people.kind[i]).tolist()
+        comparers = {kind: Comparer(people, kind, words) for kind in kinds}
+        given, known = model or {}, _Decided.of(labelled, people)
+        learnt: dict[str, Weights] = {}
+        small: list[int] = []
+        for kind in kinds:
+            name = people.type_name(kind)
+            if name in given:
+                learnt[name] = given[name].aligned(comparers[kind].comparisons)
+                continue
+            at = np.flatnonzero(people.kind[i] == kind)
+            if len(at) < _FEW:
+                small.append(kind)
+                continue
+            at = at[:: -(-len(at) // _FIT)]
+            levels = comparers[kind].compare(i[at], j[at]).levels
+            learnt[name] = fit(comparers[kind].comparisons, levels, **known.of_type(name, comparers[kind]))
+        pooled = _pooled(learnt.values())
+        for kind in small:
+            at = np.flatnonzero(people.kind[i] == kind)
+            comparisons = tuple(_started(c, pooled) for c in comparers[kind].comparisons)
+            levels = comparers[kind].compare(i[at], j[at]).levels
+            name = people.type_name(kind)
+            learnt[name] = fit(comparisons, levels, **known.of_type(name, comparers[kind]))
+        return cls(people, settings, learnt, comparers)
+
+    def score(self, i: Ints, j: Ints) -> Scores:
+        """Weigh pairs of rows (p,) of one type each."""
+        people, settings = self._people, self._settings
+        odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
+        name = np.zeros(len(i), np.int8)
+        rarity = np.full(len(i), -1, np.int8)
+        contested, identified, opposed, learnt = (np.zeros(len(i), bool) for _ in range(4))
+        threshold = np.full(len(i), settings.dedupe_entities_default_threshold)
+        for kind, at in _by_kind(people.kind[i]):
+            comparer, weights = self._comparers[kind], self._weights(kind)
+            compared = comparer.compare(i[at], j[at])
+            odds[at] = weights.odds(compared.levels, compared.rarity)
+            fields = slice(FIELDS, FIELDS + len(comparer.columns))
+            opposed[at] = _opposed(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+            cosine[at], name[at] = compared.cosine, compared.name
+            flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
+            contested[at], identified[at] = flags
+            learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
+            threshold[at] = max(self._cosine(t) for t in {people.types[r] for r in np.unique(i[at][:1])})
+        return Scores(
+            odds=odds,
+            probability=probability(odds),
+            cosine=cosine,
+            name=name,
+            rarity=rarity,
+            contested=contested,
+            identified=identified,
+            opposed=opposed,
+            learnt=learnt,
+            near=np.nan_to_num(cosine, nan=-1) >= threshold,
+            far=cosine < settings.dedupe_verifier_band_low,
+        )
+
+    def wording(self, i: Ints, j: Ints) -> Reals:
+        """How alike the letters of whole rows are (p,), from 0 to 1."""
+        found = np.zeros(len(i))
+        for kind, at in _by_kind(self._people.kind[i]):
+            found[at] = self._comparers[kind].wordings(i[at], j[at])
+        return found
+
+    def contested(self, i: Ints, j: Ints) -> Flags:
+        """Which pairs (p,) are in conflict in a strong identifier while none is equal."""
+        found = np.zeros(len(i), bool)
+        for kind, at in _by_kind(self._people.kind[i]):
+            columns = self._comparers[kind].columns
+            if any(_strong(c, self._weights(kind), k) for k, c in enumerate(columns, FIELDS)):
+                levels = self._comparers[kind].attributes(i[at], j[at])
+                conflict, equal = _identifiers(columns, self._weights(kind), levels)
+                found[at] = conflict & ~equal
+        return found
+
+    def waterfalls(self, i: Ints, j: Ints) -> list[tuple[dict[str, object], ...]]:
+        """The weights of pairs as a person reads them: prior first, then whatever spoke; they add up to the log-odds."""
+        found: list[tuple[dict[str, object], ...]] = [()] * len(i)
+        for kind, at in _by_kind(self._people.kind[i]):
+            comparer, weights = self._comparers[kind], self._weights(kind)
+            compared = comparer.compare(i[at], j[at])
+            parts = weights.parts(compared.levels, compared.rarity)
+            for p, k in enumerate(at.tolist()):
+                found[k] = tuple(self._steps(comparer, weights, compared, parts, p, int(i[k]), int(j[k])))
+        return found
+
+    def _weights(self, kind: int) -> Weights:
+        return self.model[self._people.type_name(kind)]
+
+    def _cosine(self, entity_type: str) -> float:
+        """The cosine that a merge of this type needs."""
+        given = self._settings
+        return given.dedupe_entities_per_type_thresholds.get(entity_type, given.dedupe_entities_default_threshold)
+
+    def _steps(
+        self, comparer: Comparer, weights: Weights, compared: Compared, parts: Reals, p: int, i: int, j: int
+    ) -> Iterable[dict[str, object]]:
+        one_in = 1 + np.exp(-weights.prior)
+        yield {
+            "evidence": "prior",
+            "weight": round(weights.prior, 3),
+            "detail": f"Of the pairs that were looked at, about one in {one_in:.3g} is a match",
+        }
+        values = comparer.values(i, j)
+        for k, comparison in enumerate(weights.comparisons):
+            level = int(compared.levels[p, k])
+            if level < 0:
+                continue
+            step: dict[str, object] = {
+                "evidence": comparison.name,
+                "weight": round(float(parts[p, k]), 3),
+                "detail": comparison.levels[level],
+            }
+            if comparison.shape == "name":
+                step["level"] = list(LEVEL)[level]
+            if comparison.shape == "cosine":
+                step["value"] = round(float(compared.cosine[p]), 4)
+            elif comparison.name in values and comparison.shape in TABLES:
+                step["value"] = " | ".join(v[:_SHOWN] for v in values[comparison.name])
+            yield step
+        loss = float(weights.shared_context(compared.levels[p : p + 1])[0])
+        if loss < -0.005:
+            yield {
+                "evidence": "context",
+                "weight": round(loss, 3),
+                "detail": "Two things of one household, company or series would agree as much",
+            }
+        loss = float(weights.unstated(compared.levels[p : p + 1])[0])
+        if loss:
+            yield {
+                "evidence": "unstated",
+                "weight": round(loss, 3),
+                "detail": "Pairs that agree in the same and state more are matches less often",
+            }
 
 
-def waterfall(people: Population, scores: Scores, at: int, i: int, j: int) -> tuple[dict[str, object], ...]:
-    """The weights of one pair as a person reads them: prior, name, then whatever spoke; they add up to the log-odds."""
-    name = list(LEVELS)[int(scores.level[at])]
-    steps: list[dict[str, object]] = [
-        {"evidence": "prior", "weight": PRIOR},
-        {"evidence": f"name_{name}", "weight": LEVELS[name]},
-    ]
-    for part, weight in zip(PARTS, scores.weights[at].tolist(), strict=True):
-        if weight:
-            step: dict[str, object] = {"evidence": part, "weight": round(weight, 3)}
-            if part == "cosine":
-                step["value"] = round(float(scores.cosine[at]), 4)
-            if part in ("identifiers", "attributes"):
-                strong = part == "identifiers"
-                step["equal"] = people.attributes.equal_keys(i, j, identifying=strong)
-            steps.append(step)
-    return tuple(steps)
+def _by_kind(kinds: Ints) -> Iterable[tuple[int, Ints]]:
+    """Each type code with the positions of its pairs."""
+    order = np.argsort(kinds, kind="stable")
+    for at in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
+        if len(at):
+            yield int(kinds[at[0]]), at
 
 
-def name_levels(people: Population, i: Ints, j: Ints) -> NDArray[np.int8]:
-    """How the names of pairs agree: codes of LEVELS, the strongest that holds."""
-    names, code = people.names, {level: k for k, level in enumerate(LEVELS)}
-    found = np.zeros(len(i), np.int8)
+def _identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.int8]) -> tuple[Flags, Flags]:
+    """Whether a strong identifier is in conflict, and whether an identifier is equal; ``levels`` (p, columns).
 
-    def raise_to(level: str, where: NDArray[np.bool_]) -> None:
-        np.maximum(found, np.where(where, code[level], 0), out=found, casting="unsafe")
-
-    def equal(codes: Ints) -> NDArray[np.bool_]:
-        return (codes[i] == codes[j]) & (codes[i] >= 0)
-
-    raise_to("exact", equal(names.plain))
-    raise_to("compact", equal(names.compact))
-    raise_to("reordered", equal(names.ordered))
-    if people.known_as.shape[1]:
-        raise_to("alias", _shared(people.known_as, i, j) > 0)
-    for a in names.nickname.T:
-        for b in names.nickname.T:
-            raise_to("nickname", (a[i] == b[j]) & (a[i] >= 0))
-    for a in names.acronym.T:
-        raise_to("acronym", (a[i] == names.short[j]) & (a[i] >= 0))
-        raise_to("acronym", (a[j] == names.short[i]) & (a[j] >= 0))
-    raise_to("initials", equal(names.initial) & (names.abbreviated[i] | names.abbreviated[j]))
-    longest = np.maximum(names.length[i], names.length[j])
-    left = np.flatnonzero((found < IDENTITY) & (longest <= LONGEST))
-    p, q = i[left], j[left]
-    letters = np.minimum(names.length[p], names.length[q])
-    allowed = np.where(letters >= 12, 2, np.where(letters >= 6, 1, 0))
-    a, b = names.squeezed[p], names.squeezed[q]
-    edits = process.cpdist(a, b, scorer=OSA.distance, score_cutoff=2, workers=_WORKERS, dtype=np.int32)
-    a, b = names.folded[p], names.folded[q]
-    winkler = process.cpdist(a, b, scorer=JaroWinkler.similarity, workers=_WORKERS, dtype=np.float32)
-    tokens = process.cpdist(a, b, scorer=fuzz.token_set_ratio, workers=_WORKERS, dtype=np.float32) / 100
-    level = np.where(np.maximum(winkler, tokens) >= 0.9, code["similar"], 0)
-    level = np.where(tokens >= 1, code["subset"], level)
-    level = np.where(edits <= allowed, code["spelling"], level)
-    found[left] = np.maximum(found[left], level)
-    return found
+    A slip of the pen is no conflict where it was learnt that slips occur.
+    """
+    contested, identified = (np.zeros(len(levels), bool) for _ in range(2))
+    for k, column in enumerate(columns):
+        if column.shape in IDENTIFIERS:
+            identified |= levels[:, k] == len(weights.m[k + FIELDS]) - 1
+        if _strong(column, weights, k + FIELDS):
+            slips = 0 if weights.learnt else len(weights.m[k + FIELDS]) - 2
+            contested |= (levels[:, k] >= 0) & (levels[:, k] <= slips)
+    return contested, identified
 
 
-def _cosine_weight(cosine: Reals, low: float, threshold: Reals) -> Reals:
-    """Linear through (0, -2), (.5, -1.5), (low, .5), (threshold, 3) and (1, 4.5); nan weighs nothing."""
-    c = np.nan_to_num(np.clip(cosine, 0, 1), nan=0.0)
-    below = np.interp(c, [0, min(0.5, low - 1e-9), low], [-2, -1.5, 0.5])
-    band = 0.5 + 2.5 * (c - low) / np.maximum(threshold - low, 1e-9)
-    above = 3 + 1.5 * (c - threshold) / np.maximum(1 - threshold, 1e-9)
-    weight = np.where(c >= threshold, above, np.where(c >= low, band, below))
-    return np.where(np.isnan(cosine), 0.0, weight)
+def _opposed(parts: Reals) -> Flags:
+    """Whether attributes speak against a match, and no fewer than speak for it; ``parts`` (p, columns) are their weights."""
+    against, for_ = (parts <= -_HEARD).sum(axis=1), (parts >= _HEARD).sum(axis=1)
+    return (against > 0) & (against >= for_)
 
 
-def _neighbour_weight(neighbours: Any, i: Ints, j: Ints) -> Reals:
-    """Jaccard of the neighbours, damped below three shared ones: a hub is everybody's neighbour."""
-    degree = np.asarray(neighbours.sum(axis=1)).ravel()
-    shared = _shared(neighbours, i, j)
-    jaccard = shared / np.maximum(degree[i] + degree[j] - shared, 1)
-    return np.interp(jaccard, [0, 0.1, 0.3, 1], [0, 1, 2, 3]) * np.minimum(shared / 3, 1)
+def _strong(column: Column, weights: Weights, k: int) -> bool:
+    """Whether two values of a column stand for two things: matches hardly ever differ in it. Its shape decides while nothing is
+    learnt, what was seen then, so that a number which is often mistyped forbids nothing."""
+    if column.key == CODES or (column.serial and column.shape != "email"):  # names have their own vetoes
+        return False
+    if weights.learnt:
+        return column.shape in (*IDENTIFIERS, "date") and float(weights.m[k][0]) <= _RELIABLE
+    return column.shape in ("email", "url", "code") or (column.shape == "date" and bool(_BIRTH.search(column.key)))
 
 
-def _shared(matrix: Any, i: Ints, j: Ints) -> Reals:
-    """How many columns the two rows share."""
-    if not matrix.nnz:
-        return np.zeros(len(i))
-    return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
+def _started(comparison: Comparison, pooled: Mapping[str, tuple[Reals, Reals]]) -> Comparison:
+    """The comparison with what other types have learnt in place of the table set by hand."""
+    m, u = pooled.get(comparison.shape, (comparison.m, comparison.u))
+    return replace(comparison, m=m, u=u)
+
+
+def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
+    """Shape of a comparison → mean m and u over the types that learnt them, weighed by the matches behind them."""
+    sums: dict[str, tuple[Reals, Reals, float]] = {}
+    for weights in learnt:
+        if not weights.learnt:
+            continue
+        for comparison, m, u in zip(weights.comparisons, weights.m, weights.u, strict=True):
+            a, b, total = sums.get(comparison.shape, (np.zeros(len(m)), np.zeros(len(m)), 0.0))
+            sums[comparison.shape] = a + m * weights.matches, b + u * weights.matches, total + weights.matches
+    return {shape: (a / total, b / total) for shape, (a, b, total) in sums.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Decided:
+    """Labelled pairs as rows of a population of their own, read with the columns of the one at hand."""
+
+    people: Population | None
+    pairs: Mapping[str, tuple[Ints, Ints, Flags]]
+
+    @classmethod
+    def of(cls, labelled: Labelled | None, like: Population) -> _Decided:
+        if labelled is None or not labelled.pairs:
+            return cls(None, {})
+        people = Population.of(labelled.rows, shapes=like.shapes())
+        place = {str(id_): k for k, id_ in enumerate(people.ids)}
+        by_type: dict[str, list[tuple[int, int, bool]]] = {}
+        for a, b, same in sorted(labelled.pairs):
+            if a in place and b in place and people.kind[place[a]] == people.kind[place[b]]:
+                one, other = sorted((place[a], place[b]))
+                by_type.setdefault(people.type_name(int(people.kind[one])), []).append((one, other, same))
+        return cls(people, {t: tuple(np.array(c) for c in zip(*rows, strict=True)) for t, rows in by_type.items()})  # type: ignore[misc]
+
+    def of_type(self, name: str, like: Comparer) -> dict[str, Any]:
+        """The labelled pairs of a type in the comparisons of ``like``; how rare a name is cannot be told from them."""
+        if self.people is None or name not in self.pairs:
+            return {}
+        i, j, same = self.pairs[name]
+        own = Comparer(self.people, int(self.people.kind[i[0]]), Words.of(self.people.names.folded))
+        found = own.compare(i, j).levels
+        place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
+        levels = np.full((len(i), len(like.comparisons)), -1, np.int8)
+        for k, comparison in enumerate(like.comparisons):
+            at = place.get((comparison.name, comparison.shape))
+            if at is not None and comparison.shape != "rarity":
+                levels[:, k] = found[:, at]
+        return {"labelled": levels, "same": same.astype(bool)}

@@ -1,44 +1,73 @@
-"""Who is the same as whom: candidates → evidence → vetoes → clusters → merge, review or nothing.
+"""Who is the same as whom: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
 
-A pair is *merged* when nothing vetoes it, its probability is at least ``MERGE`` and
+A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
+threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
+under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs. Where too few pairs were
+seen to learn a type's weights, one thing more is asked: a cosine at the type's threshold, names that mean the same with an equal
+identifier, or, without vectors, the same name of many words. Cosine alone never merges.
 
-- its names agree (from "initials" up, see ``slowwave.matching.evidence``) and its cosine reaches the threshold of its type, or
-- its names mean the same (equal, alias, nickname, acronym) and an identifier is equal, whatever the cosine; or they differ by a
-  letter only and identifiers of a joint weight of 9 (two, as a rule) are equal.
-
-Cosine alone never merges. In a cluster every pair must be free of vetoes and either as close as the cohesion asks or named and
-identified as above. A pair with probability from ``REVIEW`` that is not merged goes to a person; the rest is dropped. A vetoed
-pair goes nowhere, but for one kind: one identifier in conflict while another is equal is for a person to see.
+In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. A pair with a
+probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
+worded alike. The rest is dropped. A vetoed pair goes nowhere, but for one kind: one identifier in conflict while another is equal.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from slowwave.matching import candidates, clusters
-from slowwave.matching.candidates import KEYS
-from slowwave.matching.evidence import DIFFERENT, LEVELS, Limits, Scores, name_levels, score, waterfall
+from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
+from slowwave.matching.evidence import Evidence, Labelled, Model, Scores
 from slowwave.matching.population import Population
 from slowwave.matching.vetoes import Vetoes
 from slowwave.settings import Settings
 
 Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-MERGE: Final = 0.99
-REVIEW: Final = 0.60
+FLOOR: Final = 0.95
+REVIEW: Final = 0.10
+UNLEARNT: Final = 0.99
+OVERWHELMING: Final = 7.0
+"""Log-odds at which names may differ, or one say more than the other."""
+
+MARGIN: Final = 3.0
+"""Log-odds by which one cluster must suit a row better than another."""
+
+WORDING: Final = 0.5
+"""How alike the letters of two whole rows must be for a person to see them though nothing else says much."""
+
+_POSSIBLE: Final = 0.001
+_UNLEARNT_REVIEW: Final = 0.60
+_AGREES: Final = 0.50
 _CHUNK: Final = 131_072  # pairs weighed at a time
+
+
+CONTESTED: Final = "One identifier is equal, another is in conflict."
+ONE_SIDED: Final = "One name says more than the other: a number, a date or the like."
+"""Reasons for a review that only a person can judge."""
+
+
+class ReviewPair(NamedTuple):
+    """Two ids, the smaller first, that a person should look at, and how likely they are the same."""
+
+    a: str
+    b: str
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two ids (a < b) and why: ``level`` is that of the names, ``cosine`` None without vectors, ``reason`` why not merged."""
+    """Why two ids were decided as they were: ``level`` is that of the names, ``cosine`` None without vectors, ``reason`` why
+    they were not merged. The weights of the waterfall add up to the log-odds of the probability."""
 
     a: str
     b: str
@@ -49,27 +78,46 @@ class Pair:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Ids to be merged, sorted, and the pairs that joined them, weakest last; ``probability`` is that of the weakest."""
-
-    ids: tuple[str, ...]
-    pairs: tuple[Pair, ...]
-
-    @property
-    def probability(self) -> float:
-        """How sure the weakest joint is."""
-        return self.pairs[-1].probability
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """``counts`` holds the denominators: rows, candidates by key, gates passed, vetoes by reason, decisions."""
+    """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, strongest first.
 
-    merges: tuple[Cluster, ...]
-    review: tuple[Pair, ...]
+    ``joints`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
+    entity type; ``expected_false`` how many of the joints are wrong if the probabilities are right; ``counts`` the denominators:
+    rows, candidates by key, vetoes by reason, decisions; ``dropped`` what was left out of the search; ``model`` the weights.
+    """
+
+    merges: tuple[tuple[str, ...], ...]
+    review: tuple[ReviewPair, ...]
+    joints: tuple[tuple[tuple[str, str], ...], ...]
+    thresholds: Mapping[str, float]
+    expected_false: float
     counts: Mapping[str, int]
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[str, ...]
+    model: Model
+    ids: NDArray[np.object_]
+    candidate_pairs: tuple[Ints, Ints]
+    _evidence: Evidence
+    _reasons: Mapping[tuple[str, str], str]
+
+    def explain(self, a: str, b: str) -> Pair:
+        """The pair of two ids with its waterfall."""
+        return self.explain_all([(a, b)])[0]
+
+    def explain_all(self, pairs: Sequence[tuple[str, str]]) -> tuple[Pair, ...]:
+        """Pairs of ids with their waterfalls, weighed together. Raises ``KeyError`` for an id that was not matched."""
+        place = {str(id_): k for k, id_ in enumerate(self.ids)}
+        rows = np.array([sorted((place[a], place[b])) for a, b in pairs], np.int64).reshape(-1, 2)
+        i, j = rows[:, 0], rows[:, 1]
+        scores, falls = self._evidence.score(i, j), self._evidence.waterfalls(i, j)
+        levels = list(NAME_LEVELS)
+        found: list[Pair] = []
+        for k, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+            a, b, cosine = str(self.ids[x]), str(self.ids[y]), float(scores.cosine[k])
+            shown = None if np.isnan(cosine) else round(cosine, 4)
+            level, reason = levels[int(scores.name[k])], self._reasons.get((a, b), "")
+            found.append(Pair(a, b, float(scores.probability[k]), shown, level, falls[k], reason))
+        return tuple(found)
 
 
 def match(
@@ -79,117 +127,222 @@ def match(
     matrix: NDArray[np.float32] | None = None,
     rows: Ints | None = None,
     links: pa.Table | None = None,
+    neighbours: Sequence[Sequence[str]] | None = None,
     aliases: pa.Table | None = None,
     barred: Mapping[str, Iterable[tuple[str, str]]] | None = None,
+    labelled: Labelled | None = None,
+    focus: Iterable[str] | None = None,
+    model: Model | None = None,
 ) -> Matches:
     """Match live entities with each other. The order of the rows does not matter.
 
-    ``entities`` has id, entity_type, name and optionally attributes (JSON text) and source_document_ids; ``matrix`` (v, d) holds
-    vectors and ``rows`` (n,) each entity's row in it or -1; ``links`` has source_entity_id and target_entity_id of live
-    relationships; ``aliases`` entity_id and alias; ``barred`` names pairs of ids that must not merge, by reason.
+    ``entities`` has id, entity_type, name and optionally attributes (JSON text), source_document_ids and source; ``matrix`` (v, d)
+    holds vectors and ``rows`` (n,) each entity's row in it or -1; ``links`` has source_entity_id and target_entity_id of live
+    relationships, or ``neighbours`` names those of each row; ``aliases`` has entity_id and alias; ``barred`` names pairs of ids that
+    must not merge, by reason; ``labelled`` are pairs that people have decided. With ``focus`` only pairs with one of these ids are
+    looked at; ``model`` holds weights of an earlier call, which are not learnt again.
     """
-    limits = Limits(
-        band_low=settings.dedupe_verifier_band_low,
-        merge=settings.dedupe_entities_default_threshold,
-        merge_by_type=settings.dedupe_entities_per_type_thresholds,
-        cohesion=settings.centroid_min_intra_cluster_cosine,
-    )
-    people = Population.of(entities, matrix=matrix, rows=rows, links=links, aliases=aliases)
-    lowest = min([limits.merge, *limits.merge_by_type.values()])
-    found = candidates.find(people, min(limits.band_low, lowest), lowest)
-    counts = Counter({"rows": len(people), "with vector": int((people.vector >= 0).sum()), "candidates": len(found.i)})
+    people = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
+    lowest = min([settings.dedupe_entities_default_threshold, *settings.dedupe_entities_per_type_thresholds.values()])
+    wanted = frozenset(focus or ())
+    mask = None if focus is None else np.array([id_ in wanted for id_ in people.ids], bool)
+    found = candidates.find(people, min(settings.dedupe_verifier_band_low, lowest), lowest, mask)
+    i, j = found.i.astype(np.int64), found.j.astype(np.int64)
+    counts = Counter({"rows": len(people), "with vector": int((people.vector >= 0).sum()), "candidates": len(i)})
     counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
-    kept = _gate(people, found)
-    counts["names or attributes agree"] = len(kept)
-    i, j = found.i[kept], found.j[kept]
+    evidence = Evidence.learn(people, settings, i, j, labelled=labelled, model=model)
     vetoes = Vetoes.of(people, np.unique(np.concatenate([i, j])), barred or {})
-    i, j, scores = _weigh(people, limits, vetoes, i, j, counts)
-    merges, review = _decide(people, limits, vetoes, i, j, scores)
-    counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
-    counts["merged away"] = sum(len(c.ids) - 1 for c in merges)
-    return Matches(merges, review, dict(counts), found.dropped)
+    judged = _judge(people, settings, evidence, vetoes, i, j, counts)
+    return _decide(people, settings, evidence, vetoes, judged, counts, found.dropped, (found.i, found.j))
 
 
-def _gate(people: Population, found: candidates.Candidates) -> Ints:
-    """Which candidates have names that agree somehow, or an alias or identifier in common: the rest is not weighed."""
-    named = sum(1 << KEYS.index(key) for key in ("alias", "attribute"))
-    kept: list[Ints] = []
-    for at in _chunks(len(found.i)):
-        level = name_levels(people, found.i[at], found.j[at])
-        kept.append(np.flatnonzero((level > DIFFERENT) | ((found.found_by[at] & named) > 0)) + at.start)
-    return np.concatenate(kept)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are."""
+
+    i: Ints
+    j: Ints
+    scores: Scores
+    one_sided: Flags
+    may: Flags
+
+    def order(self, by: Ints) -> _Judged:
+        return _Judged(self.i[by], self.j[by], self.scores.take(by), self.one_sided[by], self.may[by])
 
 
-def _weigh(
-    people: Population, limits: Limits, vetoes: Vetoes, i: Ints, j: Ints, counts: Counter[str]
-) -> tuple[Ints, Ints, Scores]:
-    """The pairs that are merged or reviewed, strongest first."""
-    parts: list[tuple[Ints, Ints, Scores]] = []
+def _judge(
+    people: Population,
+    settings: Settings,
+    evidence: Evidence,
+    vetoes: Vetoes,
+    i: Ints,
+    j: Ints,
+    counts: Counter[str],
+) -> _Judged:
+    """Weigh and veto the candidates."""
+    parts: list[_Judged] = []
+    sources = _unique_sources(people, settings)
     for at in _chunks(len(i)):
-        scores = score(people, limits, i[at], j[at])
-        reason = vetoes.check(i[at], j[at], scores.contested, scores.identified)
+        x, y = i[at], j[at]
+        scores = evidence.score(x, y)
+        reason = vetoes.forbid(x, y, scores.contested & ~scores.identified)
+        same_source = (reason == 0) & _same_source(people, sources, x, y)
         for code, name in enumerate(vetoes.reasons(), 1):
             counts[f"vetoed by {name}"] += int((reason == code).sum())
-        good = (reason == 0) & (scores.probability >= REVIEW)
-        parts.append((i[at][good], j[at][good], scores.take(good)))
-    i, j = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-    scores = Scores.join([p[2] for p in parts])
+        counts["vetoed by source"] += int(same_source.sum())
+        good = (reason == 0) & ~same_source & (scores.probability >= np.where(scores.learnt, REVIEW, _UNLEARNT_REVIEW))
+        doubtful = np.flatnonzero((reason == 0) & ~same_source & ~good)
+        good[doubtful] = _worth_a_look(evidence, x[doubtful], y[doubtful], scores.take(doubtful))
+        good = np.flatnonzero(good)
+        scores = scores.take(good)
+        one_sided = vetoes.one_sided(x[good], y[good])
+        parts.append(_Judged(x[good], y[good], scores, one_sided, _may(scores) & ~one_sided))
+    i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
+    scores = Scores.join([p.scores for p in parts])
     order = np.lexsort((j, i, -np.nan_to_num(scores.cosine, nan=-1), -scores.probability))
-    return i[order], j[order], scores.take(order)
+    one_sided, may = np.concatenate([p.one_sided for p in parts]), np.concatenate([p.may for p in parts])
+    return _Judged(i, j, scores, one_sided, may).order(order)
+
+
+def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags:
+    """Pairs that a person should see though the weights say no: the same rare name, or, without vectors, rows worded alike."""
+    found = (scores.name >= LEVEL["spelling"]) & (scores.rarity >= RARE)
+    possible = np.flatnonzero(~found & np.isnan(scores.cosine) & (scores.probability >= _POSSIBLE))
+    found[possible] = evidence.wording(i[possible], j[possible]) >= WORDING
+    return found
+
+
+def _may(scores: Scores) -> Flags:
+    """Which pairs may merge by the kind of their evidence, when it is strong enough."""
+    named, same = scores.name >= LEVEL["initials"], scores.name >= LEVEL["acronym"]
+    seen = (
+        (named & scores.near) | (same & scores.identified) | ((scores.rarity == UNMISTAKABLE) & np.isnan(scores.cosine))
+    )
+    learnt = named | (scores.name == LEVEL["alike"]) | (scores.odds >= OVERWHELMING)
+    learnt &= ~scores.far & ~(scores.opposed & ~scores.near)
+    return np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT)) & ~scores.contested
 
 
 def _decide(
-    people: Population, limits: Limits, vetoes: Vetoes, i: Ints, j: Ints, scores: Scores
-) -> tuple[tuple[Cluster, ...], tuple[Pair, ...]]:
-    may = (scores.probability >= MERGE) & (scores.near | scores.backed) & ~scores.contested
+    people: Population,
+    settings: Settings,
+    evidence: Evidence,
+    vetoes: Vetoes,
+    judged: _Judged,
+    counts: Counter[str],
+    dropped: tuple[str, ...],
+    candidate_pairs: tuple[Ints, Ints],
+) -> Matches:
+    i, j, scores = judged.i, judged.j, judged.scores
+    thresholds = _thresholds(
+        people.kind[i], scores.probability, judged.may, settings.dedupe_entities_expected_precision
+    )
+    edges = np.flatnonzero(judged.may & (scores.probability >= thresholds[people.kind[i]]))
+    sources = _unique_sources(people, settings)
 
-    def holds(x: Ints, y: Ints) -> NDArray[np.bool_]:
-        good = [np.zeros(0, bool)]
+    def forbids(x: Ints, y: Ints) -> Flags:
+        found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
-            s = score(people, limits, x[at], y[at])
-            free = (vetoes.check(x[at], y[at], s.contested, s.identified) == 0) & ~s.contested
-            good.append(free & (s.backed | (np.nan_to_num(s.cosine, nan=-1) >= limits.cohesion)))
-        return np.concatenate(good)
+            a, b = x[at], y[at]
+            vetoed = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
+            found.append(vetoed | vetoes.one_sided(a, b) | _same_source(people, sources, a, b))
+        return np.concatenate(found)
 
-    edges = np.flatnonzero(may)
-    grown = clusters.grow(len(people), i[edges], j[edges], holds)
+    def agrees(x: Ints, y: Ints, groups: Flags) -> Flags:
+        found = [np.zeros(0, bool)]
+        for at in _chunks(len(x)):
+            s = evidence.score(x[at], y[at])
+            held = s.learnt | (np.nan_to_num(s.cosine, nan=-1) >= settings.centroid_min_intra_cluster_cosine) | _may(s)
+            found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
+        return np.concatenate(found)
 
-    def pair(at: int, reason: str = "") -> Pair:
-        a, b, cosine = int(i[at]), int(j[at]), float(scores.cosine[at])
-        return Pair(
-            str(people.ids[a]),
-            str(people.ids[b]),
-            float(scores.probability[at]),
-            None if np.isnan(cosine) else round(cosine, 4),
-            list(LEVELS)[int(scores.level[at])],
-            waterfall(people, scores, at, a, b),
-            reason,
-        )
-
-    joints: dict[int, list[int]] = {}
-    for at in edges[grown.joined].tolist():
-        joints.setdefault(int(grown.label[i[at]]), []).append(at)
-    merges: list[Cluster] = []
-    for label in sorted(joints):
-        members = {str(people.ids[row]) for at in joints[label] for row in (i[at], j[at])}
-        merges.append(Cluster(tuple(sorted(members)), tuple(pair(at) for at in joints[label])))
+    grown = clusters.grow(len(people), i[edges], j[edges], forbids, agrees)
+    torn = clusters.torn(grown, i[edges], j[edges], scores.odds[edges], MARGIN)
+    if torn.any():
+        edges = edges[~torn[i[edges]] & ~torn[j[edges]]]
+        grown = clusters.grow(len(people), i[edges], j[edges], forbids, agrees)
+    joined = edges[grown.joined]
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
-    apart = np.flatnonzero(((~may) | refused) & (grown.label[i] != grown.label[j]))
-    return tuple(merges), tuple(pair(at, _reason(scores, at, refused=bool(refused[at]))) for at in apart.tolist())
+    refused |= torn[i] | torn[j]
+    apart = np.flatnonzero(grown.label[i] != grown.label[j])
+    ids = people.ids
+    joints: dict[int, list[tuple[str, str]]] = {}
+    for at in joined.tolist():
+        joints.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
+    labels = sorted(joints)
+    merges = tuple(tuple(sorted({id_ for pair in joints[label] for id_ in pair})) for label in labels)
+    review = tuple(
+        ReviewPair(str(ids[a]), str(ids[b]), p)
+        for a, b, p in zip(i[apart].tolist(), j[apart].tolist(), scores.probability[apart].tolist(), strict=True)
+    )
+    reasons = {
+        (r.a, r.b): _reason(judged, at, refused=bool(refused[at])) for r, at in zip(review, apart.tolist(), strict=True)
+    }
+    counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
+    counts["merged away"] = sum(len(m) - 1 for m in merges)
+    counts["bridges refused"] = int(refused[apart].sum())
+    return Matches(
+        merges=merges,
+        review=review,
+        joints=tuple(tuple(joints[label]) for label in labels),
+        thresholds={people.type_name(k): float(thresholds[k]) for k in np.unique(people.kind[i]).tolist()},
+        expected_false=round(float((1 - scores.probability[joined]).sum()), 2),
+        counts=dict(counts),
+        dropped=dropped,
+        model=evidence.model,
+        ids=ids,
+        candidate_pairs=candidate_pairs,
+        _evidence=evidence,
+        _reasons=reasons,
+    )
 
 
-def _reason(scores: Scores, at: int, *, refused: bool) -> str:
+def _thresholds(kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
+    """For each type code the lowest probability from which the mean over its pairs that may merge is ``precision``."""
+    found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
+    for kind in np.unique(kinds).tolist():
+        p = np.sort(probabilities[(kinds == kind) & may])[::-1]
+        enough = np.flatnonzero(np.cumsum(p) >= precision * np.arange(1, len(p) + 1) - 1e-12)
+        found[kind] = max(FLOOR, float(p[enough[-1]]) if len(enough) else 1.0)
+    return found
+
+
+def _unique_sources(people: Population, settings: Settings) -> Flags:
+    """Which source codes are known to be free of duplicates."""
+    free = settings.dedupe_entities_unique_sources
+    return np.array(["*" in free or s in free for s in people.source_names], bool)
+
+
+def _same_source(people: Population, unique: Flags, i: Ints, j: Ints) -> Flags:
+    """Pairs from one source that is known to be free of duplicates."""
+    if not unique.any():
+        return np.zeros(len(i), bool)
+    a, b = people.sources[i], people.sources[j]
+    return (a == b) & (a >= 0) & unique[np.maximum(a, 0)]
+
+
+def _reason(judged: _Judged, at: int, *, refused: bool) -> str:
     """Why a pair is for a person."""
+    scores = judged.scores
     if refused:
-        return "It would join rows that do not all agree with each other."
+        return "It would join two groups of rows that do not all agree with each other."
     if scores.contested[at]:
-        return "One identifier is equal, another is in conflict."
-    if np.isnan(scores.cosine[at]):
-        return "There is no vector to compare, and no identifier that settles it."
-    if not scores.near[at]:
-        return "Names or vectors agree, not both enough."
-    return f"The evidence is short of a probability of {MERGE}."
+        return CONTESTED
+    if judged.one_sided[at]:
+        return ONE_SIDED
+    if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
+        return "The names agree, but as many attributes differ as are the same."
+    if scores.far[at]:
+        return "Names or attributes agree, but the meanings are far apart."
+    if not scores.learnt[at]:
+        if np.isnan(scores.cosine[at]):
+            return "There is no vector to compare, and no identifier that settles it."
+        if not (scores.near[at] and scores.name[at] >= LEVEL["initials"]):
+            return "Names or vectors agree, not both enough."
+    if scores.probability[at] < REVIEW:
+        return "The names or the wording agree, but what else is known speaks against it."
+    return "The evidence is short of what a merge needs."
 
 
 def _chunks(n: int) -> Iterator[slice]:

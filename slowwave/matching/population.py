@@ -5,6 +5,7 @@ Everything later works on row numbers and pairs of them; ids come back at the en
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,12 @@ Ints = NDArray[np.int64]
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
     """n rows sorted by id. ``vector`` (n,) is the row in ``units`` (unit vectors) or -1; ``known_as`` (n, forms) holds every
-    folded name and alias; ``neighbours`` (n, n) and ``documents`` (n, documents) hold ones."""
+    folded name and alias; ``neighbours`` (n, things) and ``documents`` (n, documents) hold ones; ``sources`` (n,) codes where a row came
+    from (``source_names``), -1 unknown."""
 
     ids: NDArray[np.object_]
     types: tuple[str, ...]
+    type_names: tuple[str, ...]
     kind: Ints
     titles: tuple[str, ...]
     names: Names
@@ -38,6 +41,8 @@ class Population:
     known_as: Any
     neighbours: Any
     documents: Any
+    sources: Ints
+    source_names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,31 +55,51 @@ class Population:
         matrix: NDArray[np.float32] | None = None,
         rows: Ints | None = None,
         links: pa.Table | None = None,
+        neighbours: Sequence[Sequence[str]] | None = None,
         aliases: pa.Table | None = None,
+        shapes: Mapping[tuple[str, str], str] | None = None,
     ) -> Population:
-        """See ``slowwave.matching.match.match`` for the columns and shapes."""
+        """See ``slowwave.matching.match.match`` for the columns; ``shapes`` gives those of attributes, by folded type and key."""
         order = np.argsort(np.array(entities["id"].to_pylist(), np.object_), kind="stable")
         entities = entities.take(pa.array(order))
         ids = entities["id"].combine_chunks()
         types = tuple(str(t) for t in entities["entity_type"].to_pylist())
-        _, kind = np.unique(np.array([fold(t) for t in types], np.object_), return_inverse=True)
+        folded = {t: fold(t) for t in set(types)}
+        named, kind = np.unique(np.array([folded[t] for t in types], np.object_), return_inverse=True)
         titles = tuple(str(n) for n in entities["name"].to_pylist())
         forms = names.prepare(titles)
         texts = entities["attributes"].to_pylist() if "attributes" in entities.column_names else [None] * len(ids)
+        sources, source_names = _sources(entities)
         units, vector = _vectors(len(ids), matrix, None if rows is None else rows[order])
         return cls(
             ids=np.array(ids.to_pylist(), np.object_),
             types=types,
+            type_names=tuple(str(t) for t in named),
             kind=kind.astype(np.int64),
             titles=titles,
             names=forms,
-            attributes=attributes.prepare(texts, kind),
+            attributes=attributes.prepare(texts, kind, _by_code(shapes, named), titles),
             units=units,
             vector=vector,
             known_as=_known_as(ids, forms, aliases),
-            neighbours=_neighbours(ids, links),
+            neighbours=_neighbours(ids, links) if neighbours is None else _named([neighbours[int(k)] for k in order]),
             documents=_documents(entities),
+            sources=sources,
+            source_names=source_names,
         )
+
+    def type_name(self, kind: int) -> str:
+        """The folded entity type of a code."""
+        return self.type_names[kind]
+
+    def shapes(self) -> dict[tuple[str, str], str]:
+        """The shape of every attribute, by folded type and key."""
+        return {(self.type_names[c.kind], c.key): c.shape for c in self.attributes.columns}
+
+
+def _by_code(shapes: Mapping[tuple[str, str], str] | None, types: NDArray[np.object_]) -> Mapping[tuple[int, str], str]:
+    code = {str(t): k for k, t in enumerate(types)}
+    return {(code[t], key): shape for (t, key), shape in (shapes or {}).items() if t in code}
 
 
 def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> tuple[NDArray[np.float32], Ints]:
@@ -114,6 +139,14 @@ def _neighbours(ids: pa.Array, links: pa.Table | None) -> Any:
     return _ones(np.concatenate([a, b]), np.concatenate([b, a]), (len(ids), len(ids)))
 
 
+def _named(lists: Sequence[Sequence[str]]) -> Any:
+    """(n, things) ones for things named by rows."""
+    column = pa.array(lists, pa.list_(pa.string()))
+    things = pc.dictionary_encode(pc.list_flatten(column))
+    rows = pc.list_parent_indices(column).to_numpy().astype(np.int64)
+    return _ones(rows, things.indices.to_numpy(zero_copy_only=False), (len(lists), len(things.dictionary)))
+
+
 def _documents(entities: pa.Table) -> Any:
     if "source_document_ids" not in entities.column_names:
         return sparse.csr_matrix((len(entities), 0))
@@ -122,6 +155,16 @@ def _documents(entities: pa.Table) -> Any:
     documents = pc.dictionary_encode(pc.list_flatten(column))
     codes = documents.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return _ones(rows, codes, (len(entities), len(documents.dictionary)))
+
+
+def _sources(entities: pa.Table) -> tuple[Ints, tuple[str, ...]]:
+    """Codes of the ``source`` column, -1 where there is none, and the names in the order of the codes."""
+    if "source" not in entities.column_names:
+        return np.full(len(entities), -1, np.int64), ()
+    given = entities["source"].to_pylist()
+    names = sorted({str(s) for s in given if s is not None})
+    code = {s: k for k, s in enumerate(names)}
+    return np.array([-1 if s is None else code[str(s)] for s in given], np.int64), tuple(names)
 
 
 def _ones(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:

@@ -1,22 +1,25 @@
 """What people have refused, as a planner sees it: subjects that must not come back, and pairs that must not merge.
 
-Writing rejections belongs to the gate and to undo.
+Writing rejections belongs to the gate and to undo; what decisions teach the weights belongs to ``slowwave.planners.labels``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.cells import Cell, Guard
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.rows import Fields, rows_where
 from slowwave.plans.items import Item
+from slowwave.probes.merges import chain, merged_into
 from slowwave.snapshot import Snapshot
 
-_READ = ("entities", "relationships", "entity_aliases", "chunks", "documents")
+_REMEMBERED: Final = ("name", "entity_type", "attributes")
+"""Columns of a merged row that a subject covers, see ``Item.subject``."""
 
 
 def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
@@ -28,46 +31,33 @@ def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
 def rejected_pairs(snapshot: Snapshot, operation: str) -> frozenset[tuple[str, str]]:
     """Pairs of ids out of rejected merges whose rows are as they were: they must not come back inside a larger cluster.
 
-    A rejection remembers a hash of what was seen. It still holds when merging the same rows today, into whichever of them, gives
-    that hash. Of a rejected cluster every pair counts: nobody said which member was the wrong one.
+    A rejection remembers a hash of what was seen. It holds while the same rows hash to it, whichever of them would survive. A
+    row that was merged since stands for its survivor: what was refused of the part is refused of the whole. Of a rejected cluster
+    every pair counts: nobody said which member was the wrong one. Cost: linear in the rows of the rejections.
     """
     table = snapshot.table("rejections")
     mine = table.filter(pc.equal(table["operation"], operation)).select(["subject", "row_ids"]).to_pylist()
-    live = set(snapshot.live("entities")["id"].to_pylist())
-    rejected = {(r["subject"], tuple(sorted(r["row_ids"]))) for r in mine if len(r["row_ids"]) > 1}
-    rejected = sorted((s, rows) for s, rows in rejected if live.issuperset(rows))
-    small = _only(snapshot, {id_ for _, rows in rejected for id_ in rows})
-    waiting = [(subject, rows, keep) for subject, rows in rejected for keep in rows]
+    rejected = sorted({(str(r["subject"]), tuple(sorted(r["row_ids"]))) for r in mine if len(r["row_ids"]) > 1})
+    if not rejected:
+        return frozenset()
+    named = {id_ for _, rows in rejected for id_ in rows}
+    seen = {str(row["id"]): row for row in rows_where(snapshot, "entities", "id", named, _REMEMBERED)}
+    into = merged_into(snapshot)
     pairs: set[tuple[str, str]] = set()
-    while waiting:
-        now, waiting = _disjoint(waiting)
-        merges = [Merge(keep, tuple(r for r in rows if r != keep)) for _, rows, keep in now]
-        for (subject, rows, _), mutation in zip(now, merge_rows(small, merges), strict=True):
-            if Item(operation, "merge", mutation).subject() == subject:
-                pairs.update(combinations(rows, 2))
+    for subject, rows in rejected:
+        if seen.keys() >= set(rows) and subject in _subjects(operation, rows, seen):
+            pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
     return frozenset(pairs)
 
 
-_Trial = tuple[str, tuple[str, ...], str]
-
-
-def _disjoint(trials: Iterable[_Trial]) -> tuple[list[_Trial], list[_Trial]]:
-    """Trials that share no row, and the rest: one call of ``merge_rows`` takes disjoint merges."""
-    now: list[_Trial] = []
-    later: list[_Trial] = []
-    taken: set[str] = set()
-    for trial in trials:
-        if taken.isdisjoint(trial[1]):
-            taken.update(trial[1])
-            now.append(trial)
-        else:
-            later.append(trial)
-    return now, later
-
-
-def _only(snapshot: Snapshot, ids: set[str]) -> Snapshot:
-    """The named entities alone; a subject rests on nothing else."""
-    tables = {name: snapshot.table(name).slice(0, 0) for name in _READ}
-    entities = snapshot.table("entities")
-    tables["entities"] = entities.filter(pc.is_in(entities["id"], value_set=pa.array(sorted(ids), pa.string())))
-    return replace(snapshot, tables={**snapshot.tables, **tables})
+def _subjects(operation: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:
+    """The subjects that a merge of the rows may have: the survivor's attributes are not covered when the merge adds to them."""
+    for completed in ("", *rows):
+        guards = [
+            Guard(Cell("entities", row, column), seen[row][column])
+            for row in rows
+            for column in _REMEMBERED
+            if (row, column) != (completed, "attributes")
+        ]
+        merge = Mutation("merge_rows", "entities", guards=tuple(guards), rows=tuple(Row(row) for row in rows))
+        yield Item(operation, "merge", merge).subject()

@@ -1,5 +1,8 @@
 """Convergence: the planners, run again on the night's simulated outcome, plan nothing.
 
+Matching is the dear part of that. It looks again at the rows that the plan touches and their candidates, with the weights that it
+has learnt tonight; every other pair was weighed tonight on the same evidence.
+
 What they plan all the same is told apart: *deferred* is an item that lost a conflict tonight and comes back as agreed; a
 *review* that already stood is a question to a person and not counted at all; everything else is *new*, and the plan does not converge.
 Rows are compared through merges: a pair with an absorbed row is the pair with its survivor.
@@ -8,9 +11,9 @@ Rows are compared through merges: a pair with an absorbed row is the pair with i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 
@@ -18,6 +21,11 @@ from slowwave.operations import Inputs
 from slowwave.plans.items import Item
 from slowwave.probes.merges import chain, merged_into
 from slowwave.snapshot import Snapshot
+
+_MATCHED: Final = frozenset(
+    ("name", "entity_type", "attributes", "source", "source_document_ids", "invalidated_at", "valid_to")
+)
+"""Columns of an entity that matching reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,21 @@ def convergence_probe(
             why = "new" if held[item.operation].isdisjoint(rows) else "deferred"
             remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))
     return ConvergenceProbe(sum(r.why == "new" for r in remaining), tuple(remaining))
+
+
+def touched(decided: Iterable[Item], waiting: Iterable[Item]) -> frozenset[str]:
+    """Ids of the entities whose pairs a matcher has to look at again once the ``decided`` items are done.
+
+    Those are entities with rewritten cells, vectors or aliases, and the rows of ``waiting`` items, which have to come back. What
+    items change about rows that they do not write is the planner's to say (``Proposal.nearer``).
+    """
+    found = {row for item in waiting for row in item.mutation.row_ids()}
+    for item in decided:
+        for cell in (write.cell for write in item.mutation.writes):
+            if cell.table == "entity_vectors" or (cell.table == "entities" and cell.column in _MATCHED):
+                found.add(cell.row)
+        found.update(insert.row or str(insert.values.get("entity_id")) for insert in item.mutation.inserts)
+    return frozenset(found)
 
 
 def _survivors(item: Item, into: Mapping[str, str]) -> frozenset[str]:

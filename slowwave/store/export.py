@@ -20,11 +20,25 @@ from sqlalchemy import Table
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshot import Snapshot, Vectors
-from slowwave.snapshot_schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshot_schema import SNAPSHOT_TABLES, arrow_schema, decisions
 from slowwave.store.connect import Connection, Store
 from slowwave.store.tables import VECTORS
 
 _COPY_HEADER = 19
+
+_DECISIONS = """
+SELECT id, operation, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
+  (SELECT jsonb_agg(jsonb_build_array(c -> 1, c -> 3, c -> CASE jsonb_array_length(c) WHEN 5 THEN 4 ELSE 5 END))
+   FROM jsonb_array_elements((mutation -> 'guards') || (mutation -> 'writes')) AS c  -- see slowwave.mutations.cells
+   WHERE c ->> 0 = 'entities' AND c ->> 3 IN ('name', 'entity_type', 'attributes')) AS seen
+FROM (
+  SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.status, i.mutation, p.recorded_at
+  FROM night.plan_items i JOIN night.plans p USING (plan_hash)
+  WHERE i.namespace_id = {namespace} AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
+  ORDER BY i.item_id, p.recorded_at DESC
+) decided
+ORDER BY recorded_at DESC, id LIMIT 10000
+"""
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
@@ -79,10 +93,11 @@ def _current_model(connection: Connection, namespace_id: str, preferred: str) ->
 
 def _rows(connection: Connection, namespace_id: str, table: Table) -> pa.Table:
     schema = arrow_schema(table)
-    statement = sql.SQL("COPY (SELECT {} FROM {} WHERE namespace_id = {} ORDER BY id) TO STDOUT (FORMAT csv)").format(
-        sql.SQL(", ").join(_expression(f) for f in schema),
-        sql.Identifier(str(table.schema), table.name),
-        sql.Literal(namespace_id),
+    rows = sql.SQL(
+        _DECISIONS if table is decisions else "SELECT * FROM {table} WHERE namespace_id = {namespace}"
+    ).format(table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(namespace_id))
+    statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY id) TO STDOUT (FORMAT csv)").format(
+        sql.SQL(", ").join(_expression(f) for f in schema), rows
     )
     text = _copy(connection, statement)
     if not text.getbuffer().nbytes:

@@ -1,22 +1,52 @@
-"""Words with a part of their own in a text: they negate, exclude each other or open a sentence. Tables written by hand.
+"""Words with a part of their own in a text: they negate, exclude each other, measure or open a sentence. Tables by hand.
 
-Reading texts with them belongs to ``slowwave.texts.specifics``.
+Reading texts with them belongs to ``slowwave.texts.specifics`` and its neighbours.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NEGATIONS: Final = _words("not no never none nor neither cannot without non nobody nothing nowhere")
+NEGATIONS: Final = _words("""
+not no never none nor neither cannot without non nobody nothing nowhere isn't aren't wasn't weren't don't doesn't didn't hasn't haven't
+hadn't can't couldn't won't wouldn't shan't shouldn't mustn't mightn't mayn't needn't oughtn't daren't ain't
+""")
 """English words that turn a sentence round."""
 
 FOREIGN_NEGATIONS: Final = _words("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
 """The commonest of other languages; they count in lower case only, for capitals make acronyms of some."""
+
+DENIALS: Final = _words("""
+refuse refuses refused decline declines declined fail fails failed unable incapable lack lacks lacked lacking avoid avoids avoided
+deny denies denied cease ceases ceased stop stops stopped yet except unlike instead
+""")
+"""Words that turn what follows round in a sentence ("refused to sign", "has yet to sign"); in a name they need not."""
+
+GRAMMAR: Final = _words("""
+a an the this that these those and or but nor so if than as of in on at to from by for with into onto over under about after before
+during between through i you he she it we they me him her us them my your his its our their who which what where when there here
+is are was were be been being am do does did done has have had having will would can could shall should may might must
+also just only very really quite too still already ever then now again more most much many some any all both each every other another
+such own same up out off down s t
+""")
+"""Words that hold a sentence together and say little of its matter."""
+
+VERBS: Final = _words("are was were has had did does")
+"""Small words that make a sentence; "is" does before another word of grammar ("SD1100 IS" is a camera)."""
+
+VARIANTS: Final = _words("""
+jr jnr junior sr snr senior remix remixed reprise instrumental acoustic unplugged karaoke demo live mini lite plus pro deluxe premium
+erratum corrigendum addendum appendix supplement
+""")
+"""Words that make another thing of a thing when they stand on one side only: a son, a remix, a larger model."""
+
+TITLES: Final = _words("baron baronet bt earl viscount duke marquess marquis lord count")
+"""Ranks that a person may bear or not; the number before one ("2nd baron") comes and goes with it."""
 
 OPENERS: Final = _words("""
 the a an i we he she it they you this that these those in on at to of for from with by and but or so my our his
@@ -46,7 +76,41 @@ inner outer
 internal external
 inside outside
 indoor indoors outdoor outdoors
-start begin end stop finish
+start|starts|started|begin|begins|began end|ends|ended|stop|stops|stopped|finish|finishes|finished
+founded|established|formed dissolved|disbanded|abolished
+born died|dies
+arrive|arrives|arrived depart|departs|departed
+hired fired
+friend enemy
+best worst
+better worse
+good bad
+more less|fewer
+most least
+fast slow
+easy difficult
+strong weak
+rich poor
+young old
+cheap expensive
+clean dirty
+thick thin
+wide narrow
+deep shallow
+loud quiet
+light dark
+light heavy
+urban rural
+ancient modern
+innocent guilty
+victory defeat
+peace war
+natural artificial
+native foreign
+domestic foreign
+domestic international
+fictional real
+fiction nonfiction
 open opened closed close
 on off
 true false
@@ -55,6 +119,8 @@ high low
 big|large small medium
 long short
 hot cold
+heating cooling
+reverse forward
 warm cool
 wet dry
 full empty
@@ -72,7 +138,8 @@ daily weekly monthly quarterly yearly|annual|annually
 monday tuesday wednesday thursday friday saturday sunday
 january february march april may june july august september october november december
 spring summer autumn|fall winter
-increase|increased|increases|increasing decrease|decreased|decreases|decreasing
+increase|increased|increases|increasing decrease|decreased|decreases|decreasing reduce|reduced|reduces
+raise|raised lower|lowered
 rise|rises|rising|rose fall|falls|falling|fell
 gain|gains loss|losses
 profit deficit
@@ -147,7 +214,7 @@ teacher student|pupil
 employer employee
 doctor patient
 landlord tenant
-black white red green blue yellow orange purple pink brown grey|gray
+black white red green blue yellow orange purple pink brown grey|gray silver gold
 gold silver bronze
 staging production|prod development|dev
 alpha beta
@@ -161,6 +228,31 @@ macro micro
 plaintiff defendant
 prosecution defence|defense
 democrat republican
+breakfast lunch dinner
+tea coffee
+cat|cats dog|dogs horse|horses rabbit|rabbits
+piano guitar violin drums flute
+football basketball baseball tennis hockey cricket rugby golf volleyball
+film|movie series novel|book album song poem opera
+christian muslim jewish hindu buddhist
+windows|win mac|macos|macintosh linux android ios
+home professional enterprise
+starter basic standard premium ultimate
+upgrade full
+hardcover|hardback paperback
+european|europe asian|asia african|africa
+"""
+
+_NATIONS: Final = """
+france|french germany|german italy|italian spain|spanish portugal|portuguese netherlands|dutch belgium|belgian
+switzerland|swiss austria|austrian poland|polish czech hungary|hungarian romania|romanian bulgaria|bulgarian greece|greek turkish
+russia|russian ukraine|ukrainian sweden|swedish norway|norwegian denmark|danish finland|finnish iceland|icelandic ireland|irish
+lithuania|lithuanian latvia|latvian estonia|estonian serbia|serbian croatia|croatian armenia|armenian
+america|american|usa|us canada|canadian mexico|mexican brazil|brazilian argentina|argentine|argentinian chile|chilean
+colombia|colombian peru|peruvian venezuela|venezuelan cuba|cuban australia|australian china|chinese japan|japanese korea|korean
+india|indian pakistan|pakistani bangladesh|bangladeshi thailand|thai vietnam|vietnamese indonesia|indonesian malaysia|malaysian
+philippines|filipino singapore|singaporean iran|iranian|persian iraq|iraqi israeli egypt|egyptian nigeria|nigerian kenya|kenyan
+ethiopia|ethiopian ghana|ghanaian morocco|moroccan
 """
 
 _BASES: Final = """
@@ -179,7 +271,14 @@ _PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non", "de", "mis")
 
 def _table() -> dict[str, dict[str, str]]:
     groups: dict[str, dict[str, str]] = {}
-    for number, line in enumerate(_SETS.strip().splitlines()):
+    nations = " ".join(_NATIONS.split())
+    # the Scots are British; neither is French
+    lines = [
+        *_SETS.strip().splitlines(),
+        f"{nations} britain|british|uk",
+        f"{nations} england|english scotland|scottish wales|welsh",
+    ]
+    for number, line in enumerate(lines):
         terms = [term.split("|") for term in line.split()]
         groups[f"{number:03d}"] = {word: words[0] for words in terms for word in words}
     for base in _BASES.split():
@@ -197,3 +296,73 @@ EXCLUSIVE: Final[dict[str, tuple[str, ...]]] = {
     for word in sorted({w for words in GROUPS.values() for w in words})
 }
 """Word → its groups."""
+
+
+def _count(words: str, start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + step * k for k, word in enumerate(words.split())}
+
+
+CARDINALS: Final = _count(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen""",
+    start=0,
+)
+TENS: Final = _count("twenty thirty forty fifty sixty seventy eighty ninety", start=20, step=10)
+ORDINALS: Final = _count(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+    seventeenth eighteenth nineteenth twentieth""",
+    start=1,
+)
+ROMANS: Final = {
+    tens + units: 10 * ten + one
+    for ten, tens in enumerate(("", "x", "xx", "xxx"))
+    for one, units in enumerate(("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"))
+    if len(tens + units) > 1
+}
+"""II to XXXIX; a single letter is a numeral only at the end of a name."""
+
+
+class Measure(NamedTuple):
+    """What a unit measures, how many of the base unit it is, and its other spellings; a plural "s" is understood."""
+
+    dimension: str
+    factor: str
+    spellings: tuple[str, ...]
+
+
+_MEASURES: Final = """
+length: km=1000|kilometer|kilometre m=1|meter|metre cm=.01|centimeter|centimetre mm=.001|millimeter|millimetre mi=1609.344|mile
+length: ft=.3048|foot|feet inch=.0254|inche yd=.9144|yard
+mass: kg=1000|kilogram|kilo g=1|gram mg=.001|milligram t=1000000|ton|tonne lb=453.59237|pound oz=28.349523125|ounce
+volume: l=1|liter|litre ml=.001|milliliter|millilitre
+time: s=1|sec|second ms=.001|millisecond min=60|minute h=3600|hr|hour day=86400 week=604800
+calendar: month=1 y=12|yr|year
+data: kb=1|kilobyte|kib mb=1024|megabyte|mib gb=1048576|gigabyte|gib tb=1073741824|terabyte pb=1099511627776|petabyte
+rate: kbps=1 mbps=1000 gbps=1000000
+frequency: hz=1 khz=1000 mhz=1000000 ghz=1000000000
+power: w=1|watt kw=1000|kilowatt mw=1000000|megawatt
+energy: kwh=1 mwh=1000
+speed: kph=1|kmh mph=1.609344
+scale: k=1000|thousand million=1000000|mn billion=1000000000|bn trillion=1000000000000
+"""
+_ALONE: Final = """
+v|volt mah %|percent|pct ° c|°c|celsius f|°f|fahrenheit €|eur|euro $|usd|dollar £|gbp ¥|yen|jpy px|pixel mp|megapixel dpi pt p rpm fps bit
+btu x|times people|person user core
+"""
+
+
+def _measures() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for line in _MEASURES.strip().splitlines():
+        dimension, _, units = line.partition(": ")
+        for entry in units.split():
+            (name, factor), *_ = [entry.split("|")[0].split("=")]
+            found[name] = Measure(dimension, factor, tuple(entry.split("|")[1:]))
+    for entry in _ALONE.split():
+        name, *spellings = entry.split("|")
+        found[name] = Measure(name, "1", tuple(spellings))
+    return found
+
+
+MEASURES: Final = _measures()
+"""Unit → its measure; a currency or a pixel is a measure of its own."""

@@ -1,4 +1,4 @@
-"""Clusters: complete linkage, strongest first."""
+"""Clusters: around cores, strongest first."""
 
 from __future__ import annotations
 
@@ -6,22 +6,56 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.matching.clusters import grow
+from slowwave.matching.clusters import CORE, QUORUM, grow, torn
+
+
+def never(a: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.zeros(len(a), bool)
+
+
+def always(a: np.ndarray, _: np.ndarray, __: np.ndarray) -> np.ndarray:
+    return np.ones(len(a), bool)
 
 
 def test_a_chain_of_two_hundred_near_pairs_never_becomes_one_cluster() -> None:
     """Each link is strong, neighbours of neighbours do not agree: nothing larger than a pair comes out."""
     i = np.arange(199)
-    grown = grow(200, i, i + 1, lambda a, b: np.abs(a - b) <= 1)
+    grown = grow(200, i, i + 1, never, lambda a, b, _: np.abs(a - b) <= 1)
     assert np.bincount(grown.label).max() == 2
     assert grown.joined.sum() + grown.refused.sum() == 199
 
 
+def test_a_chain_whose_links_reach_further_stays_short() -> None:
+    """Even when rows agree with the next five, the core keeps the far ones out."""
+    i = np.arange(199)
+    grown = grow(200, i, i + 1, never, lambda a, b, _: np.abs(a - b) <= 5)
+    assert np.bincount(grown.label).max() <= 12
+
+
 def test_everything_that_agrees_becomes_one_cluster() -> None:
     """A star of edges is enough when all pairs hold; every row gets the smallest label."""
-    grown = grow(6, np.zeros(4, np.int64), np.array([4, 1, 2, 3]), lambda a, _: np.ones(len(a), bool))
+    grown = grow(6, np.zeros(4, np.int64), np.array([4, 1, 2, 3]), never, always)
     assert grown.label.tolist() == [0, 0, 0, 0, 0, 5]
     assert grown.joined.all()
+
+
+def test_one_forbidden_pair_keeps_two_large_clusters_apart() -> None:
+    """Law 9: it does not have to be a pair of the cores."""
+    i = np.r_[np.arange(19), np.arange(20, 39), 0]
+    j = np.r_[np.arange(1, 20), np.arange(21, 40), 20]
+    grown = grow(40, i, j, lambda a, b: (a == 19) & (b == 39), always)
+    assert sorted(np.unique(grown.label, return_counts=True)[1].tolist()) == [20, 20]
+    assert grown.refused.tolist() == [False] * 38 + [True]
+
+
+def test_a_row_between_two_clusters_is_torn() -> None:
+    """Row 2 suits (0, 1) and (3, 4) almost alike, and those two do not agree with each other: nobody can tell where it belongs."""
+    i, j = np.array([0, 3, 1, 2]), np.array([1, 4, 2, 3])
+    odds = np.array([9.0, 9.0, 6.0, 5.0])
+    grown = grow(5, i, j, never, lambda a, b, _: ~((a < 2) & (b > 2)))
+    assert grown.label.tolist() == [0, 0, 0, 3, 3]
+    assert torn(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
+    assert not torn(grown, i, j, odds, 0.5).any()
 
 
 @settings(max_examples=60, deadline=None)
@@ -32,16 +66,40 @@ def test_rounds_give_what_one_edge_at_a_time_gives(data: st.DataObject) -> None:
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
     edges = data.draw(st.lists(st.sampled_from(pairs), unique=True))
     good = set(edges) | set(data.draw(st.lists(st.sampled_from(pairs))))
+    bad = set(data.draw(st.lists(st.sampled_from(pairs), max_size=3))) - set(edges)
     i = np.array([a for a, _ in edges], np.int64)
     j = np.array([b for _, b in edges], np.int64)
-    grown = grow(n, i, j, lambda a, b: np.array([p in good for p in zip(a.tolist(), b.tolist(), strict=True)], bool))
 
-    clusters = [{k} for k in range(n)]
-    for a, b in edges:
-        one, other = (next(c for c in clusters if k in c) for k in (a, b))
-        if one is not other and all((min(p, q), max(p, q)) in good for p in one for q in other):
+    def says(which: set[tuple[int, int]]):
+        return lambda a, b, *_: np.array([p in which for p in zip(a.tolist(), b.tolist(), strict=True)], bool)
+
+    grown = grow(n, i, j, says(bad), says(good))
+
+    clusters = [[k] for k in range(n)]
+    cores = {k: [k] for k in range(n)}
+    refused: set[int] = set()
+    for at, (a, b) in enumerate(edges):
+        one, other = sorted((next(c for c in clusters if k in c) for k in (a, b)), key=min)
+        if one is other or at in refused:
+            continue
+        across = [(min(p, q), max(p, q)) for p in cores[min(one)] for q in cores[min(other)]]
+        agree = sum(p in good for p in across) / len(across) >= QUORUM - 1e-9
+        if agree and not any((min(p, q), max(p, q)) in bad for p in one for q in other):
+            left, right = cores[min(one)], cores[min(other)]
+            turns = [
+                ((k + 1) / len(c), side, m)
+                for side, (c, r) in enumerate(((one, left), (other, right)))
+                for k, m in enumerate(r)
+            ]
+            cores[min(one)] = [m for _, _, m in sorted(turns, key=lambda t: t[:2])][:CORE]
             clusters.remove(other)
-            one |= other
+            one += other
+        else:
+            refused |= {
+                e
+                for e, (x, y) in enumerate(edges)
+                if {x in one, y in one} == {True, False} and (x in other or y in other)
+            }
     assert {frozenset(np.flatnonzero(grown.label == k).tolist()) for k in set(grown.label.tolist())} == set(
         map(frozenset, clusters)
     )

@@ -4,7 +4,7 @@ from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs
-from slowwave.probes.convergence import Remaining, convergence_probe
+from slowwave.probes.convergence import Remaining, convergence_probe, touched
 from slowwave.settings import Settings
 from tests.probes.plans import entity, item, merged, merges
 from tests.snapshots import make_snapshot, uid
@@ -63,3 +63,14 @@ def test_a_standing_review_is_not_planned_again_even_about_the_survivor():
     assert [r.rows for r in probe.remaining] == [tuple(sorted((uid("a"), uid("y"))))]
     assert probe.items == 1
     assert probe.to_json()["remaining"][0]["decision"] == "review"
+
+
+def test_what_a_plan_touches_is_what_a_matcher_would_see_otherwise():
+    """The merged rows, and rows that wait for a person; not their neighbours, nor a row whose dead references go."""
+    before = make_snapshot(
+        entities=[*(entity(name) for name in "abxyz"), entity("dirty", source_chunk_ids=[uid("dead")])],
+        relationships=[{"source_entity_id": uid("b"), "target_entity_id": uid("z")}],
+    )
+    cleaned, merge, asked = clean(inputs(before)), merges(before, {"a": ["b"]}), merges(before, {"x": ["y"]})
+    assert touched([*merge, *cleaned], asked) == {uid(n) for n in "abxy"}
+    assert touched(cleaned, []) == frozenset()

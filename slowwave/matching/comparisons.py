@@ -1,0 +1,417 @@
+"""How pairs agree: one small integer a comparison (a column), from different upward; -1 where one side says nothing.
+
+A comparison is the name, an attribute by the shape of its column, the cosine of the vectors, the neighbours or the documents.
+Each has its levels, and what agreement at a level is worth before any data is seen (``prior``: natural log of a Bayes factor).
+What it is worth in this namespace is learnt by ``slowwave.matching.weights``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import OSA, JaroWinkler
+from scipy import sparse
+
+from slowwave.matching import wording
+from slowwave.matching.attributes import Column
+from slowwave.matching.names import LONGEST
+from slowwave.matching.population import Population
+from slowwave.matching.vectors import cosines
+from slowwave.matching.wording import trigrams
+from slowwave.matching.words import Words, cosine
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Levels = NDArray[np.int8]
+
+_WORKERS: Final = 2
+_FIGURES: Final = re.compile(r"\d+")
+
+NAME_LEVELS: Final[Mapping[str, tuple[float, str]]] = {
+    "different": (-4.0, "The names differ"),
+    "similar": (-2.5, "The names have some words in common, others differ"),
+    "replaced": (-1.0, "A few words of the names differ"),
+    "alike": (0.0, "The names differ by some letters"),
+    "extended": (0.5, "All words of one name stand in the other"),
+    "initials": (3.0, "One name has initials of the other"),
+    "spelling": (3.0, "The names differ in spelling only"),
+    "acronym": (4.0, "One name is the acronym of the other"),
+    "nickname": (4.5, "One name has a short form of the other's first name"),
+    "reordered": (4.5, "The names have the same words in another order"),
+    "alias": (5.0, "One name is a recorded alias of the other"),
+    "compact": (5.5, "The names are the same but for spaces, titles or legal form"),
+    "exact": (6.0, "The names are the same"),
+}
+"""Name level → prior weight and how a person says it, weakest first; the position is the code."""
+
+LEVEL: Final[Mapping[str, int]] = {level: k for k, level in enumerate(NAME_LEVELS)}
+
+_Table = tuple[tuple[str, float, float], ...]
+"""Levels from different upward: how a person says it, and the probability among matches (m) and among other candidates (u)."""
+
+TABLES: Final[Mapping[str, _Table]] = {
+    "email": (("differ", 0.08, 0.979), ("differ by a letter or two", 0.05, 0.02), ("are equal", 0.87, 0.001)),
+    "url": (("differ", 0.10, 0.968), ("are on one host", 0.05, 0.03), ("are equal", 0.85, 0.002)),
+    "phone": (("differ", 0.12, 0.982), ("differ by one digit", 0.04, 0.01), ("are equal", 0.84, 0.008)),
+    "code": (("differ", 0.05, 0.977), ("differ by one character", 0.06, 0.02), ("are equal", 0.89, 0.003)),
+    "date": (
+        ("differ", 0.04, 0.93),
+        ("agree in two of year, month and day", 0.04, 0.04),
+        ("differ by one digit or two swapped ones", 0.07, 0.01),
+        ("are equal", 0.85, 0.02),
+    ),
+    "number": (
+        ("differ", 0.12, 0.80),
+        ("are near", 0.06, 0.08),
+        ("differ by one digit", 0.07, 0.06),
+        ("are equal", 0.75, 0.06),
+    ),
+    "category": (
+        ("differ", 0.15, 0.715),
+        ("are alike", 0.05, 0.06),
+        ("differ in spelling only", 0.08, 0.025),
+        ("are equal", 0.72, 0.20),
+    ),
+    "text": (
+        ("have no word in common", 0.04, 0.45),
+        ("have few words in common", 0.10, 0.30),
+        ("have many words in common", 0.20, 0.17),
+        ("say almost the same", 0.26, 0.05),
+        ("are equal", 0.40, 0.03),
+    ),
+    "rarity": (
+        ("common: one row or more would share it by coincidence", 0.10, 0.505),
+        ("not rare: one in ten would share it by coincidence", 0.20, 0.22),
+        ("rare: one in a hundred would share it by coincidence", 0.25, 0.15),
+        ("very rare: fewer than one in a hundred would share it by coincidence", 0.30, 0.11),
+        ("unmistakable: so many words hardly agree by coincidence", 0.15, 0.015),
+    ),
+    "neighbours": (
+        ("have no neighbour in common", 0.34, 0.86),
+        ("share few neighbours", 0.25, 0.10),
+        ("share many neighbours", 0.25, 0.03),
+        ("have the same neighbours", 0.16, 0.01),
+    ),
+    "documents": (("stand in other documents", 0.40, 0.60), ("stand in a document together", 0.60, 0.40)),
+}
+
+COSINES: Final = (0.5, 0.7, 0.78, 0.85, 0.90, 0.95, 0.98)
+"""Lower ends of the levels of cosine above the first."""
+_COSINE_PRIORS: Final = (-1.7, -0.8, 0.1, 1.2, 2.3, 3.2, 3.8, 4.2)
+
+_OTHER_WORDS: Final = (LEVEL["acronym"], LEVEL["alias"])  # what they share is no word
+RARE, UNMISTAKABLE = 2, 4
+"""Codes of rarities: one in ten rows would share it by coincidence, and the highest."""
+_UNMISTAKABLE: Final = float(np.log(1e4))
+
+FIELDS: Final = 2
+"""Where the attributes begin among the comparisons."""
+
+_SHORT: Final = 24  # letters up to which Jaro-Winkler tells names apart: long ones that begin alike all look similar
+_NEIGHBOURS: Final = 3  # fewer neighbours than that say nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """One column of evidence: its name, what its levels are called, and the prior m and u of each (levels,).
+
+    ``most`` bounds the weights that may be learnt: names that differ never speak for a match, however many pairs of brothers in
+    one house or of bars in one hotel there are.
+    """
+
+    name: str
+    shape: str
+    levels: tuple[str, ...]
+    m: Reals
+    u: Reals
+    most: Reals | float = np.inf
+
+    @property
+    def prior(self) -> Reals:
+        """Weight of each level before any data: ln(m / u)."""
+        return np.log(self.m / self.u)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Levels (p, c) of p pairs in c comparisons, ``rarity`` (p, c) what agreeing on this very value adds to the weight of the
+    level, the code of the name level (p,), and the cosine (p,), nan without vectors."""
+
+    levels: Levels
+    rarity: Reals
+    name: Levels
+    cosine: Reals
+
+
+class Comparer:
+    """Compares rows of one entity type."""
+
+    def __init__(self, people: Population, kind: int, words: Words) -> None:
+        self._people = people
+        self._words = words
+        self.columns = people.attributes.of(kind)
+        self._column_words = [Words.of(c.texts) if c.shape == "text" else None for c in self.columns]
+        self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
+        self._degree = np.asarray(people.neighbours.sum(axis=1)).ravel()
+        self._documents = np.asarray(people.documents.sum(axis=1)).ravel()
+        self._rows = np.flatnonzero(people.kind == kind)
+        self._wording = trigrams(_records(people, self._rows, self.columns))
+        self.comparisons = (
+            _name_comparison(),
+            _tabled("rarity", "rarity"),
+            *(_tabled(c.key, c.shape) for c in self.columns),
+            _cosine_comparison(),
+            _tabled("neighbours", "neighbours"),
+            _tabled("documents", "documents"),
+        )
+
+    def compare(self, i: Ints, j: Ints) -> Compared:
+        """Pairs of rows i < j (p,) → their levels. Cosines are rounded, so that no level hangs on the last bit of a sum."""
+        people = self._people
+        levels = np.full((len(i), len(self.comparisons)), -1, np.int8)
+        rarity = np.zeros(levels.shape)
+        name, information = _names(people, self._words, i, j)
+        levels[:, 0] = name
+        shares_words = (name >= LEVEL["initials"]) & ~np.isin(name, _OTHER_WORDS)
+        levels[:, 1] = np.where(shares_words, self._rarity(name, information, i), -1)
+        for k, column in enumerate(self.columns):
+            levels[:, k + FIELDS], rarity[:, k + FIELDS] = self._attribute(k, column, i, j)
+        similarity = np.full(len(i), np.nan)
+        both = np.flatnonzero((people.vector[i] >= 0) & (people.vector[j] >= 0))
+        similarity[both] = np.round(cosines(people.units, people.vector[i[both]], people.vector[j[both]]), 6)
+        levels[both, -3] = np.searchsorted(COSINES, similarity[both], side="right")
+        levels[:, -2] = self._neighbours(i, j)
+        stated = (self._documents[i] > 0) & (self._documents[j] > 0)
+        levels[stated, -1] = shared(people.documents, i[stated], j[stated]) > 0
+        return Compared(levels, rarity, name, similarity)
+
+    def attributes(self, i: Ints, j: Ints) -> Levels:
+        """The levels of the attributes alone (p, columns)."""
+        found = [self._attribute(k, column, i, j)[0] for k, column in enumerate(self.columns)]
+        return np.column_stack(found) if found else np.empty((len(i), 0), np.int8)
+
+    def values(self, i: int, j: int) -> dict[str, tuple[str, str]]:
+        """The values of two rows in every attribute that both state, in normal form."""
+        found: dict[str, tuple[str, str]] = {}
+        for column in self.columns:
+            a, b = column.first(np.array([i, j])).tolist()
+            if a >= 0 and b >= 0:
+                found[column.key] = str(column.texts[a]), str(column.texts[b])
+        return found
+
+    def wordings(self, i: Ints, j: Ints) -> Reals:
+        """How alike the letters of whole rows are (p,)."""
+        return wording.cosines(self._wording, np.searchsorted(self._rows, i), np.searchsorted(self._rows, j))
+
+    def _rarity(self, name: Levels, information: Reals, i: Ints) -> Levels:
+        """Bucket of how many of the type's rows would agree by coincidence. For the rarest no single word may count for much."""
+        size = np.log(max(len(self._rows), 2))
+        level = np.searchsorted(-np.log([1.0, 0.1, 0.01]), information - size, side="right")
+        many = (name >= LEVEL["reordered"]) & (self._words.bounded[i] - size >= _UNMISTAKABLE)
+        return np.where(many, UNMISTAKABLE, level).astype(np.int8)
+
+    def _attribute(self, k: int, column: Column, i: Ints, j: Ints) -> tuple[Levels, Reals]:
+        a, b = column.first(i), column.first(j)
+        levels, rarity = np.full(len(i), -1, np.int8), np.zeros(len(i))
+        stated = np.flatnonzero((a >= 0) & (b >= 0))
+        top = len(TABLES[column.shape]) - 1
+        low, high = np.minimum(a, b)[stated], np.maximum(a, b)[stated]
+        pairs, inverse = np.unique(low * len(column.texts) + high, return_inverse=True)
+        low, high = pairs // len(column.texts), pairs % len(column.texts)
+        found = np.full(len(pairs), top, np.int8)
+        unequal = np.flatnonzero(low != high)
+        found[unequal] = _value_levels(column, self._column_words[k], low[unequal], high[unequal])
+        levels[stated] = found[inverse]
+        if column.repeated:
+            equal, values = _any_equal(column, i[stated], j[stated], len(self._people))
+            levels[stated[equal]] = top
+            a[stated[equal]] = values
+        equal = np.flatnonzero(levels == top)
+        frequency = self._frequency[k]
+        usual = np.log(max(float((column.counts * np.exp(frequency)).sum() / column.counts.sum()), 1e-12))
+        rarity[equal] = np.clip(0.5 * (usual - frequency[a[equal]]), -2.0, 2.0)
+        return levels, rarity
+
+    def _neighbours(self, i: Ints, j: Ints) -> Levels:
+        """Levels of the Jaccard coefficient of the neighbours; a few shared hubs say little."""
+        common = shared(self._people.neighbours, i, j)
+        jaccard = common / np.maximum(self._degree[i] + self._degree[j] - common, 1)
+        level = np.select([jaccard >= 0.8, jaccard >= 0.3], [3, 2], 1)
+        level = np.where(common == 0, 0, np.where(common < 2, np.minimum(level, 1), level))
+        enough = (self._degree[i] >= _NEIGHBOURS) & (self._degree[j] >= _NEIGHBOURS)
+        return np.where(enough, level, -1).astype(np.int8)
+
+
+def _records(people: Population, rows: Ints, columns: Sequence[Column]) -> list[str]:
+    """The name and all attributes of each row as one text."""
+    found = [str(t) for t in people.names.folded[rows]]
+    for column in columns:
+        for row, text in zip(np.searchsorted(rows, column.rows).tolist(), column.texts[column.codes], strict=True):
+            found[row] += " " + text
+    return found
+
+
+def _name_comparison() -> Comparison:
+    weights = np.array([weight for weight, _ in NAME_LEVELS.values()])
+    m = np.array([0.02, 0.03, 0.05, 0.05, 0.07, 0.06, 0.15, 0.03, 0.05, 0.07, 0.02, 0.06, 0.34])
+    most = np.where(weights <= weights[LEVEL["extended"]], weights + 1.5, np.inf)
+    return Comparison("name", "name", tuple(text for _, text in NAME_LEVELS.values()), m, m / np.exp(weights), most)
+
+
+def _cosine_comparison() -> Comparison:
+    ends = (0.0, *COSINES, 1.0)
+    says = tuple(f"The meanings are at a cosine of {a:.2f} to {b:.2f}" for a, b in pairwise(ends))
+    m = np.array([0.02, 0.04, 0.06, 0.10, 0.14, 0.24, 0.22, 0.18])
+    return Comparison("cosine", "cosine", says, m, m / np.exp(_COSINE_PRIORS))
+
+
+def _tabled(name: str, shape: str) -> Comparison:
+    subject = {"rarity": "What the names share is", "neighbours": "They", "documents": "They"}
+    table = TABLES[shape]
+    most = np.full(len(table), np.inf)
+    most[0] = 0.0 if shape != "rarity" else np.inf  # what differs never speaks for a match
+    says = [f"{subject.get(shape, f'The values of {name}')} {text}" for text, _, _ in table]
+    return Comparison(
+        name, shape, tuple(says), np.array([m for _, m, _ in table]), np.array([u for _, _, u in table]), most
+    )
+
+
+def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
+    """How many columns of a 0/1 matrix the two rows of each pair share."""
+    if not matrix.nnz or not len(i):
+        return np.zeros(len(i))
+    return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
+
+
+def _any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
+    """For a column of lists: which pairs have a value in common, and its code (the rarest)."""
+    order = np.argsort(np.argsort(column.counts, kind="stable"), kind="stable")
+    ranks = len(column.texts) - order  # larger is rarer; never 0
+    matrix: Any = sparse.csr_matrix(
+        (ranks[column.codes].astype(float), (column.rows, column.codes)), shape=(n, len(ranks))
+    )
+    ones = matrix.copy()
+    ones.data[:] = 1
+    best: Any = matrix[i].multiply(ones[j]).tocsr()
+    top = np.asarray(best.max(axis=1).todense()).ravel().astype(np.int64)
+    code = np.empty(len(ranks) + 1, np.int64)
+    code[ranks] = np.arange(len(ranks))
+    at = np.flatnonzero(top > 0)
+    return at, code[top[at]]
+
+
+def _value_levels(column: Column, words: Words | None, a: Ints, b: Ints) -> Levels:
+    """Levels of unequal distinct values."""
+    x, y = column.texts[a], column.texts[b]
+    if column.shape in ("email", "phone", "code"):
+        cut = 2 if column.shape == "email" else 1
+        edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=cut, workers=_WORKERS, dtype=np.int32)
+        letters = np.array([len(t) for t in column.texts])
+        return ((edits <= cut) & (np.minimum(letters[a], letters[b]) >= 5)).astype(np.int8)
+    if column.shape == "url":
+        host = np.array([t.split("/")[0] for t in column.texts], np.object_)
+        return (host[a] == host[b]).astype(np.int8)
+    if column.shape == "date":
+        return _date_levels(x, y)
+    if column.shape == "number":
+        edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=1, workers=_WORKERS, dtype=np.int32)
+        value = np.array([_float(t) for t in column.texts])
+        gap = np.abs(value[a] - value[b]) / np.maximum(np.maximum(np.abs(value[a]), np.abs(value[b])), 1e-9)
+        letters = np.array([len(t) for t in column.texts])
+        slip = (edits <= 1) & (np.minimum(letters[a], letters[b]) >= 3)
+        return np.select([slip, (gap <= 0.1) | (np.abs(value[a] - value[b]) <= 1)], [2, 1], 0).astype(np.int8)
+    winkler = process.cpdist(x, y, scorer=JaroWinkler.similarity, score_cutoff=0.7, workers=_WORKERS, dtype=np.float32)
+    figures = np.array([" ".join(_FIGURES.findall(t)) for t in column.texts], np.object_)
+    winkler[(figures[a] != figures[b]) & (figures[a] != "") & (figures[b] != "")] = 0  # "pages 12 31", "pages 45 61"
+    if words is None:
+        contained = process.cpdist(
+            x, y, scorer=fuzz.token_set_ratio, score_cutoff=80, workers=_WORKERS, dtype=np.float32
+        )
+        return np.select([winkler >= 0.92, (winkler >= 0.82) | (contained >= 99)], [2, 1], 0).astype(np.int8)
+    alike = np.round(cosine(words, a, b), 6)
+    return np.select([(alike >= 0.85) | (winkler >= 0.96), alike >= 0.5, alike >= 0.15], [3, 2, 1], 0).astype(np.int8)
+
+
+def _date_levels(x: NDArray[np.object_], y: NDArray[np.object_]) -> Levels:
+    """Levels of unequal dates in normal form (yyyymmdd; what is no date is compared letter by letter)."""
+    edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=1, workers=_WORKERS, dtype=np.int32)
+    parts = [[np.array([t[at] for t in s], np.object_) for at in (slice(4), slice(4, 6), slice(6, 8))] for s in (x, y)]
+    (year, month, day), (other_year, other_month, other_day) = parts
+    same = (year == other_year).astype(int) + (month == other_month) + (day == other_day)
+    swapped = (year == other_year) & (month == other_day) & (day == other_month)
+    return np.select([(edits <= 1) | swapped, same >= 2], [2, 1], 0).astype(np.int8)
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _names(people: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, Reals]:
+    """How the names of pairs agree, the strongest level that holds, and how much information (nats) they share."""
+    names = people.names
+    found = np.zeros(len(i), np.int8)
+
+    def raise_to(level: str, where: NDArray[np.bool_]) -> None:
+        np.maximum(found, np.where(where, LEVEL[level], 0), out=found, casting="unsafe")
+
+    def equal(codes: Ints) -> NDArray[np.bool_]:
+        return (codes[i] == codes[j]) & (codes[i] >= 0)
+
+    raise_to("exact", equal(names.plain))
+    raise_to("compact", equal(names.compact))
+    raise_to("reordered", equal(names.ordered))
+    if people.known_as.shape[1]:
+        raise_to("alias", shared(people.known_as, i, j) > 0)
+    for a in names.nickname.T:
+        for b in names.nickname.T:
+            raise_to("nickname", (a[i] == b[j]) & (a[i] >= 0))
+    for a in names.acronym.T:
+        raise_to("acronym", (a[i] == names.short[j]) & (a[i] >= 0))
+        raise_to("acronym", (a[j] == names.short[i]) & (a[j] >= 0))
+    raise_to("initials", equal(names.initial) & (names.abbreviated[i] | names.abbreviated[j]))
+    plain, mended = words.shared(i, j)
+    left = np.flatnonzero(found < LEVEL["acronym"])
+    found[left] = np.maximum(found[left], _word_levels(people, words, i[left], j[left], plain[left], mended[left]))
+    whole = np.isin(found, [LEVEL[level] for level in ("nickname", "compact", "exact")])
+    information = np.where(whole, np.minimum(words.total[i], words.total[j]), np.maximum(plain, mended))
+    return found, information
+
+
+def _word_levels(people: Population, words: Words, i: Ints, j: Ints, plain: Reals, mended: Reals) -> Levels:
+    """Levels of names that are not the same in any form: by letters when short, by what is left of their words else."""
+    names = people.names
+    level = np.zeros(len(i), np.int8)
+    over = [1 - mended / np.maximum(words.mended_total[rows], 1e-9) for rows in (i, j)]
+    fewer, more = np.minimum(*over), np.maximum(*over)
+    level[(mended > 0) & (more <= 0.8)] = LEVEL["similar"]
+    level[(more <= 0.35)] = LEVEL["replaced"]
+    level[(fewer <= 1e-6) & (mended > 0)] = LEVEL["extended"]
+    level[(more <= 1e-6) & (mended > 0)] = LEVEL["spelling"]
+    short = np.flatnonzero(np.maximum(names.length[i], names.length[j]) <= LONGEST)
+    p, q = i[short], j[short]
+    letters = np.minimum(names.length[p], names.length[q])
+    allowed = np.where(letters >= 12, 2, np.where(letters >= 6, 1, 0))
+    edits = process.cpdist(
+        names.squeezed[p], names.squeezed[q], scorer=OSA.distance, score_cutoff=2, workers=_WORKERS, dtype=np.int32
+    )
+    winkler = process.cpdist(
+        names.folded[p], names.folded[q], scorer=JaroWinkler.similarity, workers=_WORKERS, dtype=np.float32
+    )
+    ratio = process.cpdist(
+        names.squeezed[p], names.squeezed[q], scorer=OSA.normalized_similarity, workers=_WORKERS, dtype=np.float32
+    )
+    alike = (ratio >= 0.9) | ((winkler >= 0.92) & (ratio >= 0.8) & (letters <= _SHORT))
+    by_letters = np.where(alike, LEVEL["alike"], np.where((winkler >= 0.85) & (letters <= _SHORT), LEVEL["similar"], 0))
+    by_letters = np.where((edits <= allowed), LEVEL["spelling"], by_letters)
+    level[short] = np.maximum(level[short], by_letters)
+    return level

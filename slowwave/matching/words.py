@@ -1,0 +1,145 @@
+"""The words of names as sparse rows: how much information two names share, and how much each has left over.
+
+The information of a word is -ln of the share of names that hold it (inverse document frequency), so that the sum over shared
+words is -ln of the probability that two names agree in them by coincidence. A rare word that is one slip away from a more
+frequent one counts as that word in a second reading, which finds names that differ by typing errors alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+from scipy import sparse
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+_SLIPS: Final = 5  # letters from which a word may hold a slip
+_RARE: Final = 3  # names that may hold a word for it to be a slip
+_MOST: Final = 5.0  # nats: one word in 150
+_CROWDED: Final = 50  # words one deletion apart: too many to tell which was meant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Words of n texts. ``plain`` and ``mended`` (n, w) hold the square root of each word's information, the latter with slips
+    read as what they are likely to mean; ``total`` and ``mended_total`` (n,) are the sums of information, ``bounded`` (n,) the
+    latter with at most 5 nats a word."""
+
+    plain: Any
+    mended: Any
+    total: Reals
+    mended_total: Reals
+    bounded: Reals
+
+    @classmethod
+    def of(cls, texts: NDArray[np.object_], *, slips: bool = True) -> Words:
+        """Folded texts, words parted by spaces → their words. Time and memory grow with the number of words."""
+        plain, words = _matrix(texts)
+        count = np.asarray(plain.sum(axis=0)).ravel()
+        to = _meant(words, count) if slips else np.arange(len(words))
+        n = len(texts)
+        ones = sparse.csr_matrix(
+            (np.ones(len(words), np.float32), (np.arange(len(words)), to)), shape=(len(words),) * 2
+        )
+        mended: Any = (plain @ ones).tocsr()
+        mended.data[:] = 1
+        total, mended_total = (_weigh(matrix, n) for matrix in (plain, mended))
+        few: Any = mended.copy()
+        few.data = np.minimum(few.data**2, _MOST)
+        return cls(plain, mended, total, mended_total, np.asarray(few.sum(axis=1), float).ravel())
+
+    def shared(self, i: Ints, j: Ints) -> tuple[Reals, Reals]:
+        """The information that pairs share (p,), as written and with slips mended."""
+        return _product(self.plain, i, j), _product(self.mended, i, j)
+
+
+def cosine(words: Words, i: Ints, j: Ints) -> Reals:
+    """tf-idf cosine (p,) of pairs of texts, slips mended, every word counted once."""
+    _, shared = words.shared(i, j)
+    return shared / np.sqrt(np.maximum(words.mended_total[i] * words.mended_total[j], 1e-12))
+
+
+def _product(matrix: Any, i: Ints, j: Ints) -> Reals:
+    return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
+
+
+def _matrix(texts: NDArray[np.object_]) -> tuple[Any, NDArray[np.object_]]:
+    """Ones for the words of each text, and the words, sorted."""
+    lists = pc.utf8_split_whitespace(pa.array(texts, pa.large_string()))
+    rows = pc.list_parent_indices(lists).to_numpy()
+    flat = pc.list_flatten(lists)
+    said = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+    rows, coded = rows[said], pc.dictionary_encode(flat.filter(said))
+    found = np.array(coded.dictionary.to_pylist(), np.object_)
+    words, number = np.unique(found, return_inverse=True) if len(found) else (found, np.empty(0, np.int64))
+    codes = number[coded.indices.to_numpy()] if len(found) else number
+    matrix: Any = sparse.csr_matrix(
+        (np.ones(len(rows), np.float32), (rows, codes)), shape=(len(texts), len(words)), dtype=np.float32
+    )
+    matrix.data[:] = 1
+    return matrix, words
+
+
+def _weigh(matrix: Any, n: int) -> Reals:
+    """Put the square root of the information in place of the ones; returns the sums. The two names of a pair
+    are no sign of how common a word is: they are not counted."""
+    count = np.asarray(matrix.sum(axis=0)).ravel()
+    information = -np.log(np.maximum(count - 2, 0.5) / max(n, 2))
+    information = np.maximum(information, 0.05)
+    matrix.data[:] = np.sqrt(information).astype(np.float32)[matrix.indices]
+    return np.asarray(matrix.multiply(matrix).sum(axis=1), float).ravel()
+
+
+def _meant(words: NDArray[np.object_], count: Reals) -> Ints:
+    """(w,): for each word the one it counts as. A word in at most three names that differs by one slip (an inserted, lost,
+    changed or swapped letter; two from nine letters up) from a more frequent word counts as the most frequent such word."""
+    to = np.arange(len(words))
+    may = np.array([len(w) >= _SLIPS and w.isalpha() for w in words], bool)
+    keys: list[str] = []
+    owners: list[int] = []
+    for k in np.flatnonzero(may).tolist():
+        w = words[k]
+        forms = {w, *(w[:c] + w[c + 1 :] for c in range(len(w)))}
+        keys += forms
+        owners += [k] * len(forms)
+    if not keys:
+        return to
+    codes = pc.dictionary_encode(pa.array(keys, pa.large_string())).indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    owner, codes = np.array(owners, np.int64)[order], codes[order]
+    _, start, size = np.unique(codes, return_index=True, return_counts=True)
+    kept = (size > 1) & (size <= _CROWDED)
+    start, size = start[kept], size[kept]
+    at = np.repeat(start, size * size) + _steps(size * size) // np.repeat(size, size * size)
+    with_ = np.repeat(start, size * size) + _steps(size * size) % np.repeat(size, size * size)
+    a, b = owner[at], owner[with_]
+    better = (count[a] <= _RARE) & ((count[b] > count[a]) | ((count[b] == count[a]) & (b < a)))
+    pairs = np.unique(a[better] * len(words) + b[better])
+    a, b = pairs // len(words), pairs % len(words)
+    if not len(a):
+        return to
+    edits = process.cpdist(words[a], words[b], scorer=OSA.distance, score_cutoff=2, workers=2, dtype=np.int32)
+    letters = np.array([len(w) for w in words])
+    near = edits <= np.where(np.minimum(letters[a], letters[b]) >= 9, 2, 1)
+    a, b, edits = a[near], b[near], edits[near]
+    first = np.lexsort((b, -count[b], edits, a))
+    a, b = a[first], b[first]
+    chosen = np.r_[True, a[1:] != a[:-1]] if len(a) else np.zeros(0, bool)
+    to[a[chosen]] = b[chosen]
+    for _ in range(3):  # a slip of a slip
+        to = to[to]
+    return to
+
+
+def _steps(sizes: Ints) -> Ints:
+    """0 … size-1 for each size, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)

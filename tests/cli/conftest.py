@@ -1,0 +1,33 @@
+"""The program on a test's store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from slowwave.cli.main import main
+from slowwave.store.connect import Store
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the program on the test's store; gives exit code, standard output and standard error."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["slowwave", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
