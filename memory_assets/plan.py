@@ -1,6 +1,6 @@
 """``night/plan``: the sealed plan, and the page on which a person reads and approves it. Sealing belongs to ``slowwave.night``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -14,7 +14,9 @@ from memory_assets.snapshot import PLAN
 from resources.tables import mapped_snapshot
 from slowwave.models import models_folder
 from slowwave.plans.items import Item
+from slowwave.plans.why import why
 from slowwave.reports.model import escape, markdown_table
+from slowwave.reports.waterfall import markdown, percent
 from slowwave.results import Result, one_location
 from slowwave.store.connect import Store
 
@@ -26,6 +28,9 @@ LOCATION: Final = "slowwave"
 
 INLINE: Final = 990
 """Markdown under 1,000 characters is shown without a click."""
+
+EXPLAINED: Final = 10
+"""Merges, and as many reviews, whose evidence the page shows."""
 
 
 def _keys() -> list[dg.AssetKey]:
@@ -89,6 +94,8 @@ def plan_metadata(night: "Night", expiry_days: int) -> dict[str, Any]:
         "deferred_items": len(plan.deferred),
         "review_items": sum(i.decision == "review" for i in plan.items),
     }
+    if told := explained(plan.items, night.namespace):
+        metadata["why"] = dg.MetadataValue.md(told)
     return metadata | ({"items": table_metadata(items)} if items else {})
 
 
@@ -114,6 +121,35 @@ def summary(night: "Night", expiry_days: int) -> str:
         if len(text) <= INLINE or not rows:
             return text
         rows = rows[:-1]
+
+
+def explained(items: Sequence[Item], namespace: str) -> str:
+    """Markdown: the evidence for the weakest merges, then for the reviews that come nearest to one; empty when there is none."""
+    told = [item for item in items if item.evidence.get("waterfall")]
+    merges = sorted((i for i in told if i.decision != "review"), key=lambda i: (i.probability, i.id))
+    reviews = sorted((i for i in told if i.decision == "review"), key=lambda i: (-i.probability, i.id))
+    parts: list[str] = []
+    for title, found in (("Merges, the weakest first", merges), ("For review, the likeliest first", reviews)):
+        if found:
+            shown = found[:EXPLAINED]
+            parts.append(f"### {title} ({len(shown)} of {len(found):,})")
+            parts += [_explained(item, namespace) for item in shown]
+    return "\n\n".join(parts)
+
+
+def _explained(item: Item, namespace: str) -> str:
+    account = why(item)
+    names = " = ".join(escape(row.fields.get("name", ""), 60) for row in account.rows)
+    parts = [
+        f"#### {names}: {percent(item.probability)}",
+        escape(account.sentence, 400),
+        markdown(account.steps),
+        escape(account.verdict, 400),
+        "\n".join(f"- {escape(note, 400)}" for note in account.notes),
+        markdown_table(account.side_by_side()),
+        f"slowwave why {escape(namespace)} {item.id[:8]}",
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _row(item: Item) -> dict[str, object]:

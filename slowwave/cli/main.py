@@ -9,7 +9,7 @@ from typing import Annotated
 import psycopg
 import typer
 
-from slowwave.cli import imports, nights, plans, runs
+from slowwave.cli import imports, nights, plans, runs, why
 from slowwave.cli.session import Json, Namespace, fail, open_store, out, plain, show_json, show_table
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.store.connect import Store
@@ -28,6 +28,7 @@ app.command("night")(nights.night)
 app.command("demo")(nights.demo)
 app.command("apply")(runs.apply)
 app.command("undo")(runs.undo)
+app.command("why")(why.why)
 
 
 @app.command()

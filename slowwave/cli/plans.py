@@ -48,7 +48,7 @@ def list_(
 @app.command()
 def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     """Show a plan: its items, its probes, and the command that approves it."""
-    found = _read(open_store(), namespace, plan)
+    found = read_stored(open_store(), namespace, plan)
     if json:
         show_json(found.to_json())
         return
@@ -70,6 +70,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     )
     if len(found.items) > 50:
         out.print(f"… and {len(found.items) - 50:,} more; --json shows all.")
+    out.print(f"Why an item is there: {program()} why {plain(namespace)} ITEM")
     if found.state in ("awaiting_approval", "approved"):
         out.print(f"Approve: {program()} plans approve {plain(namespace)} {found.plan_hash[:12]} --approver YOUR-NAME")
 
@@ -77,7 +78,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
 @app.command()
 def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
     """Show every cell that a plan would change: before and after."""
-    found = _read(open_store(), namespace, plan)
+    found = read_stored(open_store(), namespace, plan)
     wanted = _split(items)
     for stored in found.items:
         item = stored.item
@@ -137,12 +138,13 @@ def reject(
         out.print(f"Rejected {count:,} items.")
 
 
-def _read(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
+def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
+    """The plan named by its hash or first characters, or the namespace's latest, see ``read_plan``; none is refused."""
     with store.connect("reader") as connection:
         hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
         if hash_ is None:
             raise Refused(f"{namespace} has no plan yet. Run `slowwave night {namespace}`.")
-        return read_plan(connection, hash_)
+        return read_plan(connection, hash_, item=item)
 
 
 def _sentences(plan: StoredPlan) -> list[str]:

@@ -234,8 +234,8 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
     raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
 
 
-def read_plan(connection: Connection, hash_: str) -> StoredPlan:
-    """A plan with all its items."""
+def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPlan:
+    """A plan with all its items, or with those alone whose ids begin with ``item``."""
     row = connection.execute(
         "SELECT header, state, run_id::text, recorded_at, expires_at, probes, summary FROM night.plans WHERE plan_hash = %s",
         (hash_,),
@@ -260,7 +260,7 @@ def read_plan(connection: Connection, hash_: str) -> StoredPlan:
         expires_at=expires_at,
         probes=probes,
         summary=summary,
-        items=tuple(_read_items(connection, hash_)),
+        items=tuple(_read_items(connection, hash_, item)),
     )
 
 
@@ -279,11 +279,11 @@ def verify_hash(plan: StoredPlan) -> None:
         )
 
 
-def _read_items(connection: Connection, hash_: str) -> Iterable[StoredItem]:
+def _read_items(connection: Connection, hash_: str, begin: str) -> Iterable[StoredItem]:
     rows = connection.execute(
         "SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens FROM night.plan_items "
-        "WHERE plan_hash = %s ORDER BY ordinal",
-        (hash_,),
+        "WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal",
+        (hash_, begin),
     )
     for operation, decision, risk, status, reason, mutation, evidence, sources, tokens in rows:
         if not isinstance(evidence, dict):

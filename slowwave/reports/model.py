@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from slowwave.reports.plot import Bars, svg_data_uri
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]()<>|!#~&{}])")
+_LINKS = re.compile(r"(?i)((?:https?|ftp|www)(?=[:.])|@)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
@@ -20,7 +21,7 @@ def escape(value: object, limit: int = 120) -> str:
     text = _CONTROL.sub(" ", str(value))
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    return re.sub(r"(?i)(https?|ftp|www)(?=[:.])", "\\1\u200b", _MARKDOWN.sub(r"\\\1", text))
+    return _LINKS.sub("\\1\u200b", _MARKDOWN.sub(r"\\\1", text))
 
 
 @dataclass(frozen=True, slots=True)

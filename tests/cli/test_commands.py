@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slowwave.cli.main import main
 from slowwave.store.connect import Store
+from tests.cli.conftest import Run
 from tests.nights import new_world, write_a_plan
-
-Run = Callable[..., tuple[int, str, str]]
 
 MESSAGES = [
     ("2026-05-01T09:00:00+00:00", "user", "Mara Reyes asked Harbor Freight about the crane in Rotterdam."),
     ("2026-05-01T09:01:00+00:00", "assistant", "I noted that Mara Reyes waits for Harbor Freight."),
     ("2026-05-02T09:00:00+00:00", "user", "Write to mara@example.org about https://example.org/crane please."),
 ]
-
-
-@pytest.fixture
-def run(store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the program on the test's store; gives exit code, standard output and standard error."""
-    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["slowwave", *arguments])
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
 
 
 @pytest.fixture

@@ -177,6 +177,14 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         expect(link).to_be_visible(timeout=60_000)
         page.screenshot(path=pictures / "plan.png")
 
+        page.get_by_role("row").filter(has=page.get_by_text("why", exact=True)).get_by_text("Show markdown").click()
+        waterfall = page.get_by_role("dialog").get_by_role("table").first
+        expect(waterfall.get_by_text("So far")).to_be_visible(timeout=30_000)
+        page.wait_for_timeout(1_000)  # the dialog moves until it is there
+        page.get_by_role("dialog").get_by_role("heading").first.scroll_into_view_if_needed()
+        page.screenshot(path=pictures / "waterfall.png")
+        page.keyboard.press("Escape")
+
         link.click()
         editor = page.locator(".CodeMirror").first
         expect(editor).to_contain_text(plan_hash, timeout=60_000)

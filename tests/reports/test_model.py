@@ -18,6 +18,7 @@ HOSTILE = [
     "| a | b |\n| --- | --- |",
     "`code` **bold** _it_ ~~x~~ # title > quote",
     "https://evil.example/click",
+    "mara@evil.example",
     "&lt;img src=x&gt;",
     "line\u2028break\u202eesrever",
 ]
@@ -29,7 +30,7 @@ def test_a_hostile_name_is_shown_and_does_nothing(text: str) -> None:
     shown = escape(text)
     assert "\n" not in shown
     assert not re.search(r"(?<!\\)[\[\]()<>|!#`*_~&]", shown)
-    assert not re.search(r"https?:", shown)
+    assert not re.search(r"https?:|@[a-z]", shown)
     assert not re.search(r"[\u2028\u202e]", shown)
 
 

@@ -1,0 +1,94 @@
+"""``slowwave why``: what an item would do, and each piece of evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.plans import Plan, read_stored
+from slowwave.cli.session import Json, Namespace, open_store, out, plain, program, show_json, show_table
+from slowwave.errors import Refused
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.why import why as account
+from slowwave.reports.waterfall import terminal
+from slowwave.store.connect import Store
+
+_QUOTED = 5
+
+ItemId = Annotated[str, typer.Argument(help="An item's id, or its first characters.")]
+
+
+def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
+    """Say why an item is in a plan: its rows side by side, the evidence step by step, the sources."""
+    store = open_store()
+    found = read_stored(store, namespace, plan, item=item.strip().lower())
+    stored = _chosen(found, item)
+    chosen = stored.item
+    told = account(chosen, found.probes)
+    quotes = _quotes(store, chosen.sources)
+    if json:
+        about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
+        quoted = [{"id": id_, "text": text} for id_, text in quotes]
+        show_json(chosen.to_json() | about | {"why": told.to_json() | {"quotes": quoted}})
+        return
+    state = f"{stored.status}: {plain(stored.reason)}" if stored.reason else stored.status
+    out.print(f"[bold]{chosen.id}[/] of plan {found.plan_hash[:12]}")
+    out.print(f"{plain(chosen.operation)} · {plain(chosen.decision)} · {plain(chosen.risk)} risk · {state}\n")
+    out.print(f"{plain(told.sentence, 1000)}\n")
+    if lines := told.side_by_side():
+        title = "What the plan saw" if chosen.mutation.keep else "What it would change"
+        show_table(title, list(lines[0]), [list(line.values()) for line in lines])
+    if told.steps:
+        out.print()
+        out.print(terminal(told.steps))
+        out.print(f"\n[bold]{plain(told.verdict, 1000)}[/]")
+        if chosen.decision == "merge" and (expected := _expected(found, chosen.operation)):
+            out.print(expected)
+    if told.evidence:
+        show_table("Evidence", ("what", "value"), told.evidence.items())
+    for note in told.notes:
+        out.print(f"· {plain(note, 1000)}")
+    if quotes:
+        show_table("Sources", ("id", "text"), quotes)
+    if stored.status == "pending":
+        scope, short = f"{plain(namespace)} {found.plan_hash[:12]} --items {chosen.id[:8]}", program()
+        out.print(f"\nYes: {short} plans approve {scope} --approver YOUR-NAME")
+        out.print(f"No:  {short} plans reject {scope} --by YOUR-NAME --reason WHY")
+
+
+def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
+    """The one item that was read; none or several are refused."""
+    if len(plan.items) == 1:
+        return plan.items[0]
+    short, namespace = plan.plan_hash[:12], plan.header.namespace
+    if plan.items:
+        raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
+    raise Refused(
+        f"{prefix[:64]!r} is no item of plan {short}. `slowwave plans show {namespace}` lists its items; "
+        "--plan names another plan."
+    )
+
+
+def _expected(plan: StoredPlan, operation: str) -> str:
+    """How many merges of the plan are wrong if its probabilities are right."""
+    planners = plan.summary.get("planners")
+    numbers = planners.get(operation, {}).get("numbers", {}) if isinstance(planners, dict) else {}
+    wrong = numbers.get("expected false merges")
+    return "" if wrong is None else f"Of all merges of the plan, {wrong:,.2g} are expected to be wrong."
+
+
+def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
+    """The first sources that an item cites, with their text as it is now."""
+    wanted = list(sources[:_QUOTED])
+    if not wanted:
+        return []
+    with store.connect("reader") as connection:
+        rows = connection.execute(
+            "SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
+            "SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])",
+            {"ids": wanted},
+        ).fetchall()
+    texts = {str(id_): str(text) for id_, text in rows}
+    return [(id_, texts.get(id_, "(no longer stored)")) for id_ in wanted]

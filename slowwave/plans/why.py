@@ -1,0 +1,171 @@
+"""Why an item is in a plan, for people: one sentence, its rows side by side, the evidence step by step, the doubts.
+
+Everything is read from the sealed item, so it is what the plan saw. Cell by cell changes belong to ``slowwave.plans.diff``. What
+stands here quotes memory and models, which are untrusted: surfaces escape it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.plans.diff import changes
+from slowwave.plans.items import Item
+from slowwave.reports.waterfall import Step, one_in, percent, steps
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRow:
+    """A row as the plan saw it: what becomes of it (``role``) and its fields as text, attributes last."""
+
+    role: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
+
+    ``evidence`` holds what a planner without a waterfall noted, by name.
+    """
+
+    sentence: str
+    rows: tuple[SeenRow, ...]
+    steps: tuple[Step, ...]
+    verdict: str
+    notes: tuple[str, ...]
+    evidence: Mapping[str, str]
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        return {
+            "sentence": self.sentence,
+            "rows": [{"role": row.role, **row.fields} for row in self.rows],
+            "steps": [step.to_json() for step in self.steps],
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+            "evidence": dict(self.evidence),
+        }
+
+    def side_by_side(self) -> list[dict[str, str]]:
+        """A line a field, a column a row; fields that no row states are left out."""
+        names = dict.fromkeys(name for row in self.rows for name in row.fields)
+        lines = [{"": name} | {row.role: row.fields.get(name, "") for row in self.rows} for name in names]
+        return [line for line in lines if any(value for name, value in line.items() if name)]
+
+
+def why(item: Item, probes: Mapping[str, object] | None = None) -> Why:
+    """The account of an item; ``probes`` are its plan's, which may say what it would lose."""
+    found = steps(item.evidence.get("waterfall"))
+    return Why(
+        sentence=_sentence(item),
+        rows=tuple(_rows(item)),
+        steps=found,
+        verdict=_verdict(item) if found else "",
+        notes=tuple(_notes(item, probes or {})),
+        evidence={} if found else {k: _text(v) for k, v in item.evidence.items()},
+    )
+
+
+def _sentence(item: Item) -> str:
+    mutation = item.mutation
+    if mutation.keep:
+        names = [f"“{_name(mutation, row)}”" for row in (mutation.keep, *mutation.absorb)]
+        keep, *absorbed = names
+        others = " and ".join(absorbed)
+        if item.decision == "review":
+            return (
+                f"A person is asked whether {keep} and {others} are one thing. If so, approving it makes them one row."
+            )
+        gone = "the other row is retired and points" if len(absorbed) == 1 else "the other rows are retired and point"
+        return f"{keep} would absorb {others}: it keeps all that they say, and {gone} to it."
+    where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
+    cells = len(mutation.writes) + len(mutation.inserts)
+    return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
+
+
+def _name(mutation: Mutation, row: Row) -> str:
+    return _seen(mutation, row.id).get("name") or row.external_id or row.id
+
+
+def _rows(item: Item) -> Iterator[SeenRow]:
+    mutation = item.mutation
+    if mutation.keep:
+        for n, row in enumerate((mutation.keep, *mutation.absorb)):
+            seen = _seen(mutation, row.id)
+            given = seen.pop("attributes", "")
+            fields = {"id": row.id, "external id": row.external_id or "", **seen, **_attributes(given)}
+            role = "stays" if n == 0 else "is absorbed" if len(mutation.absorb) == 1 else f"is absorbed ({n})"
+            yield SeenRow(role, fields)
+        return
+    by_row: dict[str, dict[str, str]] = {
+        row.id: {"id": row.id, "external id": row.external_id or ""} for row in mutation.rows
+    }
+    for change in changes(item):
+        by_row.setdefault(change.row, {})[change.column or change.table] = f"{change.before} → {change.after}"
+    for id_, fields in by_row.items():
+        yield SeenRow(id_[:8], fields)
+
+
+def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
+    """What the plan saw of a merged row, by column: cells that stay are guarded, those that change are written."""
+    wanted = ("name", "entity_type", "description", "attributes")
+    cells = [(g.cell, g.seen) for g in mutation.guards] + [(w.cell, w.seen) for w in mutation.writes]
+    seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
+    return {column: seen[column] for column in wanted if column in seen}
+
+
+def _attributes(text: str) -> dict[str, str]:
+    try:
+        given = json.loads(text or "{}")
+    except ValueError:
+        return {"attributes": text}
+    return {f"· {k}": _text(v) for k, v in sorted(given.items())} if isinstance(given, dict) else {"attributes": text}
+
+
+def _verdict(item: Item) -> str:
+    p = item.probability
+    told = f"Probability that these rows are one thing: {percent(p)}."
+    return (
+        f"{told} A person decides."
+        if item.decision == "review"
+        else f"{told} Of such merges, {one_in(1 - p)} is wrong."
+    )
+
+
+def _notes(item: Item, probes: Mapping[str, object]) -> Iterator[str]:
+    evidence = item.evidence
+    if reason := evidence.get("reason"):
+        yield str(reason)
+    pairs = evidence.get("pairs")
+    if isinstance(pairs, Sequence) and len(pairs) > 1:
+        yield f"The weakest of {len(pairs)} joints is shown. All of them:"
+        for pair in pairs:
+            if isinstance(pair, Mapping):
+                names = " = ".join(str(n) for n in pair.get("names", ()))
+                yield f"{names}: {percent(float(pair.get('probability', 0)))}"
+    yield from _judges(evidence.get("judges"))
+    rows = set(item.mutation.row_ids())
+    specifics = probes.get("specifics")
+    lost = specifics.get("lost") if isinstance(specifics, Mapping) else None
+    terms = sorted({str(loss["term"]) for loss in lost or () if loss["row"] in rows})
+    if terms:
+        yield f"What only an absorbed row says would no longer be found: {', '.join(terms)}."
+
+
+def _judges(verdict: object) -> Iterator[str]:
+    """What two models answered, where they were asked."""
+    if not isinstance(verdict, Mapping):
+        return
+    yield str(verdict.get("why", ""))
+    for opinion in verdict.get("opinions", ()):
+        if opinion.get("reason"):
+            yield f"{opinion['model']}: “{opinion['reason']}”"
+
+
+def _text(value: object) -> str:
+    if value is None or value == "":
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,104 @@
+"""The account of an item says what would happen, side by side and in words, from the sealed item alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.plans.items import Item
+from slowwave.plans.why import why
+from tests.snapshots import make_snapshot, uid
+
+FALL = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 8.0, "detail": "The names are the same"}]
+
+
+def merge(decision: str = "merge", **evidence: object) -> Item:
+    """Open Telemetry absorbs OpenTelemetry and brings an attribute."""
+    rows = [
+        {
+            "id": uid("x"),
+            "name": "Open Telemetry",
+            "entity_type": "tool",
+            "external_id": "17",
+            "attributes": {"since": 2019},
+        },
+        {
+            "id": uid("y"),
+            "name": "OpenTelemetry",
+            "entity_type": "tool",
+            "attributes": {"since": 2019, "url": "otel.io"},
+        },
+    ]
+    (mutation,) = merge_rows(make_snapshot(entities=rows), [Merge(uid("x"), (uid("y"),))])
+    return Item("dedupe_entities", decision, mutation, {"waterfall": FALL, **evidence}, probability=0.9933)
+
+
+def test_a_merge_is_told_in_a_sentence_with_its_rows_side_by_side() -> None:
+    """Names, types and attributes as the plan saw them, also those that the merge would write."""
+    account = why(merge())
+    assert account.sentence.startswith("“Open Telemetry” would absorb “OpenTelemetry”")
+    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    assert lines["id"] == (uid("x"), uid("y"))
+    assert lines["external id"] == ("17", "")
+    assert lines["name"] == ("Open Telemetry", "OpenTelemetry")
+    assert lines["entity_type"] == ("tool", "tool")
+    assert lines["· since"] == ("2019", "2019")
+    assert lines["· url"] == ("", "otel.io")
+    assert "description" not in lines, "neither has one"
+    assert [s.says for s in account.steps] == ["Prior", "The names are the same"]
+    assert (
+        account.verdict
+        == "Probability that these rows are one thing: 99.3 %. Of such merges, about one in 150 is wrong."
+    )
+    assert json.loads(json.dumps(account.to_json()))["rows"][1]["name"] == "OpenTelemetry"
+
+
+def test_a_review_tells_its_reason_and_what_the_judges_said() -> None:
+    """Two models were asked; both answers are quoted."""
+    opinions = [
+        {
+            "model": "one",
+            "verdict": "same",
+            "confidence": 0.9,
+            "cited": [uid("x")],
+            "reason": "Same project.",
+            "problem": "",
+        },
+        {"model": "two", "verdict": "unsure", "confidence": 0.4, "cited": [], "reason": "", "problem": "timeout"},
+    ]
+    verdict = {"decision": "review", "why": "Not merged by the judges: two says timeout.", "opinions": opinions}
+    account = why(merge("review", reason="The evidence is short.", judges=verdict))
+    assert account.sentence.startswith("A person is asked whether “Open Telemetry” and “OpenTelemetry” are one thing.")
+    assert account.verdict.endswith("A person decides.")
+    assert account.notes == (
+        "The evidence is short.",
+        "Not merged by the judges: two says timeout.",
+        "one: “Same project.”",
+    )
+
+
+def test_what_a_merge_would_lose_is_said() -> None:
+    """The plan's probe names it by the absorbed row, as the item was sealed anew for review."""
+    lost = [{"item": uid("before"), "row": uid("y"), "term": "v1.2"}, {"item": "i", "row": uid("z"), "term": "no"}]
+    account = why(merge("review"), {"specifics": {"lost": lost}})
+    assert account.notes == ("What only an absorbed row says would no longer be found: v1.2.",)
+
+
+def test_a_cluster_shows_all_its_joints() -> None:
+    """Its waterfall is that of the weakest."""
+    pairs = [{"names": ["A", "B"], "probability": 0.9999}, {"names": ["B", "C"], "probability": 0.991}]
+    account = why(merge(pairs=pairs))
+    assert account.notes == ("The weakest of 2 joints is shown. All of them:", "A = B: > 99.9 %", "B = C: 99.1 %")
+
+
+def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> None:
+    """Every operation has an account."""
+    snapshot = make_snapshot(entities=[{"id": uid("x"), "name": "X", "source_chunk_ids": [uid("gone")]}])
+    item = Item("gc_references", "clean", filter_references(snapshot, "entities", [uid("x")])[0], {"dead": 1})
+    account = why(item)
+    assert account.sentence == f"filter_references would change 1 cell of entities {uid('x')}."
+    assert account.side_by_side()[-1] == {"": "source_chunk_ids", uid("x")[:8]: "1 ids → 0 ids"}
+    assert (account.verdict, account.evidence) == ("", {"dead": "1"})
+    assert why(replace(item, evidence={})).evidence == {}
