@@ -36,7 +36,7 @@ Flags = NDArray[np.bool_]
 FLOOR: Final = 0.95
 REVIEW: Final = 0.10
 UNLEARNT: Final = 0.99
-OVERWHELMING: Final = 7.0
+OVERWHELMING: Final = 9.0
 """Log-odds at which names may differ, or one say more than the other."""
 
 MARGIN: Final = 3.0

@@ -174,6 +174,7 @@ class _Classes:
         self._mass = [h.T @ known + 1e-9 for h in self._hot]
         self.m, self.u = [c.m for c in comparisons], [c.u for c in comparisons]
         self._among = [c.u / c.u.sum() if c.shape in _APART else c.m for c in comparisons]
+        self.beside = [np.zeros(len(c.u)) for c in comparisons]
         self.prior, self.context, self.dependence = PRIOR, PRIOR, 1.0
         self.match = self.near = np.zeros(len(known))
         self._weigh()
@@ -204,8 +205,10 @@ class _Classes:
     def _weigh(self) -> None:
         ratios = zip(self.m, self.u, self._mass, self._comparisons, strict=True)
         self.weight = [_ordered(np.log(m / u), mass, c.most) for m, u, mass, c in ratios]
-        ratios = zip(self._among, self.u, self._comparisons, strict=True)
-        self.beside = [np.zeros(len(u)) if c.shape in _OWN else np.log(a / u) for a, u, c in ratios]
+        for k, c in enumerate(self._comparisons):
+            m, u, a = self.m[k], self.u[k], self._among[k]
+            cut = np.maximum(np.log(m / u) - _LIMIT, 0)  # what the limit takes from a match, it takes from a neighbour
+            self.beside[k] = np.zeros(len(u)) if c.shape in _OWN else np.log(a / u) - cut
 
     def _expect(self) -> None:
         match = self.prior + sum(h @ w for h, w in zip(self._hot, self.weight, strict=True)) / self.dependence
