@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-pairs chromium lock clean
+.PHONY: demo up test test-deep check bench bench-matching bench-pairs chromium lock clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found
 	@$(BIN)/slowwave demo
@@ -38,6 +38,9 @@ check: $(VENV)/.installed-dev ## lint, format, types, layers
 
 bench: $(VENV)/.installed ## speed and quality, as the README quotes them
 	$(BIN)/python -m benchmarks
+
+bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds labelled sets
+	$(BIN)/python -m benchmarks.matching $(DIR)
 
 bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found, beside a matrix product in blocks
 	$(BIN)/python -m benchmarks.pairs

@@ -162,7 +162,7 @@ class Comparer:
         self._degree = np.asarray(people.neighbours.sum(axis=1)).ravel()
         self._documents = np.asarray(people.documents.sum(axis=1)).ravel()
         self._rows = np.flatnonzero(people.kind == kind)
-        self._wording = trigrams(_records(people, self._rows, self.columns))
+        self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
             _name_comparison(),
             _tabled("rarity", "rarity"),
@@ -208,6 +208,8 @@ class Comparer:
 
     def wordings(self, i: Ints, j: Ints) -> Reals:
         """How alike the letters of whole rows are (p,)."""
+        if self._wording is None:
+            self._wording = trigrams(_records(self._people, self._rows, self.columns))
         return wording.cosines(self._wording, np.searchsorted(self._rows, i), np.searchsorted(self._rows, j))
 
     def _rarity(self, name: Levels, information: Reals, i: Ints) -> Levels:

@@ -42,7 +42,7 @@ OVERWHELMING: Final = 9.0
 MARGIN: Final = 3.0
 """Log-odds by which one cluster must suit a row better than another."""
 
-WORDING: Final = 0.5
+WORDING: Final = 0.45
 """How alike the letters of two whole rows must be for a person to see them though nothing else says much."""
 
 _POSSIBLE: Final = 0.001
