@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.report import show
 from benchmarks.speed import measure
-from benchmarks.tables import markdown, show
+from benchmarks.tables import markdown, parts
 from slowwave.store import server
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -33,7 +34,7 @@ def main() -> None:
         finally:
             if alone:
                 server.stop(home)
-    show(figures, console)
+    show(parts(figures), console)
     if given.write:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(markdown(figures))

@@ -16,15 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks import hard_negatives, worlds
 from benchmarks.quality import Bin, Counted, wilson
+from benchmarks.report import Part, show
 from benchmarks.tfidf import Reference
 from benchmarks.trial import NEAR_MISSES, Trial, is_labelled, title
 
@@ -36,16 +35,6 @@ _CONTRADICTIONS: Final = "contradictions"  # a kind of near miss whose rows have
 _WIDTH: Final = 150  # columns of a terminal that the tables need
 PRECISION: Final = 0.95
 FALSE_RATE: Final = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One table: a title, a sentence, a header and its rows."""
-
-    title: str
-    says: str
-    header: Sequence[str]
-    rows: list[list[str]]
 
 
 def main() -> None:
@@ -255,17 +244,6 @@ def _share(value: float | None, least: float = 0.0) -> str:
         return ""
     shown = f"{value:.3f}".replace("0.", ".", 1) if value < 1 else "1"
     return f"**{shown}**" if value < least else shown
-
-
-def show(found: Sequence[Part], console: Console) -> None:
-    """Print all tables."""
-    for part in found:
-        table = Table(title=part.title, caption=part.says)
-        for n, column in enumerate(part.header):
-            table.add_column(column, justify="left" if n == 0 else "right")
-        for row in part.rows:
-            table.add_row(*row)
-        console.print(table)
 
 
 def write(found: Sequence[Part]) -> None:

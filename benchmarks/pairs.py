@@ -28,8 +28,8 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import Part, show
 from slowwave.matching.vectors import pairs_above
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "pairs.md"
@@ -306,16 +306,6 @@ def _compared(case: Case, path: Path) -> Case:
 Row = list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One table: a title, a sentence, a header and its rows."""
-
-    title: str
-    says: str
-    header: Row
-    rows: list[Row]
-
-
 def parts(figures: Figures) -> list[Part]:
     """Everything that is shown, in order."""
     return [_cases_part(figures), _growth_part(figures), _expected_part(figures), _vectors_part(figures)]
@@ -426,17 +416,6 @@ def _vectors_part(figures: Figures) -> Part:
     return Part("The vectors", says, ["moment", "real", *(f"{n:,} rows" for n in figures.sizes)], rows)
 
 
-def show(figures: Figures, console: Console) -> None:
-    """Print all parts."""
-    for part in parts(figures):
-        table = Table(title=part.title, caption=part.says)
-        for n, column in enumerate(part.header):
-            table.add_column(column, justify="left" if n == 0 else "right")
-        for row in part.rows:
-            table.add_row(*row)
-        console.print(table)
-
-
 def markdown(figures: Figures) -> str:
     """The page ``docs/pairs.md``."""
     machine = ", ".join(f"{name}: {value}" for name, value in figures.machine.items())
@@ -500,7 +479,7 @@ def main() -> None:
     sizes = sorted({*given.rows, *([MILLION] if given.million else [])})
     with console.status("starting") as status:
         figures = measure(sizes, given.workers, status.update)
-    show(figures, console)
+    show(parts(figures), console)
     if given.write:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(markdown(figures))

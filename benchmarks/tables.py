@@ -5,14 +5,11 @@ Both forms come from the same rows: rich tables on the terminal, Markdown in ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.report import Part
 from benchmarks.speed import Figures
 from benchmarks.steps import Measured
 from slowwave.audits import AUDITS
@@ -41,33 +38,12 @@ _PEAK_EXPECTED_MB: Final = 800.0
 Rows = list[list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One table: a title, a sentence, a header and its rows."""
-
-    title: str
-    says: str
-    header: Sequence[str]
-    rows: Rows
-
-
 def parts(figures: Figures) -> list[Part]:
     """Everything that is shown, in order."""
     found = [_steps(figures), _ratios(figures)]
     if AT in figures.sizes:
         found.append(_expectations(figures))
     return found
-
-
-def show(figures: Figures, console: Console) -> None:
-    """Print all parts."""
-    for part in parts(figures):
-        table = Table(title=part.title, caption=part.says)
-        for n, column in enumerate(part.header):
-            table.add_column(column, justify="left" if n == 0 else "right")
-        for row in part.rows:
-            table.add_row(*row)
-        console.print(table)
 
 
 def markdown(figures: Figures) -> str:

@@ -313,9 +313,7 @@ def prove(
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
-        replace(
-            inputs, judges=(), focus=focus, learnt=learnt
-        ),  # what judges left for review stays a question to a person
+        replace(inputs, judges=(), focus=focus, learnt=learnt),  # what judges left open stays a question to a person
         after,
         lambda changed: not_rejected(
             changed.snapshot, [i for planner in PLANNERS.values() for i in planner(changed).items]
