@@ -51,6 +51,8 @@ def main() -> None:
     console.width = max(console.width, _WIDTH)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
         paths = [*_given(given.folder, Path(made)), *_generated(Path(made), given.scale)]
+        if unknown := set(given.only or ()) - {title(path) for path in paths}:
+            parser.error(f"There is no set {' or '.join(sorted(unknown))}; there are {', '.join(map(title, paths))}.")
         chosen = [path for path in paths if not given.only or title(path) in given.only]
         for path in chosen:
             with console.status(f"{title(path)} ({len(trials) + 1} of {len(chosen)})"):

@@ -91,7 +91,7 @@ TABLES: Final[Mapping[str, _Table]] = {
         ("not rare: one in ten would share it by coincidence", 0.20, 0.22),
         ("rare: one in a hundred would share it by coincidence", 0.25, 0.15),
         ("very rare: fewer than one in a hundred would share it by coincidence", 0.30, 0.11),
-        ("unmistakable: so many words hardly agree by coincidence", 0.15, 0.015),
+        ("unmistakable: fewer than one in ten thousand would share it by coincidence", 0.15, 0.015),
     ),
     "neighbours": (
         ("have no neighbour in common", 0.34, 0.86),
@@ -142,11 +142,10 @@ class Comparison:
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
     """Levels (p, c) of p pairs in c comparisons, ``rarity`` (p, c) what agreeing on this very value adds to the weight of the
-    level, the code of the name level (p,), and the cosine (p,), nan without vectors."""
+    level, and the cosine (p,), nan without vectors. Column 0 is the name, 1 how rare what the names share is."""
 
     levels: Levels
     rarity: Reals
-    name: Levels
     cosine: Reals
 
 
@@ -159,8 +158,6 @@ class Comparer:
         self.columns = people.attributes.of(kind)
         self._column_words = [Words.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
-        self._degree = np.asarray(people.neighbours.sum(axis=1)).ravel()
-        self._documents = np.asarray(people.documents.sum(axis=1)).ravel()
         self._rows = np.flatnonzero(people.kind == kind)
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
@@ -188,9 +185,9 @@ class Comparer:
         similarity[both] = np.round(cosines(people.units, people.vector[i[both]], people.vector[j[both]]), 6)
         levels[both, -3] = np.searchsorted(COSINES, similarity[both], side="right")
         levels[:, -2] = self._neighbours(i, j)
-        stated = (self._documents[i] > 0) & (self._documents[j] > 0)
+        stated = (_held(people.documents, i) > 0) & (_held(people.documents, j) > 0)
         levels[stated, -1] = shared(people.documents, i[stated], j[stated]) > 0
-        return Compared(levels, rarity, name, similarity)
+        return Compared(levels, rarity, similarity)
 
     def attributes(self, i: Ints, j: Ints) -> Levels:
         """The levels of the attributes alone (p, columns)."""
@@ -243,11 +240,12 @@ class Comparer:
 
     def _neighbours(self, i: Ints, j: Ints) -> Levels:
         """Levels of the Jaccard coefficient of the neighbours; a few shared hubs say little."""
-        common = shared(self._people.neighbours, i, j)
-        jaccard = common / np.maximum(self._degree[i] + self._degree[j] - common, 1)
+        neighbours = self._people.neighbours
+        common, mine, theirs = shared(neighbours, i, j), _held(neighbours, i), _held(neighbours, j)
+        jaccard = common / np.maximum(mine + theirs - common, 1)
         level = np.select([jaccard >= 0.8, jaccard >= 0.3], [3, 2], 1)
         level = np.where(common == 0, 0, np.where(common < 2, np.minimum(level, 1), level))
-        enough = (self._degree[i] >= _NEIGHBOURS) & (self._degree[j] >= _NEIGHBOURS)
+        enough = (mine >= _NEIGHBOURS) & (theirs >= _NEIGHBOURS)
         return np.where(enough, level, -1).astype(np.int8)
 
 
@@ -290,6 +288,11 @@ def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
     if not matrix.nnz or not len(i):
         return np.zeros(len(i))
     return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
+
+
+def _held(matrix: Any, rows: Ints) -> Ints:
+    """How many columns of a 0/1 matrix each of the rows holds."""
+    return matrix.indptr[rows + 1] - matrix.indptr[rows]
 
 
 def _any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
 from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Compared, Comparer, Comparison
+from slowwave.matching.names import fold
 from slowwave.matching.population import Population
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import Words
@@ -29,9 +30,15 @@ Model = Mapping[str, Weights]
 
 _FEW: Final = 100  # pairs under which a type starts from what the others have learnt
 _FIT: Final = 1_000_000  # pairs of a type that are looked at to learn its weights
+_PART: Final = 131_072  # of them compared at a time
 _RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
 _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _HEARD: Final = 0.25  # nats from which an attribute speaks for or against
+_SAID: Final = 0.005  # nats under which a loss is not told
+_LOSSES: Final = {
+    "context": "Two things of one household, company or series would agree as much",
+    "unstated": "Pairs that agree in the same and state more are matches less often",
+}
 _SHOWN: Final = 80  # letters of a value in a waterfall
 
 
@@ -116,7 +123,7 @@ class Evidence:
                 small.append(kind)
                 continue
             at = at[:: -(-len(at) // _FIT)]
-            levels = comparers[kind].compare(i[at], j[at]).levels
+            levels = _levels(comparers[kind], i[at], j[at])
             learnt[name] = fit(comparers[kind].comparisons, levels, **known.of_type(name, comparers[kind]))
         pooled = _pooled(learnt.values())
         for kind in small:
@@ -134,18 +141,18 @@ class Evidence:
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
         contested, identified, opposed, learnt = (np.zeros(len(i), bool) for _ in range(4))
-        threshold = np.full(len(i), settings.dedupe_entities_default_threshold)
+        threshold = np.zeros(len(i))
         for kind, at in _by_kind(people.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             odds[at] = weights.odds(compared.levels, compared.rarity)
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
             opposed[at] = _opposed(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
-            cosine[at], name[at] = compared.cosine, compared.name
+            cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
             flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
             contested[at], identified[at] = flags
             learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
-            threshold[at] = max(self._cosine(t) for t in {people.types[r] for r in np.unique(i[at][:1])})
+            threshold[at] = self._cosine(kind)
         return Scores(
             odds=odds,
             probability=probability(odds),
@@ -185,17 +192,20 @@ class Evidence:
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             parts = weights.parts(compared.levels, compared.rarity)
+            losses = np.column_stack([weights.shared_context(compared.levels), weights.unstated(compared.levels)])
             for p, k in enumerate(at.tolist()):
-                found[k] = tuple(self._steps(comparer, weights, compared, parts, p, int(i[k]), int(j[k])))
+                steps = self._steps(comparer, weights, compared, parts, p, int(i[k]), int(j[k]))
+                found[k] = (*steps, *_lost(losses[p].tolist()))
         return found
 
     def _weights(self, kind: int) -> Weights:
         return self.model[self._people.type_name(kind)]
 
-    def _cosine(self, entity_type: str) -> float:
-        """The cosine that a merge of this type needs."""
-        given = self._settings
-        return given.dedupe_entities_per_type_thresholds.get(entity_type, given.dedupe_entities_default_threshold)
+    def _cosine(self, kind: int) -> float:
+        """The cosine that a merge of this type needs, however its name is spelled."""
+        given, name = self._settings, self._people.type_name(kind)
+        own = [t for spelling, t in given.dedupe_entities_per_type_thresholds.items() if fold(spelling) == name]
+        return max(own, default=given.dedupe_entities_default_threshold)
 
     def _steps(
         self, comparer: Comparer, weights: Weights, compared: Compared, parts: Reals, p: int, i: int, j: int
@@ -223,20 +233,19 @@ class Evidence:
             elif comparison.name in values and comparison.shape in TABLES:
                 step["value"] = " | ".join(v[:_SHOWN] for v in values[comparison.name])
             yield step
-        loss = float(weights.shared_context(compared.levels[p : p + 1])[0])
-        if loss < -0.005:
-            yield {
-                "evidence": "context",
-                "weight": round(loss, 3),
-                "detail": "Two things of one household, company or series would agree as much",
-            }
-        loss = float(weights.unstated(compared.levels[p : p + 1])[0])
-        if loss:
-            yield {
-                "evidence": "unstated",
-                "weight": round(loss, 3),
-                "detail": "Pairs that agree in the same and state more are matches less often",
-            }
+
+
+def _lost(losses: Sequence[float]) -> Iterable[dict[str, object]]:
+    """Steps for what the log-odds lose beside the comparisons."""
+    for (evidence, detail), loss in zip(_LOSSES.items(), losses, strict=True):
+        if loss < -_SAID:
+            yield {"evidence": evidence, "weight": round(loss, 3), "detail": detail}
+
+
+def _levels(comparer: Comparer, i: Ints, j: Ints) -> NDArray[np.int8]:
+    """Levels of many pairs (p, c), a part at a time: only these are kept, a byte each."""
+    starts = range(0, len(i), _PART)
+    return np.concatenate([comparer.compare(i[s : s + _PART], j[s : s + _PART]).levels for s in starts])
 
 
 def _by_kind(kinds: Ints) -> Iterable[tuple[int, Ints]]:

@@ -54,7 +54,7 @@ FILLER = [(f"filler{k} word{k % 7}", {}) for k in range(30)]
 def test_names_agree_at_the_strongest_level_that_holds(a: str, b: str, level: str) -> None:
     """From different to exact."""
     _, found = compare([(a, {}), (b, {}), *FILLER])
-    assert list(LEVEL)[found.name[0]] == level
+    assert list(LEVEL)[found.levels[0, 0]] == level
 
 
 def test_long_names_that_begin_alike_are_not_alike() -> None:
@@ -62,7 +62,7 @@ def test_long_names_that_begin_alike_are_not_alike() -> None:
     a = "An adaptive approach for feature selection with noisy examples"
     b = "An adaptive approach for reinforcement learning with noisy examples"
     _, found = compare([(a, {}), (b, {}), *FILLER])
-    assert found.name[0] < LEVEL["alike"]
+    assert found.levels[0, 0] < LEVEL["alike"]
 
 
 @pytest.mark.parametrize(

@@ -294,6 +294,15 @@ def test_a_source_free_of_duplicates_never_merges_within_itself() -> None:
     assert match(given.slice(1), Settings(dedupe_entities_unique_sources=("*",))).merges == (("b", "c"),)
 
 
+def test_a_threshold_holds_for_every_spelling_of_its_type() -> None:
+    """ "Person" and "person" are one type, in whichever order their rows stand."""
+    strict = Settings(dedupe_entities_per_type_thresholds={"Person": 0.97})
+    for kinds in (("Person", "person"), ("person", "Person")):
+        rows = [entity(id_, "Mara Reyes", kind) for id_, kind in zip("ab", kinds, strict=True)]
+        found = match(table(rows), strict, matrix=at_cosine(0.95), rows=np.arange(2))
+        assert decision(found) == "review"
+
+
 def test_labels_of_people_move_the_next_night() -> None:
     """Merges that people undid, again and again, make the same evidence weigh less."""
     rows = people()
