@@ -12,7 +12,7 @@ import dagster as dg
 from memory_assets.metadata import report_metadata
 from memory_assets.partitions import namespaces
 from resources.tables import mapped_snapshot
-from slowwave.operations import Audit, Inputs, Planner
+from slowwave.operations import Audit, Inputs, Planner, run_audit, run_planner
 from slowwave.results import Result, one_location
 from slowwave.snapshot import Vectors
 from slowwave.store.connect import Store
@@ -31,7 +31,7 @@ def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audi
             description=inspect.getdoc(run),
         )
         def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
-            report = run(read_declared(store, results))
+            report = run_audit(run.__name__, run, read_declared(store, results))
             return dg.MaterializeResult(value=Result(one_location(results), report), metadata=report_metadata(report))
 
         return asset
@@ -52,7 +52,7 @@ def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Pl
             description=inspect.getdoc(run),
         )
         def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
-            proposal = run(read_declared(store, results))
+            proposal = run_planner(run.__name__, run, read_declared(store, results))
             return dg.MaterializeResult(
                 value=Result(one_location(results), proposal),
                 metadata={"items": len(proposal.items), **report_metadata(proposal.report)},

@@ -48,12 +48,33 @@ class ChatError(SlowwaveError):
         self.tokens = tokens
 
 
-class ApplyDisabled(Refused):
+class DreamDisabledError(Refused):
+    """The setting ``enabled`` is off for the namespace, so no night is planned."""
+
+
+class DreamApplyDisabled(Refused):
     """The kill switch is set or the namespace is read-only."""
 
 
-class LockUnavailable(Refused):
+class DreamForbiddenOpError(Refused):
+    """An operation that no night may do: deleting documents, purging before the retention floor, an unknown kind."""
+
+
+class DreamLockUnavailable(Refused):
     """Another run holds the namespace."""
+
+
+class DreamRunStuckError(SlowwaveError):
+    """A run began and its heartbeat has expired: the process that held the namespace is gone."""
+
+    def __init__(self, message: str, run_id: str, heartbeat_age_seconds: int) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+        self.heartbeat_age_seconds = heartbeat_age_seconds
+
+
+class ReportError(SlowwaveError):
+    """A report file is missing, damaged or of another schema."""
 
 
 class UndoBlocked(Refused):

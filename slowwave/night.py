@@ -6,44 +6,56 @@ command line, the demo and the Python API. A step reads the snapshot's files and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import pyarrow as pa
 from psycopg.types.json import Jsonb
 
 from slowwave.audits import AUDITS
+from slowwave.errors import DreamDisabledError, SettingsError
 from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, named, run_audit, run_planner
 from slowwave.planners import PLANNERS
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
     finish_run,
+    namespace_settings,
+    open_budget,
     pending_review,
     start_run,
     write_findings,
     write_plan,
 )
+from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.blast_radius import blast_radius
 from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
+from slowwave.reports.events import LlmCalled, OperationEvent, Rationale, RunCompleted
 from slowwave.reports.model import Report
+from slowwave.reports.sinks import Callback, sinks_for
+from slowwave.reports.stream import Stream
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.snapshot_files import base_path, load_snapshot, remove_old, save_snapshot
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.store.export import export_snapshot
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
+
+OPERATIONS: Final = (*AUDITS, *PLANNERS)
+"""Every audit and planner by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +105,129 @@ class Night:
 
 
 def run_night(
-    store: Store, namespace: str, *, force: bool = False, trigger: str = "manual", progress: Progress | None = None
+    store: Store,
+    namespace: str,
+    *,
+    force: bool = False,
+    trigger: str = "manual",
+    ops: str | Collection[str] | None = None,
+    scope: DreamScope | None = None,
+    progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> Night:
-    """One night for one namespace in this process. An unchanged namespace is skipped unless ``force``."""
+    """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
+
+    An unchanged namespace is skipped unless ``force``, or operations or a scope are named. Raises ``DreamDisabledError`` when
+    nights are off in the namespace.
+    """
     say = progress or (lambda _: None)
-    if not force and (reason := unchanged(store, namespace)):
+    scope = scope or DreamScope()
+    names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
+    if not force and names is None and not scope.narrows and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
-    run_id = begin(store, namespace, trigger=trigger)
+    run_id = begin(store, namespace, trigger=trigger, parameters=_parameters(names, scope))
+    stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
+    stream.started("plan", trigger)
     try:
         say("snapshot")
-        snapshot = load_snapshot(take_snapshot(store, namespace))
+        with stream.phase("snapshot"):
+            snapshot = load_snapshot(take_snapshot(store, namespace))
         say("models")
-        inputs = read_inputs(store, snapshot)
+        inputs = read_inputs(store, snapshot, run_id=run_id)
         reports: dict[str, Report] = {}
-        for name, audit in AUDITS.items():
-            say(name)
-            reports[name] = audit(inputs)
+        with stream.phase("audit") as phase:
+            for name, audit in AUDITS.items():
+                say(name)
+                reports[name] = run_audit(name, audit, inputs, names)
+                told(stream, "audit", reports[name])
+                phase.operations += 1
         proposals: dict[str, Proposal] = {}
-        for name, planner in PLANNERS.items():
-            say(name)
-            proposals[name] = planner(inputs)
+        with stream.phase("plan") as phase:
+            for name, planner in PLANNERS.items():
+                say(name)
+                proposals[name] = run_planner(name, planner, inputs, names)
+                told(stream, "plan", proposals[name].report, len(proposals[name].items))
+                phase.operations += 1
         say("plan")
-        return make_plan(store, run_id, inputs, reports, proposals)
+        with stream.phase("probe"):
+            night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names)
+        completed(stream, night, inputs, began)
+        return night
     except BaseException as problem:
         crash(store, run_id, problem)
+        stream.failed("plan", problem, began)
         raise
+    finally:
+        stream.close()
+
+
+def open_stream(store: Store, run_id: str, namespace: str, callbacks: Sequence[Callback] = ()) -> Stream:
+    """The run's stream of events, with the sinks that the namespace's settings switch on."""
+    with store.connect("reader") as connection:
+        try:
+            sinks = sinks_for(namespace_settings(connection, namespace), callbacks)
+        except SettingsError:  # which ends the run, in words
+            sinks = ()
+    return Stream(run_id, namespace, sinks)
+
+
+def told(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
+    """Tell the stream what an audit or a planner came to."""
+    if not stream.sinks:
+        return
+    stream.emit(
+        OperationEvent(
+            run_id=stream.run_id,
+            namespace=stream.namespace,
+            at=datetime.now(UTC),
+            op_id=report.operation,
+            phase=phase,
+            op_type=report.operation,
+            decision=report.skipped or ("planned" if phase == "plan" else "audit_complete"),
+            outputs={"headline": report.headline, "numbers": dict(report.numbers), "items": items},
+            started_at=datetime.fromisoformat(report.started_at) if report.started_at else None,
+            duration_ms=report.seconds * 1000,
+        )
+    )
+
+
+def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> None:
+    """Tell the stream what the plan holds, what models cost, and that the run is over."""
+    if not stream.sinks or night.plan is None:
+        return
+    run, namespace, now = stream.run_id, stream.namespace, datetime.now(UTC)
+    for call in inputs.budget.calls:
+        stream.emit(
+            LlmCalled(
+                run_id=run,
+                namespace=namespace,
+                at=now,
+                op_type=call.operation,
+                model=call.model,
+                input_tokens=call.input,
+                output_tokens=call.output,
+            )
+        )
+    for item in night.plan.items:
+        stream.emit(item_event(stream, item, "plan", "pending"))
+    for item in night.plan.deferred_items:
+        stream.emit(item_event(stream, item, "plan", "deferred"))
+    stream.emit(
+        RunCompleted(
+            run_id=run,
+            namespace=namespace,
+            at=now,
+            mode="plan",
+            state=night.state,
+            ops_total=len(night.plan.items),
+            counts={
+                "planned": night.new_items,
+                "carried": night.carried_items,
+                "deferred": len(night.plan.deferred),
+            },
+            duration_ms=(time.monotonic() - began) * 1000,
+        )
+    )
 
 
 def unchanged(store: Store, namespace: str) -> str:
@@ -138,10 +248,38 @@ def unchanged(store: Store, namespace: str) -> str:
     return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
 
 
-def begin(store: Store, namespace: str, *, trigger: str = "manual", dagster_run_id: str = "") -> str:
-    """Open the plan run; returns its id."""
+def begin(
+    store: Store,
+    namespace: str,
+    *,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
+    parameters: Mapping[str, object] | None = None,
+) -> str:
+    """Open the plan run; returns its id. Raises ``DreamDisabledError`` when nights are off in the namespace."""
     with store.connect("planner") as connection:
-        return start_run(connection, namespace, "plan", trigger=trigger, dagster_run_id=dagster_run_id)
+        if not _enabled(connection, namespace):
+            raise DreamDisabledError(
+                f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
+            )
+        return start_run(
+            connection, namespace, "plan", trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters
+        )
+
+
+def _enabled(connection: Connection, namespace: str) -> bool:
+    try:
+        return namespace_settings(connection, namespace).enabled
+    except SettingsError:  # the run is opened, and ends with the sentence
+        return True
+
+
+def _parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
+    """What a run was asked for, as the ledger keeps it."""
+    return {
+        **({"ops": sorted(ops)} if ops is not None else {}),
+        **({"scope": scope.to_json()} if scope.narrows else {}),
+    }
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:
@@ -213,15 +351,27 @@ def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
     return location
 
 
-def read_inputs(store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None) -> Inputs:
-    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures."""
+def read_inputs(
+    store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None, *, run_id: str = ""
+) -> Inputs:
+    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures.
+
+    Without ``run_id`` tokens are booked on the namespace's run that is planning.
+    """
     settings = Settings.for_namespace(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:
         models = run_models(load_models(), snapshot, settings)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
-    embed = embedder.embed if usable else None
-    return Inputs(snapshot, models, settings, baselines(store, snapshot.namespace), embed, judges_for(settings))
+    return Inputs(
+        snapshot,
+        models,
+        settings,
+        baselines(store, snapshot.namespace),
+        embedder.embed if usable else None,
+        judges_for(settings),
+        budget=open_budget(store, snapshot.namespace, settings, run_id),
+    )
 
 
 def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
@@ -237,19 +387,34 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
 
 
 def make_plan(
-    store: Store, run_id: str, inputs: Inputs, reports: Mapping[str, Report], proposals: Mapping[str, Proposal]
+    store: Store,
+    run_id: str,
+    inputs: Inputs,
+    reports: Mapping[str, Report],
+    proposals: Mapping[str, Proposal],
+    *,
+    scope: DreamScope | None = None,
+    ops: Collection[str] | None = None,
 ) -> Night:
     """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may."""
+    scope = scope or DreamScope()
     snapshot, settings = inputs.snapshot, inputs.settings
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, settings.fingerprint())
     proposed = [i for p in proposals.values() for i in p.items]
     items = not_rejected(snapshot, proposed)
-    plan, probes = prove(header, items, inputs, proposals)
+    inside = within(scope, snapshot, items)
+    plan, probes = prove(header, inside, inputs, proposals, scope=scope, ops=ops)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
     summary = {
         "items": _per_operation(plan.items),
         "deferred": len(plan.deferred),
         "rejected_before": len(proposed) - len(items),
+        "out_of_scope": len(items) - len(inside),
+        "skipped": {
+            name: report.skipped
+            for name, report in (*reports.items(), *((n, p.report) for n, p in proposals.items()))
+            if report.skipped
+        },
         "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in reports.items()},
         "planners": {
             name: {"headline": p.report.headline, "numbers": dict(p.report.numbers)} for name, p in proposals.items()
@@ -292,7 +457,13 @@ def make_plan(
 
 
 def prove(
-    header: Header, items: Sequence[Item], inputs: Inputs, proposals: Mapping[str, Proposal]
+    header: Header,
+    items: Sequence[Item],
+    inputs: Inputs,
+    proposals: Mapping[str, Proposal],
+    *,
+    scope: DreamScope | None = None,
+    ops: Collection[str] | None = None,
 ) -> tuple[Plan, Probes]:
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
@@ -313,10 +484,16 @@ def prove(
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
-        replace(inputs, judges=(), focus=focus, learnt=learnt),  # what judges left open stays a question to a person
+        # what judges left open stays a question to a person, and what a model wrote is not written twice
+        replace(inputs, judges=(), writer=None, focus=focus, learnt=learnt),
         after,
-        lambda changed: not_rejected(
-            changed.snapshot, [i for planner in PLANNERS.values() for i in planner(changed).items]
+        lambda changed: within(
+            scope or DreamScope(),
+            changed.snapshot,
+            not_rejected(
+                changed.snapshot,
+                [i for name, p in PLANNERS.items() for i in run_planner(name, p, changed, ops).items],
+            ),
         ),
         lambda changed: run_models(models, changed, settings),
         deferred=plan.deferred_items,
@@ -333,6 +510,24 @@ def prove(
         },
         sentences=tuple(p.sentence() for p in probes),
         needs_force=tuple(p.sentence() for p in (recall, radius) if not p.passed),
+    )
+
+
+def item_event(stream: Stream, item: Item, phase: str, status: str) -> OperationEvent:
+    """One item as the stream tells it: rows by id, cells that would change, evidence."""
+    return OperationEvent(
+        run_id=stream.run_id,
+        namespace=stream.namespace,
+        at=datetime.now(UTC),
+        op_id=item.id,
+        phase=phase,
+        op_type=item.operation,
+        decision=item.decision,
+        status=status,
+        inputs={"rows": list(item.mutation.row_ids()), "table": item.mutation.table, "kind": item.mutation.kind},
+        outputs={"evidence": dict(item.evidence), "cells": len(item.mutation.writes) + len(item.mutation.inserts)},
+        rationale=Rationale(strategy=item.operation, score=item.probability),
+        tokens=item.tokens,
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
+from slowwave.errors import DreamForbiddenOpError, Refused
+from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
@@ -26,6 +30,7 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 class Inputs:
     """All that an operation may read or ask. It has no connection to the store.
 
+    ``budget`` is asked before every call of a model and told what it cost; ``writer`` writes summaries, when one is configured.
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
     operation, and need not learn again.
@@ -39,6 +44,8 @@ class Inputs:
     judges: tuple[Chat, ...] = ()
     focus: frozenset[str] | None = None
     learnt: Mapping[str, Model] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    writer: Chat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +64,100 @@ class Proposal:
 
 Audit = Callable[[Inputs], Report]
 Planner = Callable[[Inputs], Proposal]
+
+SWITCHES: Final[Mapping[str, str]] = {
+    "contradictions": "contradiction_detect_enabled",
+    "resolve_conflicts": "contradiction_reconcile_enabled",
+    "dedupe_facts": "dedupe_facts_enabled",
+    "supersede_facts": "supersede_facts_enabled",
+    "dedupe_memories": "cluster_events_enabled",
+    "dedupe_entities": "dedupe_entities_enabled",
+    "recompute_centroids": "centroid_recompute_enabled",
+    "normalize_schema": "normalize_schema_enabled",
+    "gc_references": "source_chunk_ids_gc_enabled",
+    "prune_edges": "prune_edges_enabled",
+    "community_summaries": "community_summary_enabled",
+    "purge_expired": "compact_facts_enabled",
+}
+"""Operation → the setting that makes it part of a night for which nobody names operations. The others always are."""
+
+
+FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
+"""Kinds that no night may do, whoever asks."""
+
+KHORA_KINDS: Final[Mapping[str, str]] = {
+    "compact_facts": "purge_expired",
+    "cluster_events": "dedupe_memories",
+    "vectorcypher_schema_drift_report": "schema_drift",
+    "vectorcypher_source_chunk_ids_audit": "dead_references",
+    "vectorcypher_source_chunk_ids_gc": "gc_references",
+    "vectorcypher_orphan_report": "orphans",
+    "vectorcypher_centroid_recompute": "recompute_centroids",
+    "vectorcypher_dedupe_entities": "dedupe_entities",
+    "vectorcypher_prune_edges": "prune_edges",
+    "vectorcypher_community_summary": "community_summaries",
+    "vectorcypher_contradiction_detect": "contradictions",
+    "vectorcypher_contradiction_reconcile": "resolve_conflicts",
+    "vectorcypher_normalize_schema": "normalize_schema",
+    "chronicle_abstention_drift_report": "abstention_drift",
+    "chronicle_tombstone_audit": "tombstones",
+    "chronicle_fact_compaction": "purge_expired",
+    "chronicle_event_clustering": "dedupe_memories",
+}
+"""khora's kind → our operation; its other generic kinds have our names."""
+
+
+def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None for none named.
+
+    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one.
+    """
+    if ops is None or not ops:
+        return None
+    asked = [name.strip().lower() for name in (ops.split(",") if isinstance(ops, str) else ops)]
+    if forbidden := FORBIDDEN.intersection(asked):
+        raise DreamForbiddenOpError(
+            f"{min(forbidden)} is forbidden: a night never deletes a document. Take it out of the operations; nothing was done."
+        )
+    if "all" in asked:
+        return frozenset(known)
+    found = {name if name in known else KHORA_KINDS.get(name, name) for name in asked}
+    if unknown := sorted(found - set(known)):
+        raise Refused(f"There is no operation {unknown[0][:64]!r}. Known: {', '.join(sorted(known))}, or all.")
+    return frozenset(found)
+
+
+def skip_reason(operation: str, settings: Settings, ops: Collection[str] | None) -> str:
+    """Why a night leaves an operation out, or an empty string: by name when ``ops`` names any, else by its switch."""
+    if ops is not None:
+        return "" if operation in ops else "op_not_requested"
+    switch = SWITCHES.get(operation)
+    return "" if switch is None or getattr(settings, switch) else "op_disabled_by_config"
+
+
+def run_audit(name: str, audit: Audit, inputs: Inputs, ops: Collection[str] | None = None) -> Report:
+    """The audit's report with its time, or the report that says why it did not run."""
+    if reason := skip_reason(name, inputs.settings, ops):
+        return _left_out(name, reason)
+    began, clock = datetime.now(UTC), time.perf_counter()
+    report = audit(inputs)
+    return replace(report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+
+
+def run_planner(name: str, planner: Planner, inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
+    """The planner's proposal with its time, or an empty one that says why it did not run."""
+    if reason := skip_reason(name, inputs.settings, ops):
+        return Proposal((), _left_out(name, reason))
+    began, clock = datetime.now(UTC), time.perf_counter()
+    proposal = planner(inputs)
+    report = replace(proposal.report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+    return replace(proposal, report=report)
+
+
+def _left_out(name: str, reason: str) -> Report:
+    how = (
+        "not among the operations asked for"
+        if reason == "op_not_requested"
+        else f"off in the settings (SLOWWAVE_{SWITCHES[name].upper()})"
+    )
+    return Report(name, f"Did not run: it is {how}.", skipped=reason)

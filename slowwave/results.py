@@ -171,6 +171,9 @@ def _report(found: Mapping[str, Any]) -> Report:
         table=tuple(found["table"]),
         plots=tuple(Bars(**p) for p in found["plots"]),
         details=found["details"],
+        skipped=found["skipped"],
+        started_at=found["started_at"],
+        seconds=found["seconds"],
     )
 
 

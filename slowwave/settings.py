@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from slowwave.errors import SettingsError
 
-_ADDRESSES: Final = frozenset(("embedding_endpoint", "judge_endpoint"))
+_ADDRESSES: Final = frozenset(("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path"))
 
 
 class Expertise(BaseModel):
@@ -31,6 +31,22 @@ class Settings(BaseSettings):
     """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name."""
 
     model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", extra="ignore", frozen=True)
+
+    enabled: bool = Field(default=True, description="Whether nights are planned at all.")
+    default_mode: Literal["dry-run", "apply"] = Field(default="dry-run", description="What a dream does unless told.")
+
+    dedupe_entities_enabled: bool = Field(default=True, description="Nightly: merge entities that are one thing.")
+    centroid_recompute_enabled: bool = Field(default=True, description="Nightly: vectors for entities without one.")
+    source_chunk_ids_gc_enabled: bool = Field(default=True, description="Nightly: drop dead references.")
+    prune_edges_enabled: bool = Field(default=True, description="Nightly: retire weak edges that nothing supports.")
+    contradiction_detect_enabled: bool = Field(default=True, description="Nightly: look for rows that contradict.")
+    contradiction_reconcile_enabled: bool = Field(default=True, description="Nightly: propose who is right.")
+    community_summary_enabled: bool = Field(default=False, description="Nightly: summaries of communities.")
+    normalize_schema_enabled: bool = Field(default=True, description="Nightly: rename types by the mappings.")
+    dedupe_facts_enabled: bool = Field(default=True, description="Nightly: merge facts that say the same.")
+    supersede_facts_enabled: bool = Field(default=True, description="Nightly: close facts that newer ones replace.")
+    cluster_events_enabled: bool = Field(default=True, description="Nightly: merge events that are one event.")
+    compact_facts_enabled: bool = Field(default=False, description="Nightly: purge what is past its retention.")
 
     expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
     frequency_delta_threshold: float = Field(
@@ -65,6 +81,66 @@ class Settings(BaseSettings):
     dedupe_entities_unique_sources: tuple[str, ...] = Field(
         default=(), description="Sources free of duplicates within themselves; `*` means each."
     )
+    prune_edges_target_predicates: tuple[str, ...] = Field(
+        default=("ASSOCIATED_WITH",), description="Relationship types that may be pruned."
+    )
+    prune_edges_confidence_threshold: float = Field(
+        default=0.4, ge=0, le=1, description="Edges below this confidence are candidates."
+    )
+    prune_edges_score_threshold: float = Field(
+        default=0.0, ge=0, description="Weight times recency below which an edge is a candidate as well; 0 is off."
+    )
+    prune_edges_half_life_days: float = Field(
+        default=90.0, gt=0, description="Days in which an edge's recency falls by half."
+    )
+    contradiction_detect_similarity_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="Descriptions of one edge less similar than this are looked at."
+    )
+    contradiction_reconcile_policy: Literal[
+        "manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"
+    ] = Field(default="evidence_weighted", description="How a loser is proposed; manual proposes none.")
+    source_precedence: tuple[str, ...] = Field(
+        default=("human", "canonical", "tool", "model", "consolidation", "import"),
+        description="Sources, the most trusted first.",
+    )
+    community_summary_min_size: int = Field(default=5, ge=2, description="Members a community needs for a summary.")
+    community_summary_max_members_per_prompt: int = Field(
+        default=20, ge=1, description="Members that a summary quotes, the most mentioned first."
+    )
+    community_summary_model: str = Field(
+        default="", description="Model that writes summaries; empty takes sentences from the sources."
+    )
+    community_resolution: float = Field(default=1.0, gt=0, description="Above 1: more and smaller communities.")
+    writer_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of that model.")
+    writer_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one text may take.")
+    normalize_schema_mapping: dict[str, str] = Field(
+        default_factory=dict, description="Old type to new type, for entities and relationships alike."
+    )
+    normalize_schema_entity_types: dict[str, str] = Field(
+        default_factory=dict, description="The same for entity types alone."
+    )
+    normalize_schema_relationship_types: dict[str, str] = Field(
+        default_factory=dict, description="The same for relationship types alone."
+    )
+    abstention_drift_min_samples: int = Field(
+        default=1000, ge=0, description="Scored recalls that a recommendation needs."
+    )
+    abstention_drift_sample_cap: int = Field(default=1024, ge=1, description="Newest recalls that are looked at.")
+    abstention_min_top_score: float = Field(
+        default=0.0, ge=0, description="The agent's threshold on the best hit; 0 when it has none."
+    )
+    abstention_combined_threshold: float = Field(
+        default=0.0, ge=0, description="The agent's threshold on all hits together; 0 when it has none."
+    )
+    fact_compaction_retention_days: int = Field(
+        default=365, ge=7, description="Days after which a retired row may be purged; never under 7."
+    )
+    event_clustering_cosine_threshold: float = Field(
+        default=0.95, ge=0, le=1, description="Cosine at which two events of one subject may be one."
+    )
+    event_clustering_window_days: int = Field(
+        default=7, ge=0, description="Days that events of one cluster may lie apart."
+    )
     centroid_lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
     centroid_min_intra_cluster_cosine: float = Field(
         default=0.88, ge=0, le=1, description="Every member's cosine to the core."
@@ -85,6 +161,43 @@ class Settings(BaseSettings):
     batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")
     heartbeat_expiry_seconds: int = Field(
         default=300, ge=1, description="Age at which a running apply may be taken over."
+    )
+
+    apply_max_replication_lag_seconds: float = Field(
+        default=10.0, ge=0, description="Apply waits while a replica is further behind; 0 is off."
+    )
+    apply_max_batch_seconds: float = Field(
+        default=5.0, ge=0, description="A batch that takes longer is followed by a pause and smaller ones; 0 is off."
+    )
+    apply_pause_seconds: float = Field(default=1.0, ge=0, description="Pause between batches when the database lags.")
+
+    llm_max_tokens_per_run: int = Field(
+        default=200_000, ge=0, description="Tokens that a run may spend; 0 is no limit."
+    )
+    llm_max_tokens_per_namespace_per_day: int = Field(
+        default=1_000_000, ge=0, description="Tokens that a namespace may spend in 24 hours; 0 is no limit."
+    )
+
+    report_file_sink_enabled: bool = Field(default=False, description="Write report files of every run.")
+    report_event_sink_enabled: bool = Field(default=False, description="Send events to the webhook and to callbacks.")
+    report_collector_sink_enabled: bool = Field(default=False, description="Emit OpenTelemetry spans and metrics.")
+    report_base_path: str = Field(default="", description="Folder of report files; empty is reports in SLOWWAVE_HOME.")
+    dream_op_types: tuple[str, ...] = Field(default=(), description="Operations whose events are sent; empty is all.")
+    dream_decisions: tuple[str, ...] = Field(default=(), description="Decisions whose events are sent; empty is all.")
+    redact_text: Literal["none", "summary", "all"] = Field(
+        default="summary", description="Memory text in reports, sinks and metadata: whole, its beginning, or none."
+    )
+    retention_days: int = Field(default=30, ge=0, description="Days that reports and findings are kept.")
+    retention_runs_per_namespace: int = Field(
+        default=50, ge=0, description="Runs whose reports and findings are kept all the same."
+    )
+    undo_retention_days: int = Field(
+        default=0, ge=0, description="Days that before-images are kept, and so undo is possible; 0 is for ever."
+    )
+    freshness_audit_days: int = Field(default=2, ge=1, description="Days without an audit after which a check warns.")
+    freshness_plan_days: int = Field(default=3, ge=1, description="Days a plan may wait before a check warns.")
+    freshness_idle_nights: int = Field(
+        default=3, ge=1, description="Applies in a row that may change nothing before a check warns."
     )
 
     embedding_model: str = Field(

@@ -13,7 +13,7 @@ from typing import Final
 
 import psycopg
 
-from slowwave.errors import ApplyDisabled, LockUnavailable
+from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable
 from slowwave.store.connect import Connection
 
 KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
@@ -36,7 +36,7 @@ def apply_disabled() -> bool:
 def refuse_disabled() -> None:
     """Raise when the kill switch is set."""
     if apply_disabled():
-        raise ApplyDisabled(
+        raise DreamApplyDisabled(
             f"{KILL_SWITCH} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
         )
 
@@ -59,7 +59,7 @@ def claim_namespace(
             "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s", (namespace,)
         ).fetchone()
         if row is None or row[1]:
-            raise ApplyDisabled(f"Namespace {namespace!r} is read-only or gone, so nothing is written to it.")
+            raise DreamApplyDisabled(f"Namespace {namespace!r} is read-only or gone, so nothing is written to it.")
         namespace_id = str(row[0])
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (namespace_id,))
         _release_expired(connection, namespace_id, expiry_seconds)
@@ -69,7 +69,7 @@ def claim_namespace(
             (namespace_id,),
         ).fetchone()
         if held:
-            raise LockUnavailable(
+            raise DreamLockUnavailable(
                 f"Run {held[0]} is writing to {namespace} (heartbeat {held[1]} s ago). "
                 f"Wait for it, or cancel it: `slowwave runs cancel {held[0]}`."
             )
@@ -93,7 +93,9 @@ def claim_namespace(
                 (run_id, namespace_id, mode, plan_hash, approval_id, undo_of, dagster_run_id),
             )
         except psycopg.errors.UniqueViolation:
-            raise LockUnavailable(f"Another run began to write to {namespace} at this moment. Try again.") from None
+            raise DreamLockUnavailable(
+                f"Another run began to write to {namespace} at this moment. Try again."
+            ) from None
         return Claim(run_id, namespace, namespace_id)
 
 
@@ -109,7 +111,7 @@ def lock_batch(connection: Connection, claim: Claim) -> bool:
         (claim.run_id,),
     ).fetchone()
     if row is None:
-        raise LockUnavailable(
+        raise DreamLockUnavailable(
             f"Run {claim.run_id} lost its claim on {claim.namespace}: its heartbeat had expired. What it committed stands."
         )
     return row[0] is None

@@ -11,18 +11,24 @@ from rich.progress import Progress
 
 from slowwave.cli.session import Json, chosen_namespaces, err, open_store, out, plain, program, show_json, show_table
 from slowwave.errors import SlowwaveError
-from slowwave.night import Night, run_night
+from slowwave.night import OPERATIONS, Night, run_night
+from slowwave.operations import named
 from slowwave.store.connect import Store
 
 
 def night(
     namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
     force: Annotated[bool, typer.Option(help="Plan even when nothing changed since the last night.")] = False,
+    ops: Annotated[
+        str | None,
+        typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Audit and plan now. Nothing is applied without an approval."""
     store = open_store()
-    nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force)
+    named(ops, OPERATIONS)
+    nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force, ops=ops)
     if json:
         shown = [n.to_json() for n in nights] + [{"namespace": n, "error": str(e)} for n, e in failures]
         show_json(shown if namespace == "ALL" else shown[0])
@@ -133,7 +139,7 @@ def show_night(one: Night) -> None:
 
 
 def _run_nights(
-    store: Store, names: Sequence[str], *, force: bool
+    store: Store, names: Sequence[str], *, force: bool, ops: str | None = None
 ) -> tuple[list[Night], list[tuple[str, SlowwaveError]]]:
     """Nights one after another; one that fails does not stop the others."""
     nights: list[Night] = []
@@ -146,7 +152,7 @@ def _run_nights(
                 progress.update(bar, description=f"{plain(name)}: {plain(step)}")
 
             try:
-                nights.append(run_night(store, name, force=force, progress=say))
+                nights.append(run_night(store, name, force=force, ops=ops, progress=say))
             except SlowwaveError as problem:
                 failures.append((name, problem))
             progress.advance(bar)

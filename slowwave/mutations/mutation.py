@@ -130,9 +130,16 @@ KINDS: Final[Mapping[str, Kind]] = {
             ),
             "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"}),
             "entity_vectors": frozenset({"vector"}),
+            "memory_facts": frozenset({"source_chunk_ids", "confidence", "valid_from", "is_active", "superseded_by"})
+            | {"invalidated_at", "invalidated_by"},
+            "memories": frozenset({"tags", "importance", "confidence", "source_chunk_ids", "source_document_ids"})
+            | {"access_count", "reinforcement_count", "valid_from", "state", "merged_into", "pinned"}
+            | {"invalidated_at", "invalidated_by"},
         },
         frozenset({"entity_aliases", "entity_vectors"}),
     ),
+    "rename_type": Kind({"entities": frozenset({"entity_type"}), "relationships": frozenset({"relationship_type"})}),
+    "insert_summary": Kind({"communities": frozenset({"valid_to"})}, frozenset({"communities"})),
     "set_vector": Kind({t: frozenset({"vector"}) for t in _VECTOR_TABLES}, frozenset(_VECTOR_TABLES)),
     "filter_references": Kind(
         {
@@ -145,6 +152,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "invalidate_rows": Kind(
         {
             **dict.fromkeys(_WORLDLY, _INVALIDATE),
+            "memory_facts": _INVALIDATE | {"is_active", "superseded_by"},
             **{t: _INVALIDATE - {"valid_to"} for t in ("chunks", "pages", "promotions")},
         }
     ),

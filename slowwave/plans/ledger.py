@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from psycopg.types.json import Jsonb
 
 from slowwave.errors import Refused, SlowwaveError
+from slowwave.language.budget import Budget, Usage
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, plan_hash
 from slowwave.reports.model import Finding
@@ -88,15 +89,56 @@ def start_run(
     trigger: str = "manual",
     settings_fingerprint: str = "",
     dagster_run_id: str = "",
+    parameters: Mapping[str, object] | None = None,
 ) -> str:
     """Open a run in state ``planning``; returns its id."""
     run_id = str(uuid.uuid4())
     connection.execute(
-        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id) "
-        "VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''))",
-        (run_id, namespace_id(connection, namespace), mode, trigger, settings_fingerprint, dagster_run_id),
+        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id, parameters) "
+        "VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''), %s)",
+        (
+            *(run_id, namespace_id(connection, namespace), mode, trigger, settings_fingerprint, dagster_run_id),
+            Jsonb(dict(parameters or {})),
+        ),
     )
     return run_id
+
+
+def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = "") -> Budget:
+    """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
+
+    Without ``run_id`` the run is the namespace's newest that is planning; without one, calls are allowed and booked nowhere.
+    """
+    with store.connect("reader") as connection:
+        scope = namespace_id(connection, namespace)
+        row = connection.execute(
+            "SELECT r.id::text, (SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage u WHERE u.run_id = r.id) "
+            "FROM night.runs r WHERE r.namespace_id = %s AND CASE WHEN %s = '' THEN r.mode = 'plan' AND r.state = 'planning' "
+            "ELSE r.id::text = %s END ORDER BY r.started_at DESC LIMIT 1",
+            (scope, run_id, run_id),
+        ).fetchone()
+        today = connection.execute(
+            "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage WHERE namespace_id = %s "
+            "AND recorded_at > now() - interval '24 hours'",
+            (scope,),
+        ).fetchone()
+    run, spent = (str(row[0]), int(str(row[1]))) if row else ("", 0)
+
+    def record(usage: Usage) -> None:
+        with store.connect("planner") as writing:
+            writing.execute(
+                "INSERT INTO night.llm_usage (id, namespace_id, run_id, operation, model, input_tokens, output_tokens) "
+                "VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)",
+                (scope, run, usage.operation, usage.model, usage.input, usage.output),
+            )
+
+    return Budget(
+        settings.llm_max_tokens_per_run,
+        settings.llm_max_tokens_per_namespace_per_day,
+        spent,
+        int(str(today[0])) if today else 0,
+        record if run else None,
+    )
 
 
 def finish_run(

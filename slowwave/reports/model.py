@@ -39,7 +39,8 @@ class Report:
     """The result of one audit, or the account that a planner gives of its work.
 
     ``numbers`` always holds the denominators (rows looked at, candidates, gates passed). ``details`` is JSON and is what the
-    next night may compare with.
+    next night may compare with. ``skipped`` names the reason why the operation did not run (``slowwave.operations``);
+    ``started_at`` (ISO 8601, UTC) and ``seconds`` tell when it ran and how long.
     """
 
     operation: str
@@ -49,6 +50,9 @@ class Report:
     table: tuple[Mapping[str, object], ...] = ()
     plots: tuple[Bars, ...] = ()
     details: Mapping[str, object] = field(default_factory=dict)
+    skipped: str = ""
+    started_at: str = ""
+    seconds: float = 0.0
 
     def summary(self) -> str:
         """Markdown of under 1,000 characters, which the UI shows inline."""

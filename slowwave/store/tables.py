@@ -367,6 +367,9 @@ runs = Table(
     Column("settings_fingerprint", Text),
     _json("counts"),
     Column("error", Text),
+    _json("parameters"),  # operations and scope, as the run was asked for
+    _json("progress"),  # phase, done, total
+    _instant("pause_requested_at"),
     schema="night",
 )
 
@@ -489,10 +492,16 @@ conflicts = Table(
     Column("row_a_id", Uuid, nullable=False),
     Column("row_b_id", Uuid, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("resolution", Text, nullable=False, server_default="detected"),
+    Column("resolution", Text, nullable=False, server_default="detected"),  # detected, deferred, kept, invalidated
     _json("evidence"),
     _instant("recorded_at", required=True, now=True),
     _instant("resolved_at"),
+    Column("seen", Text, nullable=False, server_default=""),  # hash of what both rows said
+    Column("run_id", Uuid),  # that detected it
+    Column("winner_id", Uuid),
+    Column("loser_id", Uuid),
+    Column("resolved_by", Text),  # a person's name, a policy or a run
+    Column("note", Text, nullable=False, server_default=""),
     schema="night",
 )
 
@@ -551,6 +560,17 @@ rejections = Table(
     Column("plan_hash", Text),
     Column("item_id", Uuid),
     _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+switches = Table(
+    "switches",
+    metadata,
+    Column("name", Text, primary_key=True),  # apply_disabled
+    Column("is_on", Boolean, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("note", Text, nullable=False, server_default=""),
+    _instant("set_at", required=True, now=True),
     schema="night",
 )
 

@@ -17,7 +17,7 @@ from slowwave.applying.claim import apply_disabled
 from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import request_cancel, undo_run
-from slowwave.errors import ApplyDisabled, LockUnavailable, Refused, UndoBlocked
+from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.gate import Approval, approve
@@ -131,7 +131,7 @@ def test_a_process_killed_with_signal_9_is_resumed(store: Store, tmp_path: Path)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert sorted(statuses(store, plan)[i.id] for i in items).count("applied") == 2
-    with pytest.raises(LockUnavailable, match="is writing to"):
+    with pytest.raises(DreamLockUnavailable, match="is writing to"):
         apply_approval(store, approval.id)
     with store.connect("owner") as connection:
         connection.execute("UPDATE night.runs SET heartbeat_at = now() - interval '1 hour' WHERE state = 'applying'")
@@ -144,13 +144,13 @@ def test_two_appliers_at_once_apply_once(store: Store) -> None:
     world, snapshot, plan, approval = approved(store)
     items = signed(plan, approval)
     barrier = Barrier(2)
-    answers: list[ApplyResult | LockUnavailable] = []
+    answers: list[ApplyResult | DreamLockUnavailable] = []
 
     def work() -> None:
         barrier.wait()
         try:
             answers.append(apply_approval(store, approval.id, settings=ONE_BY_ONE))
-        except LockUnavailable as refusal:
+        except DreamLockUnavailable as refusal:
             answers.append(refusal)
 
     threads = [Thread(target=work) for _ in range(2)]
@@ -177,7 +177,7 @@ def test_another_namespace_goes_on_while_one_is_held(store: Store) -> None:
             "FROM night.approvals WHERE id = %s",
             (held.id,),
         )
-    with pytest.raises(LockUnavailable):
+    with pytest.raises(DreamLockUnavailable):
         apply_approval(store, held.id)
     assert apply_approval(store, free.id).state == "completed"
 
@@ -260,7 +260,7 @@ def test_the_kill_switch(store: Store, monkeypatch: pytest.MonkeyPatch, value: s
         return
     world, _, _, approval = approved(store)
     before = digest(store, world.slug)
-    with pytest.raises(ApplyDisabled, match="SLOWWAVE_DISABLE_APPLY"):
+    with pytest.raises(DreamApplyDisabled, match="SLOWWAVE_DISABLE_APPLY"):
         apply_approval(store, approval.id)
     assert digest(store, world.slug) == before
 
@@ -268,7 +268,7 @@ def test_the_kill_switch(store: Store, monkeypatch: pytest.MonkeyPatch, value: s
 def test_the_kill_switch_stops_a_run_between_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at before every batch."""
     _, _, plan, approval = approved(store)
-    with pytest.raises(ApplyDisabled):
+    with pytest.raises(DreamApplyDisabled):
         apply_approval(
             store,
             approval.id,
@@ -285,7 +285,7 @@ def test_a_read_only_namespace_is_never_written(store: Store) -> None:
     world, _, _, approval = approved(store)
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.namespaces SET read_only = true WHERE slug = %s", (world.slug,))
-    with pytest.raises(ApplyDisabled, match="read-only"):
+    with pytest.raises(DreamApplyDisabled, match="read-only"):
         apply_approval(store, approval.id)
 
 
