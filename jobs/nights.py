@@ -24,3 +24,14 @@ checks_job = dg.define_asset_job(
     selection=_CHECKS,
     description="The invariants and the store's contract, for all namespaces.",
 )
+
+freshness_job = dg.define_asset_job(
+    "freshness_job",
+    selection=dg.AssetSelection.checks(
+        *(
+            dg.AssetCheckKey(dg.AssetKey(["night", "applied"]), name)
+            for name in ("namespaces_are_audited", "plans_are_decided", "applies_change_something")
+        )
+    ),
+    description="The freshness alarms, for all namespaces.",
+)

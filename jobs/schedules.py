@@ -1,8 +1,8 @@
-"""The nightly schedule: one run a namespace, unless nothing has changed in it since its last night."""
+"""The schedules: a night a namespace, unless nothing has changed in it since its last one, and the alarms."""
 
 import dagster as dg
 
-from jobs.nights import night_job
+from jobs.nights import freshness_job, night_job
 from resources.store import STORE_PROBLEMS, told
 from slowwave.plans.ledger import expire_plans, namespaces
 from slowwave.store.connect import Store
@@ -14,7 +14,8 @@ from slowwave.store.connect import Store
     cron_schedule="0 3 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="At 03:00 UTC: a night for every namespace that has changed since its last one.",
+    description="At 03:00 UTC: a night for every namespace that has changed since its last one. On Sundays for all of them, with the "
+    "weekly operations.",
 )
 def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
@@ -22,19 +23,34 @@ def nightly(
     """Partitions that the sensor has not made yet are left to the next night."""
     from slowwave.night import unchanged
 
+    sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
         expire_plans(store)
         known = set(context.instance.get_dynamic_partitions("namespaces"))
-        reasons = {name: unchanged(store, name) for name in namespaces(store) if name in known}
+        reasons = {name: "" if sunday else unchanged(store, name) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(told(problem))
     skipped = [f"{name} is {reason}." for name, reason in reasons.items() if reason]
     night = f"{context.scheduled_execution_time:%Y-%m-%d}"
     requests = [
-        dg.RunRequest(run_key=f"{night}:{name}", partition_key=name) for name, reason in reasons.items() if not reason
+        dg.RunRequest(
+            run_key=f"{night}:{name}", partition_key=name, tags={"slowwave/ops": "weekly"} if sunday else None
+        )
+        for name, reason in reasons.items()
+        if not reason
     ]
     if not requests:
         return dg.SkipReason(" ".join(skipped) or "There is no namespace yet.")
     for sentence in skipped:
         context.log.info(sentence)
     return requests
+
+
+freshness_alarms = dg.ScheduleDefinition(
+    name="freshness_alarms",
+    job=freshness_job,
+    cron_schedule="0 */6 * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Every six hours: warns of namespaces that nobody audits, plans that nobody reads, applies that change nothing.",
+)

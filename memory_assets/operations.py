@@ -6,16 +6,21 @@ An operation declares the tables and models that it reads; it is given these and
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 import dagster as dg
 
 from memory_assets.metadata import report_metadata
 from memory_assets.partitions import namespaces
 from resources.tables import mapped_snapshot
-from slowwave.operations import Audit, Inputs, Planner, run_audit, run_planner
+from slowwave.operations import Audit, Inputs, Planner, named, run_audit, run_planner, weekly
 from slowwave.results import Result, one_location
+from slowwave.settings import Settings
 from slowwave.snapshot import Vectors
 from slowwave.store.connect import Store
+
+OPERATIONS_TAG: Final = "slowwave/ops"
+"""Run tag that names the operations of a night."""
 
 
 def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audit], dg.AssetsDefinition]:
@@ -30,8 +35,11 @@ def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audi
             kinds={"python"},
             description=inspect.getdoc(run),
         )
-        def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
-            report = run_audit(run.__name__, run, read_declared(store, results))
+        def asset(
+            context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
+        ) -> dg.MaterializeResult[Result]:
+            inputs = read_declared(store, results)
+            report = run_audit(run.__name__, run, inputs, operations_of(context, inputs.settings))
             return dg.MaterializeResult(value=Result(one_location(results), report), metadata=report_metadata(report))
 
         return asset
@@ -51,8 +59,11 @@ def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Pl
             kinds={"python"},
             description=inspect.getdoc(run),
         )
-        def asset(store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult[Result]:
-            proposal = run_planner(run.__name__, run, read_declared(store, results))
+        def asset(
+            context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
+        ) -> dg.MaterializeResult[Result]:
+            inputs = read_declared(store, results)
+            proposal = run_planner(run.__name__, run, inputs, operations_of(context, inputs.settings))
             return dg.MaterializeResult(
                 value=Result(one_location(results), proposal),
                 metadata={"items": len(proposal.items), **report_metadata(proposal.report)},
@@ -61,6 +72,14 @@ def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Pl
         return asset
 
     return decorate
+
+
+def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> frozenset[str] | None:
+    """The operations that the run's tag names: `weekly`, `all` or names separated by commas; None leaves it to the settings."""
+    from slowwave.night import OPERATIONS  # brings all of the engine, which definitions do without
+
+    asked = context.run.tags.get(OPERATIONS_TAG)
+    return weekly(settings, OPERATIONS) if asked == "weekly" else named(asked, OPERATIONS)
 
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:

@@ -8,7 +8,7 @@ import dagster as dg
 
 from memory_assets import audits, planners
 from memory_assets.metadata import table_metadata
-from memory_assets.operations import models_among
+from memory_assets.operations import models_among, operations_of
 from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
 from resources.tables import mapped_snapshot
@@ -63,7 +63,8 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     run_id = resume(store, context.partition_key, context.run.run_id)
     reports = {name: given[f"audit_{name}"] for name in AUDITS}
     proposals = {name: given[f"plan_{name}"] for name in PLANNERS}
-    night = make_plan(store, run_id, inputs, reports, proposals)
+    ops = operations_of(context, inputs.settings)
+    night = make_plan(store, run_id, inputs, reports, proposals, ops=ops)
     return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days))
 
 
@@ -186,10 +187,15 @@ def _report(night: "Night", items: list[dict[str, object]]) -> str:
     headlines = [
         {"operation": name, "result": report.headline} for name, report in {**night.reports, **night.proposals}.items()
     ]
+    silent = [
+        "#### Why there is nothing new",
+        "\n".join(f"- {escape(sentence, 400)}" for sentence in night.why_nothing),
+    ]
     parts = [
         f"### Plan {plan.plan_hash}",
         f"Snapshot {escape(night.snapshot_id)} · {night.new_items:,} new, {night.carried_items:,} carried over, "
         f"{len(plan.deferred):,} deferred.",
+        *(silent if night.why_nothing else ()),
         "#### What was proven",
         "\n".join(f"- {escape(s, 400)}" for s in probes.sentences),
         "#### What audits and planners say",

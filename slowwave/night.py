@@ -42,7 +42,7 @@ from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
 from slowwave.reports.events import LlmCalled, OperationEvent, Rationale, RunCompleted
-from slowwave.reports.model import Report
+from slowwave.reports.model import Report, why_nothing
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.settings import Settings
@@ -69,7 +69,9 @@ class Probes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
-    """What a night produced. ``new_items`` is 0 when nothing is to be decided; ``skipped`` names the gate that closed, if one did."""
+    """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
+    ``skipped`` names the gate that closed, if one did.
+    """
 
     namespace: str
     run_id: str = ""
@@ -82,6 +84,7 @@ class Night:
     new_items: int = 0
     carried_items: int = 0
     skipped: str = ""
+    why_nothing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """As the command line's ``--json`` shows it."""
@@ -101,6 +104,7 @@ class Night:
             },
             "probes": dict(self.probes.results) if self.probes else {},
             "skipped": self.skipped,
+            "why_nothing": list(self.why_nothing),
         }
 
 
@@ -453,6 +457,14 @@ def make_plan(
         probes,
         len(plan.items) - len(carried),
         len(carried),
+        why_nothing=()
+        if len(plan.items) > len(carried)
+        else why_nothing(
+            [p.report for p in proposals.values()],
+            rejected=len(proposed) - len(items),
+            out_of_scope=len(items) - len(inside),
+            carried=len(carried),
+        ),
     )
 
 

@@ -82,6 +82,9 @@ SWITCHES: Final[Mapping[str, str]] = {
 """Operation → the setting that makes it part of a night for which nobody names operations. The others always are."""
 
 
+WEEKLY: Final = ("community_summaries",)
+"""Operations that are dear and seldom news: the scheduled night from Saturday to Sunday has them besides."""
+
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
 """Kinds that no night may do, whoever asks."""
 
@@ -105,6 +108,11 @@ KHORA_KINDS: Final[Mapping[str, str]] = {
     "chronicle_event_clustering": "dedupe_memories",
 }
 """khora's kind → our operation; its other generic kinds have our names."""
+
+
+def weekly(settings: Settings, known: Collection[str]) -> frozenset[str]:
+    """What the settings switch on, and the weekly operations."""
+    return frozenset(name for name in known if not skip_reason(name, settings, None)).union(WEEKLY)
 
 
 def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:

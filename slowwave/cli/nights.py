@@ -128,6 +128,8 @@ def show_night(one: Night) -> None:
     )
     for sentence in one.probes.sentences if one.probes else ():
         out.print(f"  probe: {plain(sentence, 1000)}")
+    for sentence in one.why_nothing:
+        out.print(f"  nothing new: {plain(sentence, 1000)}")
     if one.plan is None:
         return
     short = one.plan.plan_hash[:12]

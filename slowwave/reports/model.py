@@ -75,6 +75,22 @@ class Report:
         return "\n\n".join(parts)
 
 
+def why_nothing(reports: Sequence[Report], *, rejected: int, out_of_scope: int, carried: int) -> tuple[str, ...]:
+    """Why a plan has nothing new in it: what each planner looked at and left out, and what was left out of its proposals.
+
+    ``reports`` are those of the planners; a night that is silent has to prove that it looked.
+    """
+    told = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
+    off = [r.operation for r in reports if r.skipped]
+    left = [
+        (rejected, "were rejected or undone before, and their rows have not changed since"),
+        (out_of_scope, "lie outside the scope that was asked for"),
+        (carried, "wait for review in the plan before"),
+    ]
+    told += [f"{n:,} proposals {what}." for n, what in left if n]
+    return (*told, *([f"Did not run: {', '.join(off)}."] if off else []))
+
+
 def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:
     """A Markdown table of escaped values; the columns are those of the first row."""
     if not rows:

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from slowwave.reports.model import Finding, Report, escape, markdown_table
+from slowwave.reports.model import Finding, Report, escape, markdown_table, why_nothing
 from slowwave.reports.plot import Bars, svg_data_uri
 
 HOSTILE = [
@@ -71,3 +71,18 @@ def test_a_plot_is_well_formed_whatever_its_labels_say() -> None:
         float(r.get("width", "0")) for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("height") == "15"
     ]
     assert widths == [0, 90, 360]
+
+
+def test_a_silent_night_proves_that_it_looked() -> None:
+    """Each planner with its counts, what was rejected, what is out of scope, what waits, and what did not run."""
+    reports = [
+        Report("dedupe_entities", "0 merges among 1,200 entities."),
+        Report("purge_expired", "Did not run.", skipped="op_disabled_by_config"),
+    ]
+    assert why_nothing(reports, rejected=2, out_of_scope=1, carried=3) == (
+        "dedupe_entities: 0 merges among 1,200 entities.",
+        "2 proposals were rejected or undone before, and their rows have not changed since.",
+        "1 proposals lie outside the scope that was asked for.",
+        "3 proposals wait for review in the plan before.",
+        "Did not run: purge_expired.",
+    )
