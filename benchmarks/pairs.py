@@ -11,7 +11,6 @@ import argparse
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 from rich.console import Console
 
+from benchmarks.machine import load, machine, peak_mb
 from benchmarks.report import Part, show
 from slowwave.matching.vectors import pairs_above
 
@@ -237,7 +237,7 @@ def measure(sizes: Sequence[int], workers: int, say: Callable[[str], None]) -> F
                 say(f"{rows:,}: {method}")
                 cases.append(Case(**_child(method, path, rows, workers)))
             cases = [_compared(c, path) if c.rows == rows else c for c in cases]
-    machine["load after"] = _load()
+    machine["load after"] = load()
     return Figures(tuple(cases), reached, machine)
 
 
@@ -272,18 +272,9 @@ def _case(path: Path, rows: int, method: str, workers: int) -> Case:
         found = METHODS[method](matrix, workers)
         times.append((time.perf_counter() - wall, time.process_time() - cpu))
     assert found is not None
-    peak = _peak_mb()
+    peak = peak_mb()
     np.save(_pairs_file(path, method), np.stack(found))
     return Case(rows, method, median_low(w for w, _ in times), median_low(c for _, c in times), peak, len(found[0]))
-
-
-def _peak_mb() -> float:
-    """Of this process alone: on Linux ``getrusage`` also counts what its parent had before."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(peak.split()[1]) * 1_024 / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1_024) / 1e6
 
 
 def _pairs_file(path: Path, method: str) -> Path:
@@ -438,26 +429,13 @@ def markdown(figures: Figures) -> str:
 
 
 def _machine(workers: int) -> dict[str, str]:
-    listed = Path("/proc/cpuinfo")
-    lines = listed.read_text().splitlines() if listed.exists() else []
     blas = next((lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"), {})
-    return {
-        "cores": str(os.cpu_count()),
+    return machine() | {
         "workers": str(workers),
-        "processor": next(
-            (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown"
-        ),
-        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
-        "Python": sys.version.split()[0],
-        "NumPy": np.__version__,
         "BLAS": f"{blas.get('internal_api', 'unknown')} {blas.get('version', '')} for {blas.get('architecture', 'unknown')}",
         "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE", "not set"),
-        "load before": _load(),
+        "load before": load(),
     }
-
-
-def _load() -> str:
-    return ", ".join(f"{n:.1f}" for n in os.getloadavg())
 
 
 def main() -> None:

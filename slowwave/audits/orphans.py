@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.graphs.pagerank import pagerank
+from slowwave.graphs.relations import EntityGraph, entity_graph
 from slowwave.operations import Inputs
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
-
-COOCCURRENCE: Final = "ASSOCIATED_WITH"
 
 _TIE: Final = 1e-9
 """Ranks this close, relatively, are equal: twins of one place in the graph differ by rounding alone."""
@@ -30,17 +28,6 @@ _DEGREES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Graph:
-    """Positions (m,) of both ends of every edge among n live entities, and its weight; self-loops are gone."""
-
-    source: np.ndarray
-    target: np.ndarray
-    weight: np.ndarray
-    degree: np.ndarray  # (n,)
-    self_loops: int
-
-
 def orphans(inputs: Inputs) -> Report:
     """List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
 
@@ -52,7 +39,7 @@ def orphans(inputs: Inputs) -> Report:
     """
     settings, models = inputs.settings, inputs.models
     entities, edges = models["live_entities"], models["live_relationships"]
-    graph = _graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)
+    graph = entity_graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)
     connected = graph.degree > 0
     scores, cut = _scores(graph, connected, settings.orphan_pr_percentile_threshold)
     seldom = entities["mention_count"].to_numpy() <= 1
@@ -94,22 +81,7 @@ def orphans(inputs: Inputs) -> Report:
     )
 
 
-def _graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> _Graph:
-    """Both ends of ``live_relationships`` are live, so every end has a position."""
-    source, target = (
-        pc.index_in(edges[end], value_set=ids).to_numpy().astype(np.int64)
-        for end in ("source_entity_id", "target_entity_id")
-    )
-    together = pc.equal(pc.utf8_upper(edges["relationship_type"]), COOCCURRENCE).to_numpy()
-    weight = np.nan_to_num(edges["weight"].to_numpy(), nan=0.0, posinf=0.0).clip(min=0.0)
-    weight = weight * np.where(together, cooccurrence, 1.0)
-    kept = source != target
-    source, target, weight = source[kept], target[kept], weight[kept]
-    degree = np.bincount(source, minlength=len(ids)) + np.bincount(target, minlength=len(ids))
-    return _Graph(source, target, weight, degree, int((~kept).sum()))
-
-
-def _scores(graph: _Graph, connected: np.ndarray, percentile: float) -> tuple[np.ndarray, float]:
+def _scores(graph: EntityGraph, connected: np.ndarray, percentile: float) -> tuple[np.ndarray, float]:
     """PageRank of the connected entities (NaN for the others), and the rank at the percentile."""
     scores = np.full(len(connected), np.nan)
     if not connected.any():

@@ -32,6 +32,32 @@ def test_karate_club() -> None:
     assert np.argmax(ours(graph)) == 33  # the administrator, as in Zachary's paper
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.les_miserables_graph(),
+        nx.davis_southern_women_graph(),
+        nx.florentine_families_graph(),
+        nx.gnp_random_graph(400, 0.01, seed=1, directed=True),
+        nx.barabasi_albert_graph(500, 3, seed=2),
+        nx.DiGraph(nx.scale_free_graph(300, seed=3)),
+        nx.grid_2d_graph(12, 9),
+    ],
+    ids=[
+        "les miserables",
+        "davis southern women",
+        "florentine families",
+        "random",
+        "preferential",
+        "scale-free",
+        "grid",
+    ],
+)
+def test_public_and_generated_graphs(graph: nx.Graph) -> None:
+    """Names, numbers and pairs as nodes, with and without weights, directions and dead ends."""
+    np.testing.assert_allclose(ours(graph), golden(graph), atol=1e-6, rtol=1e-6)
+
+
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.95])
 def test_directed_weighted_with_dangling_nodes_self_loops_and_parallel_edges(damping: float) -> None:
     """Everything that a store can hold at once; a third of the nodes has no way out."""
