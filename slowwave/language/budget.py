@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One call: who asked which model, and the tokens it cost (``output`` is 0 where a server tells only their sum)."""
+    """One call: who asked which model, and the tokens it cost (``output`` is 0 where a server tells only their sum).
+
+    ``at`` is when it ended, ``seconds`` how long it took, 0 where nobody measured.
+    """
 
     operation: str
     model: str
     input: int
     output: int = 0
+    seconds: float = field(default=0.0, compare=False)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
     @property
     def tokens(self) -> int:

@@ -1,7 +1,7 @@
 """Chat models: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
 
-What is asked and what an answer means belongs to the caller (``slowwave.matching.judge``). The endpoint's key comes from
-``SLOWWAVE_JUDGE_API_KEY`` and nowhere else, and no error repeats it or the texts.
+What is asked and what an answer means belongs to the caller (``slowwave.matching.judge``). The endpoint's key comes from the
+environment variable of its role and nowhere else, and no error repeats it or the texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from slowwave.errors import ChatError, SettingsError
 from slowwave.language.endpoint import Endpoint
 from slowwave.settings import Settings
 
-KEY_VARIABLE: Final = "SLOWWAVE_JUDGE_API_KEY"
 ATTEMPTS: Final = 2
 
 Kind = Literal["timeout", "unreachable", "error status", "refused", "bad answer"]
@@ -24,13 +23,36 @@ _SEED: Final = 7
 _LONGEST_PAUSE: Final = 10.0
 _MOST_BYTES: Final = 1_000_000
 _OPTIONAL: Final = ("response_format", "temperature", "seed", "max_tokens")
-_ADVICE: Final[Mapping[Kind, str]] = {
-    "timeout": "Raise SLOWWAVE_JUDGE_TIMEOUT_SECONDS, or choose a faster model.",
-    "unreachable": "Check that the server of SLOWWAVE_JUDGE_ENDPOINT is up.",
-    "error status": f"Check that the server serves this model and accepts the key in {KEY_VARIABLE}.",
-    "refused": "Another model may answer.",
-    "bad answer": "Check that it is a chat model that can write JSON.",
-}
+
+
+class Role(NamedTuple):
+    """What a model is asked for: how its errors name its endpoint and end, and the variables that they point to."""
+
+    whose: str
+    outcome: str
+    key_variable: str
+    endpoint_variable: str
+    timeout_variable: str
+
+    def advice(self, kind: Kind) -> str:
+        """What to do about a failure."""
+        match kind:
+            case "timeout":
+                return f"Raise {self.timeout_variable}, or choose a faster model."
+            case "unreachable":
+                return f"Check that the server of {self.endpoint_variable} is up."
+            case "error status":
+                return f"Check that the server serves this model and accepts the key in {self.key_variable}."
+            case "refused":
+                return "Another model may answer."
+            case "bad answer":
+                return "Check that it is a chat model that can write JSON."
+
+
+JUDGE: Final = Role(
+    *("The judges'", "so it has no say", "SLOWWAVE_JUDGE_API_KEY"),
+    *("SLOWWAVE_JUDGE_ENDPOINT", "SLOWWAVE_JUDGE_TIMEOUT_SECONDS"),
+)
 
 
 class Answer(NamedTuple):
@@ -62,13 +84,19 @@ class EndpointChat:
     """
 
     def __init__(
-        self, base_url: str, model: str, *, timeout: float = 30.0, pause: Callable[[float], None] = time.sleep
+        self,
+        base_url: str,
+        model: str,
+        *,
+        timeout: float = 30.0,
+        pause: Callable[[float], None] = time.sleep,
+        role: Role = JUDGE,
     ) -> None:
         try:
             self._endpoint = Endpoint(
                 base_url,
                 "chat/completions",
-                key_variable=KEY_VARIABLE,
+                key_variable=role.key_variable,
                 timeout=timeout,
                 attempts=ATTEMPTS,
                 longest_pause=_LONGEST_PAUSE,
@@ -77,10 +105,11 @@ class EndpointChat:
             )
         except ValueError:
             raise SettingsError(
-                "The judges' endpoint is not an http(s) address, so no model can be asked. "
-                "Set SLOWWAVE_JUDGE_ENDPOINT to the server's base URL."
+                f"{role.whose} endpoint is not an http(s) address, so no model can be asked. "
+                f"Set {role.endpoint_variable} to the server's base URL."
             ) from None
         self.model = model
+        self._role = role
         self._left_out: set[str] = set()
 
     def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
@@ -148,7 +177,8 @@ class EndpointChat:
         return Answer(text, tokens)
 
     def _error(self, kind: Kind, problem: str, tokens: int) -> ChatError:
-        message = f"The model {self.model} at {self._endpoint.shown} {problem}, so it has no say. {_ADVICE[kind]}"
+        role = self._role
+        message = f"The model {self.model} at {self._endpoint.shown} {problem}, {role.outcome}. {role.advice(kind)}"
         return ChatError(message, kind, tokens)
 
 

@@ -17,13 +17,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, Final, Literal
 
-from slowwave.errors import ChatError, SettingsError
-from slowwave.language.chat import ATTEMPTS, Chat, most_tokens
+from slowwave.language.budget import Budget
+from slowwave.language.chat import Chat
+from slowwave.language.panel import Panel, Said
 
 MAX_TOKENS: Final = 400
 """Tokens of an answer: two ids and a reason fit twice."""
@@ -63,8 +62,6 @@ _LONGEST_KEY: Final = 60
 _LONGEST_DOCUMENT: Final = 12_000
 _MOST_PARTS: Final = 30
 _DEEPEST: Final = 4
-_ENDPOINT_PROBLEMS: Final = ("timeout", "unreachable", "error status")
-_FAILURES_IN_A_ROW: Final = 3
 
 _FENCED = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 _HIDDEN = frozenset(("Cf", "Cs", "Co", "Cn"))
@@ -114,62 +111,49 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """A verdict for every question, tokens spent, and sentences for the report, which hold no memory text."""
+    """A verdict for every question, tokens spent, sentences for the report, which hold no memory text, and how many pairs the run's or
+    the day's budget left out."""
 
     verdicts: Mapping[tuple[str, str], Verdict]
     tokens: int = 0
     sentences: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    opinion: Opinion
-    tokens: int
-    failure: str = ""
+    over_budget: int = 0
 
 
 def judge(
-    questions: Iterable[Question], judges: Sequence[Chat], *, budget: int, confidence: float, pairs: int | None = None
+    questions: Iterable[Question],
+    judges: Sequence[Chat],
+    *,
+    budget: int,
+    confidence: float,
+    pairs: int | None = None,
+    purse: Budget | None = None,
+    operation: str = "dedupe_entities",
 ) -> Judged:
     """Ask both judges about each pair, the most probable first, at most ``pairs`` of them, for ``budget`` tokens at the most.
 
-    A pair is asked about only while the budget holds the upper estimate of both calls and their retries; what is counted is
-    what the endpoint reports. No pair is asked about any more once a model's endpoint failed three times in a row. Judges that
-    are not two different models raise ``SettingsError``; no judges judge nothing. Cost: two concurrent calls a pair.
+    A pair is asked about only while the budget, and ``purse`` beside it, hold the upper estimate of both calls and their retries; what
+    is counted is what the endpoint reports. No pair is asked about any more once a model's endpoint failed three times in a row. Judges
+    that are not two different models raise ``SettingsError``; no judges judge nothing. Cost: two concurrent calls a pair.
     """
     order = sorted({(q.a, q.b): q for q in questions}.values(), key=lambda q: (-q.probability, q.a, q.b))
     if not judges or not order:
         return Judged({})
-    names = tuple(chat.model for chat in judges)
-    if len(names) != 2 or names[0] == names[1]:
-        raise SettingsError(
-            "The judges are not two different models, so no pair can have two votes. Set SLOWWAVE_JUDGE_MODELS to two, or to []."
-        )
     verdicts: dict[tuple[str, str], Verdict] = {}
-    failures: dict[str, str] = {}  # the first of each kind, as a sentence
-    in_a_row, spent = dict.fromkeys(names, 0), 0
-    stop = f"a plan asks about {pairs:,} pairs at the most, the most probable ones" if pairs is not None else ""
-    with ThreadPoolExecutor(len(judges)) as pool:
+    with Panel(judges, SYSTEM, SCHEMA, MAX_TOKENS, operation, budget, purse) as panel:
         for question in order[:pairs]:
             ids, user = (question.a, question.b), prompt(question)
             if not user:
                 verdicts[ids] = _not_asked("the rows are too long to be shown")
-                continue
-            if spent + len(judges) * ATTEMPTS * most_tokens(SYSTEM, user, SCHEMA, MAX_TOKENS) > budget:
-                stop = "the token budget reaches no further"
+            elif (said := panel.ask(user)) is None:
                 break
-            said = tuple(pool.map(_ask, judges, repeat(user), repeat(ids)))
-            verdicts[ids] = _verdict(said, confidence)
-            spent += verdicts[ids].tokens
-            for name, s in zip(names, said, strict=True):
-                in_a_row[name] = in_a_row[name] + 1 if s.opinion.problem in _ENDPOINT_PROBLEMS else 0
-                if s.failure:
-                    failures.setdefault(f"{s.opinion.problem} of {name}", s.failure)
-            if max(in_a_row.values()) == _FAILURES_IN_A_ROW:
-                stop = f"{max(names, key=in_a_row.__getitem__)} failed {_FAILURES_IN_A_ROW} times in a row"
-                break
-    verdicts = {(q.a, q.b): verdicts.get((q.a, q.b)) or _not_asked(stop) for q in order}
-    return Judged(verdicts, spent, (*_sentences(names, verdicts, spent, budget), *failures.values()))
+            else:
+                verdicts[ids] = _verdict([_heard(s, ids) for s in said], sum(s.tokens for s in said), confidence)
+    most = f"a plan asks about {pairs:,} pairs at the most, the most probable ones" if pairs is not None else ""
+    verdicts = {(q.a, q.b): verdicts.get((q.a, q.b)) or _not_asked(panel.stopped or most) for q in order}
+    sentences = _sentences(panel.names, verdicts, panel.spent, budget)
+    left_out = sum(not v.opinions for v in verdicts.values()) if panel.exhausted else 0
+    return Judged(verdicts, panel.spent, (*sentences, *panel.failures.values()), left_out)
 
 
 def prompt(question: Question) -> str:
@@ -178,21 +162,26 @@ def prompt(question: Question) -> str:
         document = json.dumps(
             {
                 "rows": [
-                    {"id": visible(id_, _LONGEST_ID), "fields": _shown(fields, longest)}
+                    {"id": visible(id_, _LONGEST_ID), "fields": shown(fields, longest)}
                     for id_, fields in zip((question.a, question.b), question.rows, strict=True)
                 ],
-                "evidence": _shown(question.evidence, longest),
-                "sources": _shown(question.sources, longest),
+                "evidence": shown(question.evidence, longest),
+                "sources": shown(question.sources, longest),
             },
             ensure_ascii=False,
             sort_keys=True,
         )
         if len(document) <= _LONGEST_DOCUMENT:
-            fence = document
-            while fence in document:
-                fence = f"DATA-{hashlib.sha256(fence.encode()).hexdigest()[:16]}"
-            return f"{fence}\n{document}\n{fence}"
+            return fenced(document)
     return ""
+
+
+def fenced(document: str) -> str:
+    """A document of one line between two equal lines that it cannot hold: what stands between them is data."""
+    fence = document
+    while fence in document:
+        fence = f"DATA-{hashlib.sha256(fence.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return f"{fence}\n{document}\n{fence}"
 
 
 def visible(text: str, longest: int) -> str:
@@ -207,7 +196,7 @@ def visible(text: str, longest: int) -> str:
     return seen if len(seen) <= longest and len(begin) == len(text) else seen[: longest - 1] + "…"
 
 
-def _shown(value: object, longest: int, depth: int = _DEEPEST) -> object:
+def shown(value: object, longest: int, depth: int = _DEEPEST) -> object:
     """``value`` as JSON of visible texts: the first thirty parts of every level, empty ones left out."""
     if value is None or isinstance(value, bool | int):
         return value
@@ -216,11 +205,11 @@ def _shown(value: object, longest: int, depth: int = _DEEPEST) -> object:
     if depth and isinstance(value, Mapping):
         fields: Mapping[object, object] = value
         named = sorted((name for name, field in fields.items() if not _empty(field)), key=str)
-        shown = {visible(str(n), _LONGEST_KEY): _shown(fields[n], longest, depth - 1) for n in named[:_MOST_PARTS]}
-        return shown | ({"…": "more"} if len(named) > _MOST_PARTS else {})
+        part = {visible(str(n), _LONGEST_KEY): shown(fields[n], longest, depth - 1) for n in named[:_MOST_PARTS]}
+        return part | ({"…": "more"} if len(named) > _MOST_PARTS else {})
     if depth and isinstance(value, list | tuple):
         parts: Sequence[object] = value
-        listed = [_shown(part, longest, depth - 1) for part in parts[:_MOST_PARTS]]
+        listed = [shown(part, longest, depth - 1) for part in parts[:_MOST_PARTS]]
         return listed + (["…"] if len(parts) > _MOST_PARTS else [])
     return visible(str(value), longest)
 
@@ -229,41 +218,44 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
 
 
-def _ask(model: Chat, user: str, ids: tuple[str, str]) -> _Said:
-    try:
-        answer = model.ask(SYSTEM, user, SCHEMA, MAX_TOKENS)
-    except ChatError as error:
-        return _Said(Opinion(model.model, problem=error.kind), error.tokens, str(error))
-    return _Said(_opinion(model.model, answer.text, ids), answer.tokens)
+def _heard(said: Said, ids: tuple[str, str]) -> Opinion:
+    return Opinion(said.model, problem=said.problem) if said.problem else _opinion(said.model, said.text, ids)
 
 
 def _opinion(model: str, text: str, ids: tuple[str, str]) -> Opinion:
     """The opinion in a model's answer. Citations of anything but the two rows make it worthless."""
-    fenced = _FENCED.fullmatch(text)
-    try:
-        value: Any = json.loads(fenced[1] if fenced else text)
-        verdict, confidence, cited, reason = (value[name] for name in ("verdict", "confidence", "cited", "reason"))
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+    answer = parsed(text)
+    if answer is None or answer.get("verdict") not in ("same", "different", "unsure"):
         return Opinion(model, problem="bad answer")
+    verdict, confidence, cited, reason = (answer[name] for name in ("verdict", "confidence", "cited", "reason"))
+    known = {visible(id_, _LONGEST_ID): id_ for id_ in ids}
+    if not known.keys() >= set(cited):
+        return Opinion(model, problem="unknown row")
+    rows = tuple(known[id_] for id_ in dict.fromkeys(cited))
+    return Opinion(model, verdict, float(confidence), rows, visible(reason, _LONGEST_REASON))
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """The JSON object in a model's answer, code fences tolerated, if its confidence, citations and reason have their types."""
+    fence = _FENCED.fullmatch(text)
+    try:
+        value: Any = json.loads(fence[1] if fence else text)
+        confidence, cited, reason = (value[name] for name in ("confidence", "cited", "reason"))
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None
     sound = (
-        verdict in ("same", "different", "unsure")
+        isinstance(value, dict)
         and type(confidence) in (int, float)
         and 0 <= confidence <= 1
         and isinstance(reason, str)
         and isinstance(cited, list)
         and all(isinstance(id_, str) for id_ in cited)
     )
-    if not sound:
-        return Opinion(model, problem="bad answer")
-    shown = {visible(id_, _LONGEST_ID): id_ for id_ in ids}
-    if not shown.keys() >= set(cited):
-        return Opinion(model, problem="unknown row")
-    rows = tuple(shown[id_] for id_ in dict.fromkeys(cited))
-    return Opinion(model, verdict, float(confidence), rows, visible(reason, _LONGEST_REASON))
+    return value if sound else None
 
 
-def _verdict(said: Sequence[_Said], confidence: float) -> Verdict:
-    opinions, tokens = tuple(s.opinion for s in said), sum(s.tokens for s in said)
+def _verdict(said: Sequence[Opinion], tokens: int, confidence: float) -> Verdict:
+    opinions = tuple(said)
     if any(o.problem for o in opinions):
         doubt = "a model gave no answer that counts"
     elif any(o.verdict != "same" for o in opinions):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
@@ -23,12 +22,12 @@ from slowwave.language.embedder import entity_text
 from slowwave.matching.comparisons import NAME_LEVELS, shared
 from slowwave.matching.judge import Judged, Question, Verdict, judge
 from slowwave.matching.match import CONTESTED, ONE_SIDED, Matches, Pair, ReviewPair, match
-from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
 from slowwave.mutations.rows import standing_ids
 from slowwave.operations import Inputs, Proposal
 from slowwave.planners.labels import labelled_pairs
 from slowwave.planners.recompute_centroids import centroid_decision
-from slowwave.planners.rejections import rejected_pairs, rejected_subjects
+from slowwave.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
@@ -39,7 +38,6 @@ _ENDS: Final = ("source_entity_id", "target_entity_id")
 _SOURCES: Final = 10
 _QUOTED: Final = 3  # passages of sources that a judge reads
 _PLAIN_LEVELS: Final = frozenset(("exact", "compact"))  # merges on these alone are of low risk
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
 _FLOOD_ROWS: Final = 50
 
@@ -134,7 +132,7 @@ def _match(inputs: Inputs) -> Matches:
         rows=vectors.rows_of(entities["id"].combine_chunks()),
         links=snapshot.live("relationships").select(["source_entity_id", "target_entity_id"]),
         aliases=snapshot.table("entity_aliases").select(["entity_id", "alias"]),
-        barred={"rejection": rejected_pairs(snapshot, OPERATION), "conflict": _conflicts(snapshot)},
+        barred={"rejection": rejected_pairs(snapshot, OPERATION), "conflict": open_conflicts(snapshot, "entities")},
         labelled=labelled_pairs(snapshot, OPERATION),
         focus=inputs.focus,
         model=inputs.learnt.get(OPERATION),
@@ -163,13 +161,6 @@ def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
     i, j = i[some[i] & some[j]], j[some[i] & some[j]]
     near = shared(beside, i, j) > 0
     return tuple(matches.ids[np.unique(np.concatenate([i[near], j[near]]))].tolist())
-
-
-def _conflicts(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Pairs of entities in a recorded conflict that nobody has resolved."""
-    table = snapshot.table("conflicts")
-    open_ = table.filter(pc.and_(pc.equal(table["table_name"], "entities"), pc.is_null(table["resolved_at"])))
-    return list(zip(open_["row_a_id"].to_pylist(), open_["row_b_id"].to_pylist(), strict=True))
 
 
 def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPair], list[ReviewPair]]:
@@ -219,8 +210,15 @@ def _judge(inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], s
         for p in open_
     ]
     settings = inputs.settings
-    budget, confidence = settings.judge_token_budget, settings.judge_confidence
-    return judge(questions, inputs.judges, budget=budget, confidence=confidence, pairs=settings.judge_pairs)
+    return judge(
+        questions,
+        inputs.judges,
+        budget=settings.judge_token_budget,
+        confidence=settings.judge_confidence,
+        pairs=settings.judge_pairs,
+        purse=inputs.budget,
+        operation=OPERATION,
+    )
 
 
 def _merge_groups(matches: Matches, rows: Mapping[str, _Fields]) -> list[_Group]:
@@ -237,11 +235,7 @@ def _group(
     rows: Mapping[str, _Fields],
     verdict: Verdict | None = None,
 ) -> _Group:
-    def first(id_: str) -> tuple[bool, int, datetime, str]:
-        r = rows[id_]
-        return (not r["pinned"], -int(r["mention_count"]), r["valid_from"] or r["recorded_at"] or _LATEST, id_)
-
-    keep, *absorb = sorted(ids, key=first)
+    keep, *absorb = survivor_first(rows[id_] for id_ in ids)
     return _Group(decision, keep, tuple(absorb), pairs, verdict)
 
 
@@ -333,7 +327,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
         "expected false merges": round(sum(1 - i.probability for i in merges), 4),
     }
     if inputs.judges:
-        numbers["tokens of the judges"] = work.judged.tokens
+        numbers |= {"tokens of the judges": work.judged.tokens, "llm_budget_exhausted": work.judged.over_budget}
     numbers |= {name: count for name, count in counts.items() if name not in first}
     numbers |= {f"centroid {kind}": work.centroids.count(kind) for kind in sorted(set(work.centroids))}
     by_key = {n.removeprefix("candidates by "): c for n, c in counts.items() if n.startswith("candidates by ")}

@@ -20,10 +20,11 @@ _MOST: Final = 64  # differing figures that are compared with each other; no nam
 
 
 class Difference(NamedTuple):
-    """How two texts differ, and the sentence that says so."""
+    """How two texts differ, the sentence that says so, and what it is ``about``, when it is a conflict."""
 
     degree: Literal["conflict", "one_sided"]
     sentence: str
+    about: Literal["", "figures", "identifiers", "letters", "terms", "negations", "names"] = ""
 
 
 def difference(a: Specifics, b: Specifics) -> Difference | None:
@@ -56,7 +57,7 @@ def _identifiers(a: Specifics, b: Specifics) -> Difference | None:
     if mine and theirs:
         rivals = any(relate_identifiers(x, y) == "rivals" for x in mine for y in theirs)
         if rivals and not _shares_strong(a, b):
-            return _conflict("identifiers", mine, theirs)
+            return _conflict("identifiers", mine, theirs, "identifiers")
         return _one_sided(mine, theirs)
     # an address is often left out; a model number says which one of many is meant
     more = mine or theirs
@@ -77,7 +78,7 @@ def _figures(a: Specifics, b: Specifics) -> Difference | None:
         if rivals and not _shares_strong(a, b):
             sort = parse(rivals[0]).sort
             what = "dates" if sort in ("date", "time") else f"{sort}s"
-            return _conflict(what, mine, theirs)
+            return _conflict(what, mine, theirs, "figures")
         return _one_sided(mine, theirs)
     if left.loose:
         return _one_sided(*left.loose)
@@ -95,7 +96,7 @@ def _letters(a: Specifics, b: Specifics) -> Difference | None:
         return None
     if a.prose and b.prose and not _rivals_in_company(a, b, {"letter"}):
         return _one_sided(mine, theirs)
-    return _conflict("letters", mine, theirs)
+    return _conflict("letters", mine, theirs, "letters")
 
 
 def _exclusive(a: Specifics, b: Specifics) -> Difference | None:
@@ -108,9 +109,8 @@ def _exclusive(a: Specifics, b: Specifics) -> Difference | None:
     if not rivals:
         return None
     group = min(rivals)
-    return Difference(
-        "conflict", f"The terms exclude each other: {' and '.join(sorted(map(_show, (mine[group], theirs[group]))))}."
-    )
+    terms = " and ".join(sorted(map(_show, (mine[group], theirs[group]))))
+    return Difference("conflict", f"The terms exclude each other: {terms}.", "terms")
 
 
 def _negations(a: Specifics, b: Specifics) -> Difference | None:
@@ -121,14 +121,14 @@ def _negations(a: Specifics, b: Specifics) -> Difference | None:
     denied, plain = (one, b) if one is not None else (two or _NONE, a)
     met = denied & {stem(w) for w in plain.words}
     if met or not any(denied):
-        return Difference("conflict", f"Only one of them denies {_show(met) or 'it'}.")
+        return Difference("conflict", f"Only one of them denies {_show(met) or 'it'}.", "negations")
     return _one_sided(["not"], [])
 
 
 def _names(a: Specifics, b: Specifics) -> Difference | None:
     one, two = a.statement(), b.statement()
     exchanged = one and two and one.exchanged(two)
-    return _conflict("names", [" ".join(exchanged[0])], [" ".join(exchanged[1])]) if exchanged else None
+    return _conflict("names", [" ".join(exchanged[0])], [" ".join(exchanged[1])], "names") if exchanged else None
 
 
 def _variants(a: Specifics, b: Specifics) -> Difference | None:
@@ -205,8 +205,10 @@ def _rivals_in_company(a: Specifics, b: Specifics, groups: Iterable[str]) -> set
     return {g for g, beside in one.keys() & two.keys() if g in groups and one[g, beside] != two[g, beside]}
 
 
-def _conflict(what: str, a: Iterable[str], b: Iterable[str]) -> Difference:
-    return Difference("conflict", f"The {what} differ: {_show(a)} and {_show(b)}.")
+def _conflict(
+    what: str, a: Iterable[str], b: Iterable[str], about: Literal["figures", "identifiers", "letters", "names"]
+) -> Difference:
+    return Difference("conflict", f"The {what} differ: {_show(a)} and {_show(b)}.", about)
 
 
 def _one_sided(a: Iterable[str], b: Iterable[str]) -> Difference:

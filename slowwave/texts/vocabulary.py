@@ -8,26 +8,27 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The words of a table written by hand."""
     return frozenset(text.split())
 
 
-NEGATIONS: Final = _words("""
+NEGATIONS: Final = words_of("""
 not no never none nor neither cannot without non nobody nothing nowhere isn't aren't wasn't weren't don't doesn't didn't hasn't haven't
 hadn't can't couldn't won't wouldn't shan't shouldn't mustn't mightn't mayn't needn't oughtn't daren't ain't
 """)
 """English words that turn a sentence round."""
 
-FOREIGN_NEGATIONS: Final = _words("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
+FOREIGN_NEGATIONS: Final = words_of("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
 """The commonest of other languages; they count in lower case only, for capitals make acronyms of some."""
 
-DENIALS: Final = _words("""
+DENIALS: Final = words_of("""
 refuse refuses refused decline declines declined fail fails failed unable incapable lack lacks lacked lacking avoid avoids avoided
 deny denies denied cease ceases ceased stop stops stopped yet except unlike instead
 """)
 """Words that turn what follows round in a sentence ("refused to sign", "has yet to sign"); in a name they need not."""
 
-GRAMMAR: Final = _words("""
+GRAMMAR: Final = words_of("""
 a an the this that these those and or but nor so if than as of in on at to from by for with into onto over under about after before
 during between through i you he she it we they me him her us them my your his its our their who which what where when there here
 is are was were be been being am do does did done has have had having will would can could shall should may might must
@@ -36,19 +37,19 @@ such own same up out off down s t
 """)
 """Words that hold a sentence together and say little of its matter."""
 
-VERBS: Final = _words("are was were has had did does")
+VERBS: Final = words_of("are was were has had did does")
 """Small words that make a sentence; "is" does before another word of grammar ("SD1100 IS" is a camera)."""
 
-VARIANTS: Final = _words("""
+VARIANTS: Final = words_of("""
 jr jnr junior sr snr senior remix remixed reprise instrumental acoustic unplugged karaoke demo live mini lite plus pro deluxe premium
 erratum corrigendum addendum appendix supplement
 """)
 """Words that make another thing of a thing when they stand on one side only: a son, a remix, a larger model."""
 
-TITLES: Final = _words("baron baronet bt earl viscount duke marquess marquis lord count")
+TITLES: Final = words_of("baron baronet bt earl viscount duke marquess marquis lord count")
 """Ranks that a person may bear or not; the number before one ("2nd baron") comes and goes with it."""
 
-OPENERS: Final = _words("""
+OPENERS: Final = words_of("""
 the a an i we he she it they you this that these those in on at to of for from with by and but or so my our his
 her their its your when while if as after before then there here what who where why how not no never yes is are
 was were do does did have has had can could will would should may might must please let yesterday today tomorrow
@@ -296,6 +297,36 @@ EXCLUSIVE: Final[dict[str, tuple[str, ...]]] = {
     for word in sorted({w for words in GROUPS.values() for w in words})
 }
 """Word → its groups."""
+
+
+_NATURES: Final = """
+person: person man woman boy girl actor actress singer songwriter singer-songwriter musician drummer guitarist pianist rapper
+person: composer politician president senator governor minister mayor king queen prince princess writer author poet novelist
+person: journalist screenwriter filmmaker comedian dancer painter sculptor artist photographer footballer quarterback
+person: athlete boxer wrestler swimmer cyclist pilot engineer scientist physicist chemist biologist mathematician doctor
+person: physician nurse surgeon lawyer judge teacher professor student businessman businesswoman entrepreneur accountant
+person: soldier murderer criminal philosopher historian economist personality celebrity
+animal: dog cat horse cow pig sheep goat bird fish rabbit mouse rat bear lion tiger wolf fox snake frog insect
+work: film movie series show sitcom novel book song album poem opera painting sculpture magazine newspaper comic documentary
+city: city town village municipality
+county: county
+country: country nation republic kingdom
+continent: continent
+water: river lake sea ocean
+mountain: mountain volcano
+organisation: company corporation firm band orchestra university school college team charity
+vehicle: car truck bus train ship boat aircraft airplane motorcycle bicycle
+food: food dish cake bread cheese vegetable drink beer wine
+"""
+
+
+def _natures() -> dict[str, str]:
+    lines = (line.partition(": ") for line in _NATURES.strip().splitlines())
+    return {word: nature for nature, _, words in lines for word in words.split()}
+
+
+NATURES: Final = _natures()
+"""Noun → what a thing that it names is. A thing of one nature is of no other; nouns of several natures ("state", "plant") are left out."""
 
 
 def _count(words: str, start: int, step: int = 1) -> dict[str, int]:

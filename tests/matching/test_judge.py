@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.language.budget import Budget
 from slowwave.language.chat import ATTEMPTS, EndpointChat, most_tokens
 from slowwave.matching.judge import MAX_TOKENS, SCHEMA, SYSTEM, Judged, Question, Verdict, judge, prompt, visible
 from tests.endpoints import Server, completion
@@ -298,3 +299,18 @@ def test_no_judges_judge_nothing_and_one_model_is_no_court(court: Court):
         with pytest.raises(SettingsError, match="not two different models"):
             judge([QUESTION], chats, budget=10**6, confidence=0.6)
     assert not court.server.requests
+
+
+def test_what_the_judges_cost_is_booked_on_the_run(court: Court):
+    """The run's budget is asked before each pair and told of both calls; when it is spent, the other pairs are left out."""
+    chats = [EndpointChat(court.server.url, name, pause=[].append) for name in court.models]
+    purse = Budget(per_run=WORST + 100)
+    questions = [question(f"a{k}", f"b{k}", probability=0.9 - k / 10) for k in range(3)]
+    judged = judge(questions, chats, budget=10**6, confidence=0.6, purse=purse)
+    assert [(c.operation, c.model, c.tokens) for c in purse.calls] == [
+        ("dedupe_entities", "first", 100),
+        ("dedupe_entities", "second", 100),
+    ]
+    assert (judged.tokens, judged.over_budget, purse.refused) == (200, 2, 1)
+    assert purse.left() == WORST - 100
+    assert "the run's or the day's token budget" in judged.verdicts["a1", "b1"].doubt

@@ -1,0 +1,27 @@
+"""The writer: the model that words summaries, when the settings name one. What it is asked belongs to ``slowwave.planners``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slowwave.errors import SettingsError
+from slowwave.language.chat import Chat, EndpointChat, Role
+from slowwave.settings import Settings
+
+WRITER: Final = Role(
+    *("The writer's", "so it wrote nothing", "SLOWWAVE_WRITER_API_KEY"),
+    *("SLOWWAVE_WRITER_ENDPOINT", "SLOWWAVE_WRITER_TIMEOUT_SECONDS"),
+)
+
+
+def writer_for(settings: Settings) -> Chat | None:
+    """The model that the settings name, or None. Raises ``SettingsError`` when it has no endpoint."""
+    model = settings.community_summary_model
+    if not model:
+        return None
+    if not settings.writer_endpoint:
+        raise SettingsError(
+            f"The model {model} is to write summaries, and no endpoint that serves it is set, so it cannot be asked. Set "
+            "SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_COMMUNITY_SUMMARY_MODEL to nothing."
+        )
+    return EndpointChat(settings.writer_endpoint, model, timeout=settings.writer_timeout_seconds, role=WRITER)
