@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -61,7 +61,9 @@ def make_world(r: Random, most: int = 7) -> World:
     made = itertools.count()
 
     def new() -> str:
-        return str(uuid.uuid5(uuid.UUID(namespace_id), str(next(made))))
+        """Ids of every namespace sort alike: what is drawn later must not hang on a namespace's random id."""
+        place = uuid.uuid5(uuid.NAMESPACE_OID, str(next(made))).hex[:8]
+        return str(uuid.UUID(place + uuid.UUID(namespace_id).hex[8:]))
 
     def instant() -> datetime:
         return START + timedelta(microseconds=r.randrange(10**9))
@@ -146,6 +148,12 @@ def make_world(r: Random, most: int = 7) -> World:
         for e in entity_ids
         if r.random() < 0.7
     ]
+    versions, promotions, communities = _history(r, base, new, instant, entity_ids, memories, facts)
+    vectors_of_memories = [
+        {**base, "id": m["id"], "model": MODEL, "vector": np.array([r.uniform(-1, 1) for _ in range(4)], np.float32)}
+        for m in memories
+        if r.random() < 0.5
+    ]
     return World(
         f"w{uuid.UUID(namespace_id).hex[:16]}",
         namespace_id,
@@ -158,8 +166,139 @@ def make_world(r: Random, most: int = 7) -> World:
             "memories": memories,
             "memory_facts": facts,
             "entity_vectors": vectors,
+            "memory_versions": versions,
+            "memory_vectors": vectors_of_memories,
+            "promotions": promotions,
+            "communities": communities,
         },
     )
+
+
+def _history(
+    r: Random,
+    base: dict[str, Any],
+    new: Callable[[], str],
+    instant: Callable[[], datetime],
+    entity_ids: list[str],
+    memories: list[dict[str, Any]],
+    facts: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Versions and promotions of memories, communities that were replaced, and rows that point at rows retired long ago."""
+    versions = [
+        {**base, "id": new(), "memory_id": m["id"], "ordinal": n, "content": r.choice(NAMES)}
+        for m in memories
+        for n in range(1, r.randint(1, 3))
+    ]
+    latest = {v["memory_id"]: v["id"] for v in versions}
+    for memory in memories:
+        memory["current_version_id"] = latest.get(memory["id"])
+    promotions = [
+        {**base, "id": new(), "memory_id": m["id"], "from_ring": "working", "to_ring": "semantic", "scores": {"n": 1.5}}
+        for m in memories
+        if r.random() < 0.4
+    ]
+    for rows, pointer in ((memories, "merged_into"), (facts, "superseded_by")):
+        for row in rows:
+            row[pointer] = r.choice(rows)["id"] if r.random() < 0.3 else None
+            if r.random() < 0.3:
+                row["invalidated_at"] = instant()
+    for fact in facts:
+        fact["is_active"] = r.random() < 0.7
+    communities = [
+        {
+            **base,
+            "id": new(),
+            "member_ids": r.sample(entity_ids, 2),
+            "payload": {"summary": r.choice(NAMES), "n": 0.1},
+            "valid_to": r.choice([None, instant()]),
+        }
+        for _ in range(r.randrange(3))
+    ]
+    return versions, promotions, communities
+
+
+@st.composite
+def telling_worlds(draw: st.DrawFn) -> World:
+    """The same with facts and memories enough to be merged: live and retired, cited and not, with counters, tags and starts."""
+    r = draw(st.randoms(use_true_random=False))
+    world = make_world(r)
+    facts, memories, versions = _told(r, world)
+    for table, rows in (("memory_facts", facts), ("memories", memories), ("memory_versions", versions)):
+        # rows of one table have the same columns
+        known = {c for row in (*world.rows[table], *rows) for c in row}
+        world.rows[table] = [
+            {**dict.fromkeys(known), **_FILL.get(table, {}), **row} for row in (*world.rows[table], *rows)
+        ]
+    return world
+
+
+_FILL: dict[str, dict[str, Any]] = {
+    "memory_facts": {"confidence": 1.0, "fact_text": ""},
+    "memories": {
+        "subject": "",
+        "importance": 0.5,
+        "confidence": 1.0,
+        "pinned": False,
+        "reinforcement_count": 0,
+        "state": "active",
+    },
+}
+
+
+def _told(r: Random, world: World) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    base = {"namespace_id": world.namespace_id}
+    chunks, documents = world.ids("chunks"), world.ids("documents")
+
+    def new(kind: str, n: int) -> str:
+        return str(uuid.uuid5(uuid.UUID(world.namespace_id), f"{kind} {n}"))
+
+    def shared() -> dict[str, Any]:
+        gone = r.random() < 0.15
+        return {
+            **base,
+            "source_chunk_ids": [r.choice([*chunks, new("absent", 0)]) for _ in range(r.randrange(4))],
+            "confidence": r.choice([1.0, 0.1 + 0.2, 0.5]),
+            "valid_from": r.choice([None, START, START + timedelta(days=r.randrange(9))]),
+            "invalidated_at": START + timedelta(days=9) if gone else None,
+        }
+
+    facts = [
+        {
+            **shared(),
+            "id": new("fact", n),
+            "external_id": r.choice([None, f"told {n}"]),
+            "subject": r.choice(NAMES[:3]),
+            "predicate": "uses",
+            "object": r.choice(NAMES),
+            "fact_text": r.choice(NAMES),
+            "is_active": r.random() < 0.9,
+            "valid_to": r.choice([None, None, START + timedelta(days=9000)]),
+        }
+        for n in range(r.randrange(9))
+    ]
+    memories = [
+        {
+            **shared(),
+            "id": new("event", n),
+            "external_id": r.choice([None, f"told {n}"]),
+            "kind": r.choice(["event", "event", "semantic"]),
+            "subject": r.choice(NAMES[:2]),
+            "state": r.choice(["active", "active", "active", "archived"]),
+            "importance": r.choice([0.5, 0.7]),
+            "pinned": r.random() < 0.2,
+            "access_count": r.randrange(4),
+            "reinforcement_count": r.randrange(3),
+            "tags": r.choice([[], ["a"], ["ä", "b"], ["b", {"deep": 1}]]),
+            "source_document_ids": [r.choice(documents) for _ in range(r.randrange(3))],
+            "current_version_id": new("text", n),
+        }
+        for n in range(r.randrange(9))
+    ]
+    versions = [
+        {**base, "id": m["current_version_id"], "memory_id": m["id"], "ordinal": 1, "content": r.choice(NAMES)}
+        for m in memories
+    ]
+    return facts, memories, versions
 
 
 def load_world(store: Store, world: World) -> None:
@@ -176,6 +315,7 @@ def assert_same(stored: Snapshot, simulated: Snapshot, items: Iterable[Identifie
     """Equality of two snapshots; what an item stamped compares as null or not null, jsonb by meaning."""
     stamped = {w.cell.row for i in items for w in i.mutation.writes}
     stamped |= {inserted_id(i.id, n) for i in items for n in range(len(i.mutation.inserts))}
+    ended = {w.cell.row for i in items for w in i.mutation.writes if w.action == "now" and w.cell.column == "valid_to"}
     for table in EXPORTED:
         name = table.name
         left, right = stored.table(name).to_pylist(), simulated.table(name).to_pylist()
@@ -187,6 +327,8 @@ def assert_same(stored: Snapshot, simulated: Snapshot, items: Iterable[Identifie
                 for column in ("recorded_at", "invalidated_at"):
                     if column in row:
                         row[column] = row[column] is not None
+            if row["id"] in ended:
+                row["valid_to"] = row["valid_to"] is not None
         assert left == right, f"{name} differs"
     for name, vectors in simulated.vectors.items():
         assert stored.vectors[name].ids.to_pylist() == vectors.ids.to_pylist(), f"{name} ids differ"

@@ -1,7 +1,8 @@
 """Applying a batch of items in one transaction that the caller holds: check, journal, change.
 
 Staleness is decided here and nowhere else: cell by cell, in the database, on locked rows. A stale item is left out whole; the
-rest of the batch goes on. Cost: a constant number of statements for each table that the batch touches.
+rest of the batch goes on. Cost: a constant number of statements for each table that the batch touches; with deletes one pass over
+the tables that may refer to what goes, where no index tells.
 """
 
 from __future__ import annotations
@@ -10,16 +11,24 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from slowwave.mutations.cells import RELATIONSHIPS, Value, literal
+from sqlalchemy.dialects.postgresql import JSONB
+
+from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, literal
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
+    PURGE_OFF,
+    PURGE_ON,
     RELATIONSHIPS_CHANGED,
+    delete_rows,
     insert_rows,
     journal_cells,
     lock_rows,
+    parents_first,
+    referring_rows,
     stale_cells,
+    stale_deletes,
     stale_inserts,
     write_cells,
 )
@@ -34,11 +43,13 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
         check(item.mutation)
     parameters = {"namespace": namespace_id, "run": run_id}
     columns, tables = _load(connection, namespace_id, items)
+    deleted = {d.table for item in items for d in item.mutation.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
-    for table in sorted(columns.keys() | tables.keys()):
-        exclusive = table == "entities" and guarded_edges
+    for table in sorted(columns.keys() | tables.keys() | deleted):
+        exclusive = table in deleted or (table == "entities" and guarded_edges)
         connection.execute(lock_rows(table, exclusive=exclusive).encode(), parameters)
-    stale = _stale(connection, columns, tables, parameters, with_edges=guarded_edges)
+    stale = _stale_deletes(connection, deleted, parameters)
+    stale |= _stale(connection, columns, tables, parameters, with_edges=guarded_edges)
     if stale:
         for batch in ("batch_cells", "batch_rows"):
             connection.execute(f"DELETE FROM {batch} WHERE item_id = ANY(%s)".encode(), (list(stale),))
@@ -52,6 +63,11 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
         connection.execute(write_cells(table, written[table]).encode(), parameters)
     for table in sorted({i.table for item in fresh for i in item.mutation.inserts}):
         connection.execute(insert_rows(table, tables[table]).encode(), parameters)
+    if going := {d.table for item in fresh for d in item.mutation.deletes}:
+        connection.execute(PURGE_ON)
+        for table in reversed(parents_first(going)):
+            connection.execute(delete_rows(table).encode(), parameters)
+        connection.execute(PURGE_OFF)
     return stale
 
 
@@ -62,6 +78,7 @@ def _load(
     connection.execute(BATCH_TABLES.encode())
     columns: dict[str, set[str]] = defaultdict(set)
     rows: list[tuple[str, str, str, str, bool, dict[str, object]]] = []
+    gone: list[tuple[str, str, str, str, dict[str, object]]] = []
     copy_cells = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen, value) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(copy_cells) as copy:
         for item in items:
@@ -76,11 +93,15 @@ def _load(
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, "guard", _text(c.table, g.seen), None))
             for n, i in enumerate(item.mutation.inserts):
                 rows.append(_new_row(item.id, n, namespace_id, i.table, i.row, i.key, dict(i.values)))
-    if rows:
+            for d in item.mutation.deletes:
+                gone.append((item.id, d.table, d.row, d.key, {c: _text(d.table, v) for c, v in d.seen.items()}))
+    if rows or gone:
         copy_rows = "COPY batch_rows (item_id, tbl, row_id, key, named, action, body) FROM STDIN"
         with connection.cursor() as cursor, cursor.copy(copy_rows) as copy:
             for item_id, table, row_id, key, named, body in rows:
                 copy.write_row((item_id, table, row_id, key, named, "insert", json.dumps(body)))
+            for item_id, table, row_id, key, seen in gone:
+                copy.write_row((item_id, table, row_id, key, True, "delete", json.dumps(seen)))
     connection.execute("ANALYZE batch_cells, batch_rows")
     return columns, {table: sorted(body) for _, table, _, _, _, body in rows}
 
@@ -91,9 +112,27 @@ def _new_row(
     if table in VECTORS:
         body: dict[str, object] = {"id": row, "model": key, "vector": vector_literal(str(values["vector"]))}
     else:
-        body = inserted_row(item_id, n, values)
+        body = {c: _body(table, c, v) for c, v in inserted_row(item_id, n, table, values).items()}
     body["namespace_id"] = namespace_id
     return item_id, table, str(body["id"]), key, bool(row), body
+
+
+def _body(table: str, column: str, value: object) -> object:
+    """A value as ``jsonb_populate_record`` takes it: JSON itself, where the plan holds its text."""
+    return json.loads(value) if isinstance(value, str) and isinstance(column_of(table, column).type, JSONB) else value
+
+
+def _stale_deletes(connection: Connection, tables: Iterable[str], parameters: dict[str, str]) -> dict[str, str]:
+    stale: dict[str, str] = {}
+    for table in sorted(tables):
+        for item, row, column in connection.execute(stale_deletes(table).encode(), parameters):
+            changed = f"{table}.{column} of row {row} is no longer what the plan saw."
+            stale.setdefault(str(item), changed if column else f"{table} has no row {row} any more.")
+        if query := referring_rows(table):
+            for item, row, other, column, by in connection.execute(query.encode()):
+                named = f"Row {row} of {table} is named by row {by} of {other} ({column}), which the plan did not see."
+                stale.setdefault(str(item), named)
+    return stale
 
 
 def _stale(

@@ -1,7 +1,7 @@
 """Cells: what a mutation writes and what its decision rests on.
 
 A cell is (table, row, column); a row of a vectors table is named by its id and its model (``key``). Every mutation is a set
-of *writes*, *inserts* and *guards* over cells, and one algebra serves them all:
+of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serves them all:
 
 - equality is that of values as the snapshot holds them, compared in PostgreSQL by the column's own type;
 - ``set`` writes replace the value that the plan saw; ``add`` writes are deltas on counters and see nothing; ``now`` and
@@ -9,7 +9,9 @@ of *writes*, *inserts* and *guards* over cells, and one algebra serves them all:
 - a guard names a value that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the row is a vector, which is named by what
-  it describes.
+  it describes;
+- a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
+  column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
 
 Two items conflict when one writes what the other writes or guards; two deltas on one counter do not. Items that do not
 conflict commute, so that any subset may be applied or undone in any order.
@@ -22,13 +24,14 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final, Literal
 
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import Refused
-from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, Vector, metadata
+from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, metadata
 
 Value = str | int | float | bool | None | tuple[str, ...]
 """A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
@@ -76,11 +79,22 @@ class Insert:
     key: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """One row gone; ``seen`` is all of it but its key and its namespace (see ``row_columns``), so that it can be put back."""
+
+    table: str
+    row: str
+    key: str
+    seen: Mapping[str, Value]
+
+
 def inserted_id(item_id: str, n: int) -> str:
     """The id rule for the n-th row that an item inserts."""
     return str(uuid.uuid5(uuid.UUID(item_id), str(n)))
 
 
+@cache
 def column_of(table: str, column: str) -> Column[object]:
     """The catalogue's column; a name that is not there, or that triggers keep, is refused."""
     found = metadata.tables.get(f"memory.{table}")
@@ -89,6 +103,44 @@ def column_of(table: str, column: str) -> Column[object]:
     return found.c[column]
 
 
+@cache
+def row_columns(table: str) -> tuple[str, ...]:
+    """What makes up a row: the catalogue's columns but its key, its namespace and those that triggers keep."""
+    return tuple(
+        c.name
+        for c in table_of(table).c
+        if not c.primary_key and c.name != "namespace_id" and c.name not in DERIVED_COLUMNS
+    )
+
+
+@cache
+def references_to(table: str) -> tuple[tuple[str, str], ...]:
+    """(table, column) of everything in ``memory`` that names a row of ``table``: foreign keys, and pointers that have none."""
+    keys = {
+        (t.name, key.parent.name)
+        for t in metadata.tables.values()
+        for key in t.foreign_keys
+        if t.schema == "memory" and key.column.table.name == table
+    }
+    pointers = {
+        (t.name, column)
+        for t in metadata.tables.values()
+        for column, target in POINTERS.items()
+        if t.schema == "memory" and column in t.c and (target or t.name) == table
+    }
+    return tuple(sorted(keys | pointers))
+
+
+POINTERS: Final[Mapping[str, str]] = {
+    "superseded_by": "memory_facts",
+    "merged_into": "",
+    "memory_id": "memories",
+    "current_version_id": "memory_versions",
+}
+"""Column → the table of the row that its value names, empty for its own, among tables of which rows may be deleted."""
+
+
+@cache
 def sql_type(table: str, column: str) -> str:
     """PostgreSQL's name of a cell's type, to which its literal is cast."""
     kind = column_of(table, column).type
@@ -113,12 +165,12 @@ _SQL_TYPES: Final = (
 
 def canonical(value: object) -> Value:
     """A value as Arrow's ``to_pylist`` gives it → the form that plans hold."""
+    if value is None or isinstance(value, (str, int, float)):  # most are; a bool is an int
+        return value
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
     if isinstance(value, (list, tuple)):
         return tuple(str(v) for v in value)
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
     raise TypeError(f"A cell cannot hold {type(value).__name__}.")
 
 
@@ -133,21 +185,49 @@ def literal(value: Value) -> str | None:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+@cache
 def is_counter(table: str, column: str) -> bool:
     """Whether a column is written by deltas only."""
     return column in COUNTERS.get(table, ())
 
 
-def written(writes: Iterable[Write], inserts: Iterable[Insert]) -> frozenset[Cell]:
+def written(writes: Iterable[Write], inserts: Iterable[Insert], deletes: Iterable[Delete] = ()) -> frozenset[Cell]:
     """The cells that conflict with other items' writes and guards, deltas left out."""
     cells = {w.cell for w in writes if w.action != "add"}
     cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row}
+    cells |= {Cell(d.table, d.row, c, d.key) for d in deletes for c in ("", *d.seen)}
     return frozenset(cells)
 
 
-def guarded(guards: Iterable[Guard]) -> frozenset[Cell]:
-    """The cells that a decision rests on."""
-    return frozenset(g.cell for g in guards)
+def guarded(
+    guards: Iterable[Guard],
+    writes: Iterable[Write] = (),
+    inserts: Iterable[Insert] = (),
+    deletes: Iterable[Delete] = (),
+) -> frozenset[Cell]:
+    """The cells that a decision rests on, and the rows that must be there: those it counts on or points at."""
+    cells = {g.cell for g in guards}
+    for w in writes:
+        if w.action == "add":
+            cells.add(Cell(w.cell.table, w.cell.row, ""))
+        elif w.cell.column in POINTERS:
+            cells |= _named(w.cell.table, {w.cell.column: w.value})
+    for i in inserts:
+        cells |= _named(i.table, i.values)
+        if i.table in VECTORS:
+            cells.add(Cell(VECTORS[i.table], i.row, ""))
+    for d in deletes:
+        cells |= _named(d.table, d.seen)
+    return frozenset(cells)
+
+
+def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
+    """The rows that pointers among a row's values name."""
+    return {
+        Cell(POINTERS[column] or table, str(value), "")
+        for column, value in values.items()
+        if column in POINTERS and value is not None
+    }
 
 
 def writes_to_json(writes: Sequence[Write]) -> list[list[object]]:
@@ -186,6 +266,20 @@ def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
         Insert(str(t), {str(c): _in(v) for c, v in values.items()}, str(r), str(k))
         for t, r, k, values in rows
         if isinstance(values, Mapping)
+    )
+
+
+def deletes_to_json(deletes: Sequence[Delete]) -> list[list[object]]:
+    """Deletes as plans store them: [table, row, key, the row as it was seen]."""
+    return [[d.table, d.row, d.key, {c: _out(v) for c, v in d.seen.items()}] for d in deletes]
+
+
+def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
+    """The inverse of ``deletes_to_json``."""
+    return tuple(
+        Delete(str(t), str(r), str(k), {str(c): _in(v) for c, v in seen.items()})
+        for t, r, k, seen in rows
+        if isinstance(seen, Mapping)
     )
 
 

@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import KINDS, Mutation, Row
-from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.rows import Fields, rows_by_id
 from slowwave.snapshot import Snapshot
+
+NOW: Final = "now"
+"""A row ends in the world when it is applied; an instant of the snapshot would make another item of it every night."""
 
 
 def invalidate_rows(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None]) -> Mutation:
-    """Invalidate the rows named by ``valid_to``'s keys; its values end them in the world (ISO 8601, UTC), or leave that open."""
-    world = "valid_to" in KINDS["invalidate_rows"].writes[table]
-    columns = ("invalidated_at", "invalidated_by", *(("valid_to",) if world else ()))
-    has_external = "external_id" in snapshot.table(table).column_names
-    found = rows_by_id(snapshot, table, valid_to.keys(), (*columns, *(("external_id",) if has_external else ())))
+    """Invalidate the rows named by ``valid_to``'s keys; its values end them in the world (ISO 8601, UTC, or ``NOW``), or leave that
+    open.
+    """
     writes: list[Write] = []
     guards: list[Guard] = []
-    for id_, seen in sorted(found.items()):
-        writes.append(Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]))
-        writes.append(Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]))
-        if world:
-            if (end := valid_to[id_]) is None:
-                guards.append(Guard(Cell(table, id_, "valid_to"), seen["valid_to"]))
-            else:
-                writes.append(Write(Cell(table, id_, "valid_to"), "set", seen["valid_to"], end))
-    rows = tuple(
-        Row(i, str(s["external_id"]) if s.get("external_id") is not None else None) for i, s in sorted(found.items())
-    )
-    return Mutation("invalidate_rows", table, writes=tuple(writes), guards=tuple(guards), rows=rows)
+    rows: list[Row] = []
+    for id_, seen in sorted(_seen(snapshot, table, valid_to, ()).items()):
+        ends = _cells(table, id_, seen, valid_to[id_])
+        writes += ends[0]
+        guards += ends[1]
+        rows.append(_row(id_, seen))
+    return Mutation("invalidate_rows", table, writes=tuple(writes), guards=tuple(guards), rows=tuple(rows))
+
+
+def invalidate_each(
+    snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None], guarded: Sequence[str] = ()
+) -> dict[str, Mutation]:
+    """Row → a mutation that invalidates it alone, and that rests on its ``guarded`` columns as well. One pass over the table."""
+    mutations: dict[str, Mutation] = {}
+    for id_, seen in sorted(_seen(snapshot, table, valid_to, guarded).items()):
+        writes, guards = _cells(table, id_, seen, valid_to[id_])
+        guards += [Guard(Cell(table, id_, c), seen[c]) for c in guarded]
+        mutations[id_] = Mutation(
+            "invalidate_rows", table, writes=tuple(writes), guards=tuple(guards), rows=(_row(id_, seen),)
+        )
+    return mutations
+
+
+def _seen(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None], more: Sequence[str]) -> dict[str, Fields]:
+    columns = ["invalidated_at", "invalidated_by", *more]
+    columns += [c for c, there in (("valid_to", _worldly(table)), ("external_id", _named(snapshot, table))) if there]
+    return rows_by_id(snapshot, table, valid_to.keys(), columns)
+
+
+def _cells(table: str, id_: str, seen: Fields, end: str | None) -> tuple[list[Write], list[Guard]]:
+    writes = [
+        Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),
+        Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]),
+    ]
+    if not _worldly(table):
+        return writes, []
+    cell = Cell(table, id_, "valid_to")
+    if end is None:
+        return writes, [Guard(cell, seen["valid_to"])]
+    now = Write(cell, "now", seen["valid_to"])
+    return [*writes, now if end == NOW else Write(cell, "set", seen["valid_to"], end)], []
+
+
+def _worldly(table: str) -> bool:
+    return "valid_to" in KINDS["invalidate_rows"].writes[table]
+
+
+def _named(snapshot: Snapshot, table: str) -> bool:
+    return "external_id" in snapshot.table(table).column_names
+
+
+def _row(id_: str, seen: Fields) -> Row:
+    external = seen.get("external_id")
+    return Row(id_, None if external is None else str(external))

@@ -12,7 +12,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,15 +30,29 @@ _SEEN: Final = (
     *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
 _ENDPOINTS: Final = ("source_entity_id", "target_entity_id")
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, when given."""
+    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, and ``entity_type`` its type, when given."""
 
     keep: str
     absorb: tuple[str, ...]
     vector: np.ndarray | None = None
+    entity_type: str = ""
+
+
+def survivor_first(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Ids of entities that become one, the survivor's first: pinned, then most mentions, then earliest, then the smallest id.
+
+    Rows have ``id``, ``pinned``, ``mention_count``, ``valid_from`` and ``recorded_at``.
+    """
+
+    def rank(r: Mapping[str, Any]) -> tuple[bool, int, datetime, str]:
+        return (not r["pinned"], -int(r["mention_count"]), r["valid_from"] or r["recorded_at"] or _LATEST, r["id"])
+
+    return [r["id"] for r in sorted(rows, key=rank)]
 
 
 def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
@@ -76,7 +91,7 @@ def _one(
     for id_ in (merge.keep, *absorb):
         if entities[id_]["invalidated_at"] is not None:
             raise Refused(f"Entity {id_} is already retired; a merge takes live rows only.")
-    writes, guards = _survivor(keep, [entities[a] for a in absorb], live)
+    writes, guards = _survivor(keep, [entities[a] for a in absorb], live, merge.entity_type)
     for a in absorb:
         writes += _retire(a, entities[a], merge.keep)
         guards += _guard(a, entities[a], (*_CONTENT, "valid_from", "valid_to"))
@@ -108,7 +123,7 @@ _CONTENT: Final = ("name", "entity_type", "description", "attributes", "source_c
 
 
 def _survivor(
-    keep: Fields, absorbed: list[Fields], live: Mapping[str, frozenset[str]]
+    keep: Fields, absorbed: list[Fields], live: Mapping[str, frozenset[str]], entity_type: str
 ) -> tuple[list[Write], list[Guard]]:
     """The survivor's cells: written where they change, guarded where they stay."""
     everyone = [keep, *absorbed]
@@ -116,6 +131,7 @@ def _survivor(
         column: tuple(dict.fromkeys(i for e in everyone for i in as_ids(e[column]) if i in live[column]))
         for column in live
     }
+    after["entity_type"] = entity_type or keep["entity_type"]
     after["attributes"] = _attributes(keep, absorbed)
     after["description"] = keep["description"] or max((str(e["description"] or "") for e in absorbed), key=len)
     starts = [str(e["valid_from"]) for e in everyone]

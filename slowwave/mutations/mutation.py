@@ -1,7 +1,7 @@
 """A mutation: one of a small closed set of changes, spelled out cell by cell.
 
-Every mutation is a value: its kind, the rows it is about, and the writes, inserts and guards that the builder of its kind
-made from a snapshot. ``KINDS`` says which cells each kind may touch, and ``check`` holds every mutation to it, at sealing and
+Every mutation is a value: its kind, the rows it is about, and the writes, inserts, deletes and guards that the builder of its
+kind made from a snapshot. ``KINDS`` says which cells each kind may touch, and ``check`` holds every mutation to it, at sealing and
 again before it is applied: a forged plan item cannot reach another table, column or namespace. Because the change is data,
 simulation (``simulate``), application and undo (``statements``) are written once for all kinds.
 """
@@ -15,18 +15,23 @@ from typing import Final, Protocol
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
     RELATIONSHIPS,
+    Delete,
     Guard,
     Insert,
     Write,
     column_of,
+    deletes_from_json,
+    deletes_to_json,
     guards_from_json,
     guards_to_json,
     inserts_from_json,
     inserts_to_json,
     is_counter,
+    row_columns,
     writes_from_json,
     writes_to_json,
 )
+from slowwave.store.tables import VECTORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,17 @@ class Mutation:
     rows: tuple[Row, ...] = ()
     keep: Row | None = None
     absorb: tuple[Row, ...] = ()
+    deletes: tuple[Delete, ...] = ()
 
     def row_ids(self) -> tuple[str, ...]:
         """The rows it is about, sorted."""
         rows = (*self.rows, *((self.keep,) if self.keep else ()), *self.absorb)
         return tuple(sorted(r.id for r in rows))
+
+    def members(self) -> list[tuple[str, ...]]:
+        """The ids that each of its new rows names as its members: a new community is about them, and has no id of its own yet."""
+        named = (insert.values.get("member_ids") for insert in self.inserts)
+        return [ids for ids in named if isinstance(ids, tuple)]
 
     def to_json(self) -> dict[str, object]:
         """The form that is sealed, stored and shown."""
@@ -70,6 +81,8 @@ class Mutation:
         shown["writes"] = writes_to_json(self.writes)
         shown["inserts"] = inserts_to_json(self.inserts)
         shown["guards"] = guards_to_json(self.guards)
+        if self.deletes:
+            shown["deletes"] = deletes_to_json(self.deletes)
         return shown
 
     @classmethod
@@ -89,6 +102,7 @@ class Mutation:
             rows=rows("rows"),
             keep=_row(keep) if keep else None,
             absorb=rows("absorb"),
+            deletes=deletes_from_json(_list(value.get("deletes"))),
         )
         check(mutation)
         return mutation
@@ -110,10 +124,11 @@ class Identified(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What one kind may do: the cells it writes, by table, and the tables it inserts into."""
+    """What one kind may do: the cells it writes, by table, and the tables it inserts into and deletes from."""
 
     writes: Mapping[str, frozenset[str]]
     inserts: frozenset[str] = frozenset()
+    deletes: frozenset[str] = frozenset()
 
 
 _INVALIDATE: Final = frozenset({"invalidated_at", "invalidated_by", "valid_to"})
@@ -127,6 +142,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "entities": frozenset(
                 {"source_chunk_ids", "source_document_ids", "attributes", "description", "confidence", "pinned"}
                 | {"mention_count", "state", "merged_into", "invalidated_at", "invalidated_by", "valid_from"}
+                | {"entity_type"}
             ),
             "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"}),
             "entity_vectors": frozenset({"vector"}),
@@ -165,11 +181,16 @@ KINDS: Final[Mapping[str, Kind]] = {
             "documents": frozenset({"metadata"}),
         }
     ),
+    "purge_rows": Kind(
+        {"memory_facts": frozenset({"superseded_by"}), "memories": frozenset({"merged_into"})},
+        deletes=frozenset({"memory_facts", "relationships", "communities", "memories"})
+        | {"memory_versions", "memory_vectors", "promotions"},
+    ),
 }
 
 
 def check(mutation: Mutation) -> None:
-    """Refuse a mutation that writes what its kind may not, or writes a counter other than by a delta."""
+    """Refuse a mutation that writes what its kind may not, writes a counter other than by a delta, or deletes what still lives."""
     kind = KINDS.get(mutation.kind)
     if kind is None:
         raise Refused(f"There is no mutation {mutation.kind!r}. Known: {', '.join(sorted(KINDS))}.")
@@ -189,6 +210,33 @@ def check(mutation: Mutation) -> None:
     for guard in mutation.guards:
         if guard.cell.column != RELATIONSHIPS:
             column_of(guard.cell.table, guard.cell.column)
+    gone = {(d.table, d.row) for d in mutation.deletes}
+    for delete in mutation.deletes:
+        if delete.table not in kind.deletes:
+            raise Refused(f"{mutation.kind} may not delete from {delete.table} (row {delete.row}).")
+        if set(delete.seen) != set(row_columns(delete.table)):
+            raise Refused(
+                f"{mutation.kind} would delete row {delete.row} of {delete.table} without holding all of it, so it could not be put back."
+            )
+        whole = _belongs_to(delete)
+        if not (is_retired(delete.table, delete.seen) if whole is None else whole in gone):
+            raise Refused(f"{mutation.kind} may not delete row {delete.row} of {delete.table}: it is not retired.")
+
+
+def is_retired(table: str, seen: Mapping[str, object]) -> bool:
+    """Whether a row has left the memory for good: invalidated, or an inactive fact, or a community that another one replaced."""
+    return (
+        seen.get("invalidated_at") is not None
+        or (table == "memory_facts" and seen.get("is_active") is False)
+        or (table == "communities" and seen.get("valid_to") is not None)
+    )
+
+
+def _belongs_to(delete: Delete) -> tuple[str, str] | None:
+    """The row that a version, a promotion or a vector is a part of, with which alone it may go."""
+    if delete.table in VECTORS:
+        return VECTORS[delete.table], delete.row
+    return ("memories", str(delete.seen["memory_id"])) if "memory_id" in delete.seen else None
 
 
 def _list(value: object) -> Sequence[Sequence[object]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import SnapshotError
-from slowwave.mutations.cells import Value, Write, canonical, inserted_id
+from slowwave.mutations.cells import Value, Write, canonical, inserted_id, table_of
 from slowwave.mutations.mutation import Identified
 from slowwave.mutations.vectors import decode
 from slowwave.snapshot import Snapshot, Vectors
@@ -28,6 +28,7 @@ def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
     writes: dict[tuple[str, str], list[tuple[str, Write]]] = defaultdict(list)
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     vectors: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    gone: dict[str, list[str]] = defaultdict(list)
     stamp = canonical(snapshot.taken_at)
     for item in items:
         item_id, mutation = item.id, item.mutation
@@ -40,24 +41,28 @@ def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
             if insert.table in VECTORS:
                 vectors[insert.table][insert.row] = decode(str(insert.values["vector"]))
             else:
-                rows[insert.table].append(inserted_row(item_id, n, insert.values) | {"recorded_at": stamp})
+                rows[insert.table].append(
+                    inserted_row(item_id, n, insert.table, insert.values) | {"recorded_at": stamp}
+                )
+        for delete in mutation.deletes:
+            gone[delete.table].append(delete.row)
     tables = dict(snapshot.tables)
     for (table, column), changes in writes.items():
         tables[table] = _write_column(tables[table], column, changes, stamp)
     for table, added in rows.items():
         tables[table] = _append(tables[table], added)
-    return replace(
-        snapshot,
-        tables=tables,
-        vectors={
-            name: _write_vectors(v, vectors[name]) if name in vectors else v for name, v in snapshot.vectors.items()
-        },
-    )
+    for table in gone.keys() - VECTORS.keys():
+        tables[table] = _without(tables[table], gone[table])
+    after = {name: _write_vectors(v, vectors[name]) if name in vectors else v for name, v in snapshot.vectors.items()}
+    for table in gone.keys() & VECTORS.keys():
+        after[table] = _without_vectors(after[table], gone[table])
+    return replace(snapshot, tables=tables, vectors=after)
 
 
-def inserted_row(item_id: str, n: int, values: Mapping[str, Value]) -> dict[str, object]:
+def inserted_row(item_id: str, n: int, table: str, values: Mapping[str, Value]) -> dict[str, object]:
     """The n-th row that an item inserts, before the database's own defaults."""
-    return {"id": inserted_id(item_id, n), "recorded_by": item_id, **values}
+    by = {"recorded_by": item_id} if "recorded_by" in table_of(table).c else {}
+    return {"id": inserted_id(item_id, n), **by, **values}
 
 
 def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Write]], stamp: Value) -> pa.Table:
@@ -89,6 +94,16 @@ def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Wri
 def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:
     columns = [pa.array([_native(row.get(f.name), f.type) for row in rows], f.type) for f in table.schema]
     return pa.concat_tables([table, pa.table(columns, schema=table.schema)]).sort_by("id").combine_chunks()
+
+
+def _without(table: pa.Table, ids: Sequence[str]) -> pa.Table:
+    kept = pc.invert(pc.is_in(table["id"], value_set=pa.array(ids, pa.string())))
+    return table.filter(kept).combine_chunks()
+
+
+def _without_vectors(vectors: Vectors, ids: Sequence[str]) -> Vectors:
+    kept = pc.invert(pc.is_in(vectors.ids, value_set=pa.array(ids, pa.string())))
+    return replace(vectors, ids=vectors.ids.filter(kept), matrix=vectors.matrix[kept.to_numpy(zero_copy_only=False)])
 
 
 def _write_vectors(vectors: Vectors, changes: Mapping[str, np.ndarray]) -> Vectors:

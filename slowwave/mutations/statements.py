@@ -1,16 +1,17 @@
 """The SQL of applying and undoing: one statement a table and step, whatever the number of items and rows.
 
-Cells of a batch lie in the temporary table ``batch_cells``, new rows in ``batch_rows``. Identifiers come from the catalogue,
-values are always cast from the text columns of those tables.
+Cells of a batch lie in the temporary table ``batch_cells``, new and deleted rows in ``batch_rows``. Identifiers come from the
+catalogue, values are always cast from the text columns of those tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
-from slowwave.mutations.cells import column_of, is_counter, sql_type, table_of
-from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
+from slowwave.mutations.cells import column_of, is_counter, references_to, row_columns, sql_type, table_of
+from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
 
 BATCH_TABLES: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
@@ -32,6 +33,21 @@ LEFT JOIN LATERAL (
 ) incident ON true
 WHERE c.col = '#relationships' AND coalesce(incident.ids, '{}') <> c.seen::uuid[]
 """
+
+
+PURGE_ON: Final = "SET LOCAL slowwave.purge = 'on'"
+PURGE_OFF: Final = "SET LOCAL slowwave.purge = 'off'"
+"""Between them versions of a memory may be deleted, which are append-only otherwise."""
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    return {table.name: n for n, table in enumerate(metadata.sorted_tables)}
+
+
+def parents_first(tables: Iterable[str]) -> list[str]:
+    """Tables in an order in which rows may be inserted; the reverse is one in which they may be deleted."""
+    return sorted(tables, key=lambda table: _ranks()[table])
 
 
 def _match(table: str, alias: str) -> str:
@@ -66,6 +82,34 @@ def stale_inserts(table: str) -> str:
         f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b JOIN memory.{table} t ON {_match(table, 'b')} "
         f"WHERE b.tbl = '{table}' AND b.action = 'insert' AND b.named"
     )
+
+
+def stale_deletes(table: str) -> str:
+    """Items that would delete a row which is no longer as it was seen: (item, row, column), no column when it is gone."""
+    changed = " ".join(
+        f"WHEN t.{c} IS DISTINCT FROM (b.body ->> '{c}')::{sql_type(table, c)} THEN '{c}'" for c in row_columns(table)
+    )
+    return (
+        f"SELECT b.item_id::text, b.row_id::text, d.col FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
+        f"CROSS JOIN LATERAL (SELECT CASE WHEN t.id IS NULL THEN '' {changed} END AS col) d "
+        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND d.col IS NOT NULL"
+    )
+
+
+def referring_rows(table: str) -> str:
+    """Rows that name a row which the batch deletes, and which its item neither deletes nor points elsewhere:
+    (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty when none may.
+    """
+    found = [
+        f"SELECT b.item_id::text, b.row_id::text, '{child}', '{column}', x.id::text "
+        f"FROM batch_rows b JOIN memory.{child} x ON x.{column} = b.row_id WHERE b.tbl = '{table}' AND b.action = 'delete' "
+        f"AND NOT EXISTS (SELECT 1 FROM batch_rows d WHERE d.item_id = b.item_id AND d.tbl = '{child}' AND d.action = 'delete' "
+        f"AND d.row_id = x.id{' AND d.key = x.model' if child in VECTORS else ''}) "
+        f"AND NOT EXISTS (SELECT 1 FROM batch_cells w WHERE w.item_id = b.item_id AND w.tbl = '{child}' AND w.row_id = x.id "
+        f"AND w.col = '{column}' AND w.action = 'set')"
+        for child, column in references_to(table)
+    ]
+    return " UNION ALL ".join(found)
 
 
 def journal_cells(table: str, columns: Iterable[str]) -> str:
@@ -136,6 +180,14 @@ SELECT journal_id, %(namespace)s, NULL, after FROM images ORDER BY journal_id
 """
 
 
+def spared_rows(table: str) -> str:
+    """Rows that the batch was to insert and that are not there, as another row holds a name of theirs: (item, row)."""
+    return (
+        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
+        f"WHERE b.tbl = '{table}' AND b.action = 'insert' AND t.id IS NULL"
+    )
+
+
 def changed_rows(table: str) -> str:
     """Undo: rows to delete that are gone or no longer as they were inserted: (item, row)."""
     return (
@@ -145,7 +197,7 @@ def changed_rows(table: str) -> str:
 
 
 def delete_rows(table: str) -> str:
-    """Undo: journal and delete the rows that an item inserted."""
+    """Journal the rows that the batch deletes, whole, and delete them."""
     return f"""
 WITH images AS MATERIALIZED (
   SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS before

@@ -18,6 +18,9 @@ from slowwave.mutations.statements import (
     insert_rows,
     journal_cells,
     lock_rows,
+    parents_first,
+    referring_rows,
+    spared_rows,
     stale_cells,
     stale_inserts,
     write_cells,
@@ -73,15 +76,18 @@ def undo_entries(
     }
     tables = sorted(columns.keys() | {t for t, _ in rows})
     for table in tables:
-        connection.execute(lock_rows(table, exclusive=False).encode(), parameters)
+        connection.execute(lock_rows(table, exclusive=(table, "delete") in rows).encode(), parameters)
     _refuse_blocked(connection, columns, rows, parameters)
     undone = [
         str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
     ]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
-    for (table, action), keys in sorted(rows.items()):
-        query = delete_rows(table) if action == "delete" else insert_rows(table, keys)
-        connection.execute(query.encode(), parameters)
+    order = parents_first({t for t, _ in rows})
+    for table in (t for t in reversed(order) if (t, "delete") in rows):
+        connection.execute(delete_rows(table).encode(), parameters)
+    for table in (t for t in order if (t, "insert") in rows):
+        connection.execute(insert_rows(table, rows[table, "insert"]).encode(), parameters)
+        _refuse_spared(connection, table, parameters)
     for table in sorted(columns):
         connection.execute(journal_cells(table, columns[table]).encode(), parameters)
         connection.execute(write_cells(table, columns[table]).encode(), parameters)
@@ -102,6 +108,9 @@ def _refuse_blocked(
         query = changed_rows(table) if action == "delete" else stale_inserts(table)
         found = connection.execute(query.encode(), parameters)
         blocked += [(table, str(row), "", str(item)) for item, row in found]
+        if action == "delete" and (query := referring_rows(table)):
+            found = connection.execute(query.encode())
+            blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
     if blocked:
         shown = "; ".join(_blocker(connection, *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
@@ -111,11 +120,24 @@ def _refuse_blocked(
         )
 
 
+def _refuse_spared(connection: Connection, table: str, parameters: Mapping[str, object]) -> None:
+    """Undo is exact or it is not done; an alias alone may be there already, by another item's hand."""
+    if table == "entity_aliases":
+        return
+    if spared := connection.execute(spared_rows(table).encode(), parameters).fetchall():
+        shown = ", ".join(sorted(str(row) for _, row in spared)[:10])
+        raise UndoBlocked(
+            f"{len(spared)} rows of {table} cannot be put back, as other rows hold their names now (an external id, a path, an "
+            f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or name the other items with --items."
+        )
+
+
 def _blocker(connection: Connection, table: str, row: str, column: str, item: str) -> str:
-    """One blocking cell or row, and the run that wrote it last, when it was one of ours."""
+    """One blocking cell or row, and the run that wrote or deleted it last, when it was one of ours."""
     found = connection.execute(
-        "SELECT run_id FROM night.journal WHERE row_id = %s AND table_name = %s AND column_name = %s ORDER BY id DESC LIMIT 1",
+        "SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s AND column_name IN (%s, '') "
+        "ORDER BY id DESC LIMIT 1",
         (row, table, column),
     ).fetchone()
-    by = f", last written by run {found[0]}" if found else ""
+    by = f", last {'deleted' if found[1] == 'delete' else 'written'} by run {found[0]}" if found else ""
     return f"{table}{'.' if column else ''}{column} of row {row} (item {item}{by})"

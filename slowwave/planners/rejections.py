@@ -1,4 +1,4 @@
-"""What people have refused, as a planner sees it: subjects that must not come back, and pairs that must not merge.
+"""What stands against a proposal, as a planner sees it: subjects that must not come back, and pairs that must not merge.
 
 Writing rejections belongs to the gate and to undo; what decisions teach the weights belongs to ``slowwave.planners.labels``.
 """
@@ -18,8 +18,12 @@ from slowwave.plans.items import Item
 from slowwave.probes.merges import chain, merged_into
 from slowwave.snapshot import Snapshot
 
-_REMEMBERED: Final = ("name", "entity_type", "attributes")
-"""Columns of a merged row that a subject covers, see ``Item.subject``."""
+_REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name", "entity_type", "attributes"),
+    "memory_facts": ("subject", "predicate", "object"),
+    "memories": ("current_version_id", "subject"),
+}
+"""Columns of a merged row that a subject covers, by table, see ``Item.subject``."""
 
 
 def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
@@ -28,8 +32,16 @@ def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
     return frozenset(table["subject"].filter(pc.equal(table["operation"], operation)).to_pylist())
 
 
-def rejected_pairs(snapshot: Snapshot, operation: str) -> frozenset[tuple[str, str]]:
-    """Pairs of ids out of rejected merges whose rows are as they were: they must not come back inside a larger cluster.
+def open_conflicts(snapshot: Snapshot, table: str) -> frozenset[tuple[str, str]]:
+    """Pairs of the table's rows in a recorded conflict that nobody has resolved, the smaller id first."""
+    rows = snapshot.table("conflicts")
+    rows = rows.filter(pc.and_(pc.equal(rows["table_name"], table), pc.is_null(rows["resolved_at"])))
+    pairs = zip(rows["row_a_id"].to_pylist(), rows["row_b_id"].to_pylist(), strict=True)
+    return frozenset((min(pair), max(pair)) for pair in pairs)
+
+
+def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> frozenset[tuple[str, str]]:
+    """Pairs of ids out of rejected merges of rows of a table that are as they were: they must not come back in a larger cluster.
 
     A rejection remembers a hash of what was seen. It holds while the same rows hash to it, whichever of them would survive. A
     row that was merged since stands for its survivor: what was refused of the part is refused of the whole. Of a rejected cluster
@@ -41,23 +53,35 @@ def rejected_pairs(snapshot: Snapshot, operation: str) -> frozenset[tuple[str, s
     if not rejected:
         return frozenset()
     named = {id_ for _, rows in rejected for id_ in rows}
-    seen = {str(row["id"]): row for row in rows_where(snapshot, "entities", "id", named, _REMEMBERED)}
-    into = merged_into(snapshot)
+    seen = {str(row["id"]): row for row in rows_where(snapshot, of, "id", named, _REMEMBERED[of])}
+    into = merged_into(snapshot, (of,))
     pairs: set[tuple[str, str]] = set()
     for subject, rows in rejected:
-        if seen.keys() >= set(rows) and subject in _subjects(operation, rows, seen):
+        if seen.keys() >= set(rows) and subject in _subjects(operation, of, rows, seen):
             pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
     return frozenset(pairs)
 
 
-def _subjects(operation: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:
+def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]:
+    """Pairs of ids of a table that were found to contradict each other, whatever was decided since; merged rows stand for survivors."""
+    table = snapshot.table("conflicts")
+    mine = table.filter(pc.equal(table["table_name"], of))
+    into = merged_into(snapshot, (of,)) if len(mine) else {}
+    found = {
+        (chain(a, into)[-1], chain(b, into)[-1])
+        for a, b in zip(mine["row_a_id"].to_pylist(), mine["row_b_id"].to_pylist(), strict=True)
+    }
+    return frozenset((min(p), max(p)) for p in found)
+
+
+def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:
     """The subjects that a merge of the rows may have: the survivor's attributes are not covered when the merge adds to them."""
-    for completed in ("", *rows):
+    for completed in ("", *rows) if "attributes" in _REMEMBERED[of] else ("",):
         guards = [
-            Guard(Cell("entities", row, column), seen[row][column])
+            Guard(Cell(of, row, column), seen[row][column])
             for row in rows
-            for column in _REMEMBERED
+            for column in _REMEMBERED[of]
             if (row, column) != (completed, "attributes")
         ]
-        merge = Mutation("merge_rows", "entities", guards=tuple(guards), rows=tuple(Row(row) for row in rows))
+        merge = Mutation("merge_rows", of, guards=tuple(guards), rows=tuple(Row(row) for row in rows))
         yield Item(operation, "merge", merge).subject()

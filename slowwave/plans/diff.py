@@ -22,7 +22,7 @@ class Change:
 
 
 def changes(item: Item) -> list[Change]:
-    """All changes of an item, in cell order, inserts last."""
+    """All changes of an item, in cell order, inserts and deleted rows last."""
     shown: list[Change] = []
     for w in item.mutation.writes:
         match w.action:
@@ -38,6 +38,9 @@ def changes(item: Item) -> list[Change]:
     for i in item.mutation.inserts:
         values = ", ".join(f"{c}={_text(i.table, v)}" for c, v in sorted(i.values.items()))
         shown.append(Change(i.table, i.row or "new row", "", "nothing", values))
+    for d in item.mutation.deletes:
+        values = ", ".join(f"{c}={_text(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
+        shown.append(Change(d.table, d.row, "", values, "deleted"))
     return shown
 
 

@@ -12,10 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from slowwave.mutations.cells import Cell, canonical_json, guarded, guards_to_json, writes_to_json, written
+from slowwave.mutations.cells import (
+    Cell,
+    canonical_json,
+    deletes_to_json,
+    guarded,
+    guards_to_json,
+    writes_to_json,
+    written,
+)
 from slowwave.mutations.mutation import Mutation
 
 _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
+
+_SAYS: Final = frozenset(
+    ("name", "entity_type", "attributes", "subject", "predicate", "object", "current_version_id")
+)  # of a merged entity, fact or memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +50,26 @@ class Item:
 
     def writes(self) -> frozenset[Cell]:
         """Cells that no other item may write or guard."""
-        return written(self.mutation.writes, self.mutation.inserts)
+        return written(self.mutation.writes, self.mutation.inserts, self.mutation.deletes)
 
     def guards(self) -> frozenset[Cell]:
         """Cells that no other item may write."""
-        return guarded(self.mutation.guards)
+        m = self.mutation
+        return guarded(m.guards, m.writes, m.inserts, m.deletes)
 
     def subject(self) -> str:
         """What a rejection remembers: the operation's rows and what was seen of them.
 
-        A merge is remembered by its members' names and types, not by provenance that grows every day.
+        A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
+        is about, not by its words, which a model may choose anew.
         """
-        named = [g for g in self.mutation.guards if g.cell.column in ("name", "entity_type", "attributes")]
+        named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
         if self.mutation.kind == "merge_rows":
             seen: list[list[object]] = guards_to_json(named)
+        elif self.mutation.kind == "insert_summary":
+            seen = [list(members) for members in self.mutation.members()]
         else:
-            seen = writes_to_json(self.mutation.writes)
+            seen = writes_to_json(self.mutation.writes) + deletes_to_json(self.mutation.deletes)
         rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]
         return hashlib.sha256(canonical_json(rows).encode()).hexdigest()
 

@@ -6,7 +6,7 @@ an old row with one that came since yesterday is within "since yesterday".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -59,6 +59,17 @@ class DreamScope:
                 shown[name] = value.astimezone(UTC).isoformat()
         return shown
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, object]) -> DreamScope:
+        """The inverse of ``to_json``."""
+        return cls(
+            _names(value.get("op_kinds")),
+            _when(value.get("since")),
+            _when(value.get("until")),
+            _names(value.get("entity_ids")),
+            _names(value.get("document_ids")),
+        )
+
 
 def within(scope: DreamScope, snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
     """The items of which a row lies within the scope, in their order. One pass over each table of rows."""
@@ -70,8 +81,7 @@ def within(scope: DreamScope, snapshot: Snapshot, items: Sequence[Item]) -> list
 
 def _about(item: Item) -> set[str]:
     """The rows an item is about, and those that a new row names as its members."""
-    members = (insert.values.get("member_ids") for insert in item.mutation.inserts)
-    return {*item.mutation.row_ids(), *(id_ for m in members if isinstance(m, tuple) for id_ in m)}
+    return {*item.mutation.row_ids(), *(id_ for ids in item.mutation.members() for id_ in ids)}
 
 
 def _rows(scope: DreamScope, snapshot: Snapshot, name: str) -> list[str]:
@@ -115,6 +125,14 @@ def _any(masks: Sequence[pa.ChunkedArray], rows: int) -> pa.ChunkedArray:
     for mask in masks:
         found = pc.or_(found, mask)
     return found
+
+
+def _names(value: object) -> frozenset[str] | None:
+    return frozenset(str(v) for v in value) if isinstance(value, (list, tuple, set, frozenset)) else None
+
+
+def _when(value: object) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else None
 
 
 def _instant(value: datetime) -> pa.Scalar:

@@ -74,17 +74,11 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
         met.add(item.id)
         check(item.mutation)
         writes, guards = item.writes(), item.guards()
-        winner = next(
-            (
-                w
-                for cell in sorted(writes | guards)
-                if (w := written.get(cell) or (guarded.get(cell) if cell in writes else None))
-            ),
-            None,
-        )
-        if winner is not None:
+        clashing = [cell for cell in writes | guards if cell in written or (cell in writes and cell in guarded)]
+        if clashing:
+            first = min(clashing)
             late.append(item)
-            deferred[item.id] = winner
+            deferred[item.id] = written.get(first) or guarded[first]
             continue
         taken.append(item)
         written.update(dict.fromkeys(writes, item.id))

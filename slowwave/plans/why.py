@@ -9,11 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.reports.waterfall import Step, one_in, percent, steps
+
+_SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
+_KEPT: Final = {
+    "memory_facts": "takes their sources, the greatest confidence and the earliest start",
+    "memories": "keeps its text, takes their tags, sources and counts",
+}
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name", "entity_type", "description", "attributes"),
+    "memory_facts": ("subject", "predicate", "object", "fact_text", "confidence", "valid_from", "valid_to"),
+    "memories": (
+        *("subject", "author", "scope", "tags", "importance", "confidence"),
+        *("valid_from", "source_chunk_ids", "source_document_ids"),
+    ),
+}
+"""Columns of merged rows that are shown side by side, by table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +88,63 @@ def why(item: Item, probes: Mapping[str, object] | None = None) -> Why:
 def _sentence(item: Item) -> str:
     mutation = item.mutation
     if mutation.keep:
-        names = [f"“{_name(mutation, row)}”" for row in (mutation.keep, *mutation.absorb)]
-        keep, *absorbed = names
+        keep, *absorbed = (f"“{name}”" for name in _names(item))
         others = " and ".join(absorbed)
         if item.decision == "review":
-            return (
-                f"A person is asked whether {keep} and {others} are one thing. If so, approving it makes them one row."
-            )
+            same = _SAME.get(mutation.table, "are one thing")
+            return f"A person is asked whether {keep} and {others} {same}. If so, approving it makes them one row."
         gone = "the other row is retired and points" if len(absorbed) == 1 else "the other rows are retired and point"
-        return f"{keep} would absorb {others}: it keeps all that they say, and {gone} to it."
+        kept = _KEPT.get(mutation.table, "keeps all that they say")
+        return f"{keep} would absorb {others}: it {kept}, and {gone} to it."
+    if "earlier" in item.evidence and "later" in item.evidence:
+        return _succession(item)
     where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
+    if mutation.deletes:
+        return _deletion(mutation, where)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
 
 
-def _name(mutation: Mutation, row: Row) -> str:
-    return _seen(mutation, row.id).get("name") or row.external_id or row.id
+def _deletion(mutation: Mutation, where: str) -> str:
+    rows = sum(d.table == mutation.table for d in mutation.deletes)
+    parts = len(mutation.deletes) - rows
+    those = f"{rows:,} {'row' if rows == 1 else 'rows'}"
+    belonging = f" with {parts:,} that belong to {'it' if rows == 1 else 'them'}" if parts else ""
+    return (
+        f"{mutation.kind} would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
+        "journal keeps its images."
+    )
+
+
+def _succession(item: Item) -> str:
+    earlier, later, end = (str(item.evidence.get(name, "")) for name in ("earlier", "later", "to"))
+    if item.decision == "review":
+        return f"A person is asked whether “{later}” has replaced “{earlier}”. If so, approving it ends that on {end[:10]}."
+    return f"“{earlier}” would end on {end[:10]}, when “{later}” began. It stays on record: it was true until then."
+
+
+def _names(item: Item) -> list[str]:
+    """What merged rows are called, the survivor first: by their name, by what they say, or by their ids."""
+    mutation, told = item.mutation, item.evidence.get("names")
+    if mutation.keep is None:
+        return []
+    rows = (mutation.keep, *mutation.absorb)
+    said = [str(name) for name in told] if isinstance(told, Sequence) and not isinstance(told, str) else []
+    said = said if len(said) == len(rows) else [""] * len(rows)
+    return [
+        _seen(mutation, row.id).get("name") or text or row.external_id or row.id
+        for row, text in zip(rows, said, strict=True)
+    ]
 
 
 def _rows(item: Item) -> Iterator[SeenRow]:
-    mutation = item.mutation
+    mutation, names = item.mutation, _names(item)
     if mutation.keep:
         for n, row in enumerate((mutation.keep, *mutation.absorb)):
             seen = _seen(mutation, row.id)
             given = seen.pop("attributes", "")
-            fields = {"id": row.id, "external id": row.external_id or "", **seen, **_attributes(given)}
+            text = {"text": names[n]} if mutation.table == "memories" else {}
+            fields = {"id": row.id, "external id": row.external_id or "", **text, **seen, **_attributes(given)}
             role = "stays" if n == 0 else "is absorbed" if len(mutation.absorb) == 1 else f"is absorbed ({n})"
             yield SeenRow(role, fields)
         return
@@ -111,7 +159,7 @@ def _rows(item: Item) -> Iterator[SeenRow]:
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
     """What the plan saw of a merged row, by column: cells that stay are guarded, those that change are written."""
-    wanted = ("name", "entity_type", "description", "attributes")
+    wanted = _FIELDS.get(mutation.table, ())
     cells = [(g.cell, g.seen) for g in mutation.guards] + [(w.cell, w.seen) for w in mutation.writes]
     seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
     return {column: seen[column] for column in wanted if column in seen}

@@ -1,6 +1,6 @@
 """How much of a namespace a plan retires or rewords: beyond a cap the problem is upstream of the memory.
 
-A live row is *retired* when it is invalidated, ended in the world, merged, or put in a state other than active, and
+A live row is *retired* when it is invalidated, ended in the world, merged, deleted, or put in a state other than active, and
 *reworded* when a name, a description or a text that people read is replaced. Filling in an empty text, cleaning provenance, moving
 the endpoint of a relationship, vectors, counters and attributes are neither. A row counts once, as retired if it is both.
 """
@@ -87,6 +87,8 @@ def blast_radius(before: Snapshot, items: Sequence[Item], settings: Settings) ->
                     retired[write.cell.table].add(write.cell.row)
                 elif _rewords(write):
                     reworded[write.cell.table].add(write.cell.row)
+        for delete in item.mutation.deletes:
+            retired[delete.table].add(delete.row)
     per_table: dict[str, Radius] = {}
     per_type: dict[str, Radius] = {}
     for table in TEXTS:

@@ -28,6 +28,10 @@ _MATCHED: Final = frozenset(
 """Columns of an entity that matching reads."""
 
 
+SHOWN: Final = 100
+"""Remaining items that are stored with a plan."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remaining:
     """An item of the second planning, with why it is there."""
@@ -51,8 +55,14 @@ class ConvergenceProbe:
         return not self.items
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
-        return {"items": self.items, "remaining": [asdict(r) for r in self.remaining], "passed": self.passed}
+        """As plans store and show it: of what remains the first ``SHOWN``, new items before deferred ones."""
+        shown = sorted(self.remaining, key=lambda r: r.why != "new")[:SHOWN]
+        return {
+            "items": self.items,
+            "deferred": len(self.remaining) - self.items,
+            "remaining": [asdict(r) for r in shown],
+            "passed": self.passed,
+        }
 
     def sentence(self) -> str:
         """What an operator reads."""
@@ -105,9 +115,12 @@ def touched(decided: Iterable[Item], waiting: Iterable[Item]) -> frozenset[str]:
         for cell in (write.cell for write in item.mutation.writes):
             if cell.table == "entity_vectors" or (cell.table == "entities" and cell.column in _MATCHED):
                 found.add(cell.row)
-        found.update(insert.row or str(insert.values.get("entity_id")) for insert in item.mutation.inserts)
+        named = (insert.row or insert.values.get("entity_id") for insert in item.mutation.inserts)
+        found.update(str(row) for row in named if row)
     return frozenset(found)
 
 
 def _survivors(item: Item, into: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(chain(row, into)[-1] for row in item.mutation.row_ids())
+    """The rows it is about and the members of what it inserts, each as the row that it was merged into."""
+    members = (id_ for ids in item.mutation.members() for id_ in ids)
+    return frozenset(chain(row, into)[-1] for row in (*item.mutation.row_ids(), *members))

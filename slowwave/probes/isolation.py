@@ -1,8 +1,8 @@
 """Isolation: a plan names no row outside its namespace.
 
 A snapshot holds the rows of one namespace, all of them, live or not; so a row that a plan names and the snapshot lacks is
-foreign. Looked at are the rows that mutations are about, write, guard and insert beside, and the rows to which written and inserted
-values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
+foreign. Looked at are the rows that mutations are about, write, guard, delete and insert beside, and the rows to which written
+and inserted values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class IsolationProbe:
-    """``cells`` is how many cells items write, guard or insert; ``foreign`` what they name outside the namespace, sorted."""
+    """``cells`` is how many cells items write, guard, insert or delete; ``foreign`` what they name outside the namespace, sorted."""
 
     cells: int
     foreign: tuple[Foreign, ...]
@@ -80,6 +80,7 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
     for item in items:
         mutation = item.mutation
         cells += len(mutation.writes) + len(mutation.guards) + sum(len(i.values) for i in mutation.inserts)
+        cells += sum(len(d.seen) for d in mutation.deletes)
         for n, insert in enumerate(mutation.inserts):
             if not insert.row:
                 own[insert.table].add(inserted_id(item.id, n))
@@ -106,6 +107,8 @@ def _rows(item: Item) -> Iterator[tuple[str, str]]:
         yield guard.cell.table, guard.cell.row
         if guard.cell.column == RELATIONSHIPS:
             yield from _referred(guard.cell.table, RELATIONSHIPS, guard.seen)
+    for delete in mutation.deletes:
+        yield delete.table, delete.row
     for insert in mutation.inserts:
         if insert.row:
             yield insert.table, insert.row

@@ -1,21 +1,30 @@
-"""Where merged rows went: the chains of ``merged_into`` in a snapshot."""
+"""Where merged rows went: the chains of merges in a snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import pyarrow.compute as pc
 
 from slowwave.snapshot import Snapshot
 
+MERGED: Final = ("entities", "memories", "memory_facts")
+"""Tables of which rows are merged."""
 
-def merged_into(snapshot: Snapshot) -> dict[str, str]:
-    """Merged entity or memory → the row that absorbed it."""
+
+def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str, str]:
+    """Merged row of the tables → the row that absorbed it. A fact that was replaced has ended, and was not merged."""
     into: dict[str, str] = {}
-    for table in ("entities", "memories"):
-        rows = snapshot.table(table).select(["id", "merged_into"])
-        rows = rows.filter(pc.is_valid(rows["merged_into"]))
-        into.update(zip(rows["id"].to_pylist(), rows["merged_into"].to_pylist(), strict=True))
+    for name in tables:
+        rows = snapshot.table(name)
+        if name == "memory_facts":
+            merged = pc.and_(pc.is_valid(rows["invalidated_at"]), pc.is_null(rows["valid_to"]))
+            rows = rows.filter(merged).select(["id", "superseded_by"])
+        else:
+            rows = rows.select(["id", "merged_into"])
+        rows = rows.filter(pc.is_valid(rows[1]))
+        into.update(zip(rows[0].to_pylist(), rows[1].to_pylist(), strict=True))
     return into
 
 

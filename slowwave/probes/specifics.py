@@ -1,26 +1,34 @@
 """Nothing lost: what is specific in absorbed rows stays reachable from the row that survives.
 
 Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.texts.specifics``). Reachable is
-what recall can read after the plan: the survivor's name, aliases, description and attributes, and the live chunks and
-documents that it cites. An absorbed row stays linked through ``merged_into``, but recall reads live rows only: what stands on it
-alone is lost, as is the value of an attribute for which the survivor keeps another.
+what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
+attributes, what a fact says, and the live chunks and documents that the survivor cites. An absorbed row stays linked to it, but
+recall reads live rows only: what stands on it alone is lost, as is the value of an attribute for which the survivor keeps another.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
+from slowwave.mutations.cells import Value
+from slowwave.mutations.rows import as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
 from slowwave.texts.specifics import specifics
 from slowwave.texts.tokens import tokenise
 
 _Read = Callable[[str], frozenset[str]]
+_FACT: Final = ("subject", "predicate", "object", "fact_text")
+_CITED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "source_chunk_ids": ("chunks", ("content",)),
+    "source_document_ids": ("documents", ("title", "content")),
+}
+"""Column → the table that it cites, and the columns of that which hold text."""
 
 
 class Lost(NamedTuple):
@@ -69,25 +77,43 @@ def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) ->
 
     Time: linear in the text of the rows that the merges name; cited sources are read only where something is missing without them.
     """
-    merges = [
-        (i.id, i.mutation.keep.id, i.mutation) for i in items if i.mutation.kind == "merge_rows" and i.mutation.keep
-    ]
     read = cache(_terms)  # a name is an alias after a merge, and one chunk is cited by many
-    absorbed = _texts(before, {row.id for _, _, m in merges for row in m.absorb})
+    merges: dict[str, list[_Merge]] = defaultdict(list)
+    for item in items:
+        if item.mutation.kind == "merge_rows" and item.mutation.keep:
+            absorbed = tuple(row.id for row in item.mutation.absorb)
+            merges[item.mutation.table].append(_Merge(item.id, item.mutation.keep.id, absorbed))
+    terms, lost = 0, list[Lost]()
+    for table, found in merges.items():
+        count, gone = _look(before, after, table, found, read)
+        terms += count
+        lost += gone
+    return SpecificsProbe(sum(map(len, merges.values())), terms, tuple(sorted(lost)))
+
+
+class _Merge(NamedTuple):
+    item: str
+    keep: str
+    absorbed: tuple[str, ...]
+
+
+def _look(
+    before: Snapshot, after: Snapshot, table: str, merges: Sequence[_Merge], read: _Read
+) -> tuple[int, list[Lost]]:
+    """How many terms the absorbed rows of one table have, and which of them are lost."""
+    absorbed = _texts(before, table, {row for m in merges for row in m.absorbed})
     wanted = {
-        (item, keep, row.id): frozenset[str]().union(*map(read, absorbed[row.id]))
-        for item, keep, mutation in merges
-        for row in mutation.absorb
+        (m.item, m.keep, row): frozenset[str]().union(*map(read, absorbed[row])) for m in merges for row in m.absorbed
     }
-    reached = _texts(after, {keep for _, keep, _ in merges})
+    reached = _texts(after, table, {m.keep for m in merges})
     missing = {who: gone for who, terms in wanted.items() if (gone := _missing(terms, reached[who[1]], read))}
-    cited = _sources(after, {keep for _, keep, _ in missing})
-    lost = sorted(
+    cited = _sources(after, table, {keep for _, keep, _ in missing})
+    lost = [
         Lost(item, row, term)
         for (item, keep, row), terms in missing.items()
         for term in _missing(terms, cited[keep], read)
-    )
-    return SpecificsProbe(len(merges), sum(map(len, wanted.values())), tuple(lost))
+    ]
+    return sum(map(len, wanted.values())), lost
 
 
 def _missing(terms: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
@@ -104,18 +130,49 @@ def _missing(terms: frozenset[str], texts: Sequence[str], read: _Read) -> frozen
     return left
 
 
-def _texts(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
-    """Entity → its name, description, attribute values and aliases, each a text of its own."""
+def _texts(snapshot: Snapshot, table: str, ids: set[str]) -> dict[str, list[str]]:
+    """Row of the table → what recall reads of it, each a text of its own."""
+    match table:
+        case "entities":
+            return _of_entities(snapshot, ids)
+        case "memories":
+            return _of_memories(snapshot, ids)
+        case _:
+            columns = [c for c in _FACT if c in snapshot.table(table).column_names]
+            rows = rows_by_id(snapshot, table, ids, columns)
+            return {id_: [str(r[c] or "") for c in columns] for id_, r in rows.items()}
+
+
+def _of_entities(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
+    """Entity → its name, description, attribute values and aliases."""
     rows = rows_by_id(snapshot, "entities", ids, ("name", "description", "attributes"))
-    texts = {id_: [str(r["name"]), str(r["description"] or ""), *_values(r)] for id_, r in rows.items()}
+    texts = {id_: [str(r["name"]), str(r["description"] or ""), *_values(r["attributes"])] for id_, r in rows.items()}
     for alias in rows_where(snapshot, "entity_aliases", "entity_id", ids, ("alias",)):
         texts[str(alias["entity_id"])].append(str(alias["alias"]))
     return texts
 
 
-def _values(row: Fields) -> Iterator[str]:
-    """The strings and numbers in a row's attributes, however deep."""
-    left: list[object] = [json.loads(str(row["attributes"] or "{}"))]
+def _of_memories(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
+    """Memory → its current text, subject, tags and attribute values; former versions of a text are history."""
+    rows = rows_by_id(snapshot, "memories", ids, ("current_version_id", "subject", "tags", "attributes"))
+    wanted = {str(r["current_version_id"]) for r in rows.values()}
+    found = {
+        str(v["id"]): str(v["content"]) for v in rows_where(snapshot, "memory_versions", "id", wanted, ("content",))
+    }
+    return {
+        id_: [
+            found.get(str(r["current_version_id"]), ""),
+            str(r["subject"] or ""),
+            *_values(r["tags"]),
+            *_values(r["attributes"]),
+        ]
+        for id_, r in rows.items()
+    }
+
+
+def _values(cell: Value) -> Iterator[str]:
+    """The strings and numbers in a cell of JSON, however deep."""
+    left: list[object] = [json.loads(str(cell or "{}"))]
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
@@ -126,14 +183,13 @@ def _values(row: Fields) -> Iterator[str]:
             yield str(value)
 
 
-def _sources(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
-    """Entity → the texts of the live chunks and documents that it cites."""
-    citing = rows_by_id(snapshot, "entities", ids, ("source_chunk_ids", "source_document_ids"))
+def _sources(snapshot: Snapshot, of: str, ids: set[str]) -> dict[str, list[str]]:
+    """Row of a table → the texts of the live chunks and documents that it cites."""
+    columns = [c for c in _CITED if c in snapshot.table(of).column_names]
+    citing = rows_by_id(snapshot, of, ids, columns)
     texts: dict[str, list[str]] = {id_: [] for id_ in citing}
-    for column, table, text in (
-        ("source_chunk_ids", "chunks", ("content",)),
-        ("source_document_ids", "documents", ("title", "content")),
-    ):
+    for column in columns:
+        table, text = _CITED[column]
         cited = {id_: as_ids(row[column]) for id_, row in citing.items()}
         wanted = {source for sources in cited.values() for source in sources}
         found = rows_by_id(snapshot, table, wanted & standing_ids(snapshot, table) if wanted else (), text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 import numpy as np
@@ -15,9 +17,11 @@ from hypothesis import strategies as st
 from slowwave.errors import UndoBlocked
 from slowwave.mutations.apply import apply_items
 from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.invalidate_rows import NOW, invalidate_rows
 from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.mutation import Mutation, is_retired
+from slowwave.mutations.purge_rows import purge_rows
+from slowwave.mutations.rename_type import rename_type
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
 from slowwave.mutations.simulate import simulate
@@ -28,13 +32,13 @@ from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
-from tests.worlds import MODEL, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, START, World, assert_same, load_world, worlds
 
 Build = Callable[[Snapshot, World, Random], list[Mutation]]
 
 
 def merges(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
-    """Live entities in random disjoint clusters, some with a vector."""
+    """Live entities in random disjoint clusters, some with a vector, some with another type."""
     live = snapshot.live("entities")["id"].to_pylist()
     r.shuffle(live)
     clusters: list[Merge] = []
@@ -42,7 +46,7 @@ def merges(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
         take = [live.pop() for _ in range(min(len(live), r.choice([2, 2, 3])))]
         vector = np.array([r.random() for _ in range(4)], np.float32) if r.random() < 0.5 else None
         if len(take) > 1:
-            clusters.append(Merge(take[0], tuple(take[1:]), vector))
+            clusters.append(Merge(take[0], tuple(take[1:]), vector, r.choice(["", "human"])))
     return merge_rows(snapshot, clusters)
 
 
@@ -54,7 +58,8 @@ def cleanings(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
 
 def invalidations(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     """Some relationships end in the world, some only in the system; chunks have no world time."""
-    edges = {i: r.choice([None, "2026-04-01T00:00:00+00:00"]) for i in world.ids("relationships") if r.random() < 0.5}
+    ends = [None, NOW, "2026-04-01T00:00:00+00:00"]
+    edges = {i: r.choice(ends) for i in world.ids("relationships") if r.random() < 0.5}
     chunks = dict.fromkeys(world.ids("chunks")[:1])
     return [invalidate_rows(snapshot, "relationships", edges), invalidate_rows(snapshot, "chunks", chunks)]
 
@@ -82,6 +87,25 @@ def new_vectors(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     )
 
 
+def renames(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Entities and relationships change their type, or stay what they are."""
+    entities = {i: r.choice(["person", "human"]) for i in world.ids("entities") if r.random() < 0.7}
+    edges = {i: r.choice(["KNOWS", "MET"]) for i in world.ids("relationships") if r.random() < 0.7}
+    return [*rename_type(snapshot, "entities", entities), *rename_type(snapshot, "relationships", edges)]
+
+
+def purges(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Some of the retired rows, those that may name each other in one item; all were retired a year before the snapshot."""
+    later = replace(snapshot, taken_at=START + timedelta(days=365))
+    found: list[Mutation] = []
+    for table in ("memory_facts", "memories", "relationships", "communities"):
+        rows = snapshot.table(table).to_pylist()
+        ids = [row["id"] for row in rows if is_retired(table, row) and r.random() < 0.8]
+        groups = [ids] if table in ("memory_facts", "memories") and ids else [[i] for i in ids]
+        found += purge_rows(later, table, groups, retention_days=30)
+    return found
+
+
 KINDS: dict[str, Build] = {
     "merge_rows": merges,
     "filter_references": cleanings,
@@ -89,6 +113,8 @@ KINDS: dict[str, Build] = {
     "set_state": states,
     "set_attributes": attributes,
     "set_vector": new_vectors,
+    "rename_type": renames,
+    "purge_rows": purges,
 }
 
 
@@ -123,7 +149,11 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     assert stale == {}
     assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
     once = digest(store, world.slug)
-    changing = {i.id for i in items if any(w.action != "add" for w in i.mutation.writes) or i.mutation.inserts}
+    changing = {
+        i.id
+        for i in items
+        if any(w.action != "add" for w in i.mutation.writes) or i.mutation.inserts or i.mutation.deletes
+    }
     _, stale = apply(store, world, items)
     assert stale.keys() == changing, "what was applied is stale for a second apply"
     assert digest(store, world.slug) == once
@@ -133,12 +163,13 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     assert digest(store, world.slug) == before
 
 
+@pytest.mark.parametrize("kind", ["merge_rows", "purge_rows"])
 @given(world=worlds(), r=st.randoms(use_true_random=False))
-def test_undoing_an_undo_applies_again(store: Store, world: World, r: Random) -> None:
-    """An undo is journalled like any change."""
+def test_undoing_an_undo_applies_again(store: Store, kind: str, world: World, r: Random) -> None:
+    """An undo is journalled like any change: what it put back is deleted again."""
     load_world(store, world)
     before = digest(store, world.slug)
-    _, items = plan(store, world, merges, r)
+    _, items = plan(store, world, KINDS[kind], r)
     run, _ = apply(store, world, items)
     applied = export_snapshot(store, world.slug, model=MODEL)
     back, _ = undo(store, world, run)
@@ -171,8 +202,10 @@ def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: Wor
     before = digest(store, world.slug)
     snapshot = export_snapshot(store, world.slug, model=MODEL)
     kinds = list(KINDS)
-    proposed = [
-        Item(kind, "change", m, probability=r.random()) for kind in kinds for m in KINDS[kind](snapshot, world, r)
+    mutations = [(kind, m) for kind in kinds for m in KINDS[kind](snapshot, world, r)]
+    proposed = [  # no two of one probability, or their random ids would say which of them waits
+        Item(kind, "change", m, probability=(r.random() + n / len(mutations)) / 2)
+        for n, (kind, m) in enumerate(mutations)
     ]
     sealed = seal(
         Header(world.namespace_id, world.slug, snapshot.snapshot_id, "f"), proposed, r.sample(kinds, len(kinds))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
-from slowwave.planners.rejections import rejected_pairs
+from slowwave.planners.rejections import conflicting_pairs, rejected_pairs
 from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
@@ -78,3 +79,42 @@ def test_other_operations_and_clean_namespaces_refuse_nothing() -> None:
     """Rejections are kept per operation."""
     assert not rejected_pairs(world(PEOPLE), OPERATION)
     assert not rejected_pairs(world(PEOPLE, merge("ana", "anna")), "dedupe_memories")
+
+
+def test_facts_are_remembered_by_what_they_say() -> None:
+    """More sources are no new question, another object is one; a merged fact stands for its survivor."""
+
+    def facts(*refused: Item, **b: object) -> Snapshot:
+        said = {"subject": "Ann", "predicate": "uses", "object": "vim"}
+        rows = [{"id": uid("a"), **said}, {"id": uid("b"), **said, **b}, {"id": uid("c"), **said}]
+        rejections = [
+            {"operation": "dedupe_facts", "subject": i.subject(), "row_ids": list(i.mutation.row_ids())}
+            for i in refused
+        ]
+        return make_snapshot(memory_facts=rows, rejections=rejections)
+
+    def join(keep: str, gone: str) -> Item:
+        return Item("dedupe_facts", "merge", *merge_facts(facts(), [FactMerge(uid(keep), (uid(gone),))]))
+
+    def refused(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+        return rejected_pairs(snapshot, "dedupe_facts", "memory_facts")
+
+    for item in (join("a", "b"), join("b", "a")):
+        assert refused(facts(item, source_chunk_ids=[uid("x")])) == pairs(("a", "b"))
+        assert refused(facts(item, object="emacs")) == frozenset()
+    after = simulate(facts(join("a", "b")), [join("c", "b")])
+    assert refused(after) == pairs(("a", "c"))
+
+
+def test_pairs_in_conflict_are_those_of_the_table_through_merges() -> None:
+    """Resolved or not: what was seen to contradict is never merged by itself."""
+    row = {"table_name": "memory_facts", "reason": "number", "row_a_id": uid("a"), "row_b_id": uid("b")}
+    said = {"subject": "s", "predicate": "p", "object": "o"}
+    snapshot = make_snapshot(
+        memory_facts=[{"id": uid(n), **said} for n in "abc"],
+        conflicts=[{"id": uid(1), **row}, {"id": uid(2), **row, "table_name": "memories"}],
+    )
+    assert conflicting_pairs(snapshot, "memory_facts") == pairs(("a", "b"))
+    merged = simulate(snapshot, [Item("x", "merge", *merge_facts(snapshot, [FactMerge(uid("c"), (uid("b"),))]))])
+    assert conflicting_pairs(merged, "memory_facts") == pairs(("a", "c"))
+    assert conflicting_pairs(snapshot, "relationships") == frozenset()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
-from tests.snapshots import make_snapshot, uid
+from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 FALL = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 8.0, "detail": "The names are the same"}]
 
@@ -102,3 +106,59 @@ def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> Non
     assert account.side_by_side()[-1] == {"": "source_chunk_ids", uid("x")[:8]: "1 ids → 0 ids"}
     assert (account.verdict, account.evidence) == ("", {"dead": "1"})
     assert why(replace(item, evidence={})).evidence == {}
+
+
+def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
+    """The words of both, what the survivor takes, and both side by side."""
+    rows = [
+        {"id": uid("x"), "subject": "Ann", "predicate": "uses", "object": "vim", "confidence": 0.9},
+        {"id": uid("y"), "subject": "ANN", "predicate": "uses", "object": "Vim.", "confidence": 0.4},
+    ]
+    snapshot = make_snapshot(memory_facts=rows)
+    (mutation,) = merge_facts(snapshot, [FactMerge(uid("x"), (uid("y"),))])
+    item = Item("dedupe_facts", "merge", mutation, {"names": ["Ann uses vim", "ANN uses Vim."]})
+    account = why(item)
+    assert account.sentence == (
+        "“Ann uses vim” would absorb “ANN uses Vim.”: it takes their sources, the greatest confidence and the earliest start, and "
+        "the other row is retired and points to it."
+    )
+    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    assert lines["object"] == ("vim", "Vim.")
+    assert lines["confidence"] == ("0.9", "0.4")
+    review = why(replace(item, decision="review"))
+    assert review.sentence.startswith("A person is asked whether “Ann uses vim” and “ANN uses Vim.” say the same.")
+
+
+def test_a_merge_of_memories_is_told_by_their_texts() -> None:
+    """Which the plan quotes, as the rows hold only the ids of their versions."""
+    rows = [{"id": uid(n), "kind": "event", "subject": "Crane", "tags": [n]} for n in "xy"]
+    (mutation,) = merge_memories(make_snapshot(memories=rows), [MemoryMerge(uid("x"), (uid("y"),))])
+    account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
+    assert account.sentence.startswith(
+        "“It stopped.” would absorb “It had stopped.”: it keeps its text, takes their tags"
+    )
+    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    assert lines["text"] == ("It stopped.", "It had stopped.")
+    assert lines["subject"] == ("Crane", "Crane")
+    assert lines["tags"] == ('["x"]', '["y"]')
+    assert uid("x") in why(Item("dedupe_memories", "merge", mutation)).sentence, "a plan that quotes nothing names ids"
+
+
+def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
+    """Merged is one thing, replaced another: it was true until then."""
+    rows = [
+        {
+            "id": uid(city),
+            **{"subject": "Ann", "predicate": "lives in", "object": city},
+            "valid_from": TAKEN_AT - timedelta(days=days),
+        }
+        for city, days in (("Oslo", 90), ("Rome", 9))
+    ]
+    (mutation,) = supersede_facts(make_snapshot(memory_facts=rows), [Supersession(uid("Oslo"), uid("Rome"))])
+    evidence = {"earlier": "Ann lives in Oslo", "later": "Ann lives in Rome", "to": "2026-02-20T03:00:00+00:00"}
+    item = Item("supersede_facts", "supersede", mutation, evidence)
+    assert why(item).sentence == (
+        "“Ann lives in Oslo” would end on 2026-02-20, when “Ann lives in Rome” began. It stays on record: it was true until then."
+    )
+    asked = why(replace(item, decision="review")).sentence
+    assert asked.startswith("A person is asked whether “Ann lives in Rome” has replaced “Ann lives in Oslo”.")

@@ -1,11 +1,16 @@
 """The blast radius counts rows that people would miss or read anew, and nothing else."""
 
+from datetime import timedelta
+
 from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
+from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.probes.blast_radius import Radius, blast_radius
 from slowwave.settings import Settings
 from tests.probes.plans import entity, item, merges
@@ -99,3 +104,23 @@ def test_an_empty_plan_on_an_empty_namespace():
     radius = blast_radius(make_snapshot(), [], Settings())
     assert (radius.share, radius.live, radius.passed) == (0.0, 0, True)
     assert radius.to_json()["per_table"]["chunks"] == {"live": 0, "retired": 0, "reworded": 0}
+
+
+def test_merged_and_replaced_facts_and_merged_memories_are_retired_and_their_survivors_are_not():
+    said = {"subject": "Ann", "predicate": "lives in"}
+    starts = [TAKEN_AT - timedelta(days=n) for n in (9, 9, 3)]
+    snapshot = make_snapshot(
+        memory_facts=[
+            {"id": uid(n), "object": o, "valid_from": start, **said}
+            for n, o, start in zip("abc", ("Oslo", "oslo", "Rome"), starts, strict=True)
+        ],
+        memories=[{"id": uid(n), "kind": "event", "tags": [n]} for n in "de"],
+    )
+    mutations = [
+        *merge_facts(snapshot, [FactMerge(uid("a"), (uid("b"),))]),
+        *supersede_facts(snapshot, [Supersession(uid("a"), uid("c"))]),
+        *merge_memories(snapshot, [MemoryMerge(uid("d"), (uid("e"),))]),
+    ]
+    radius = blast_radius(snapshot, [item(m) for m in mutations], Settings())
+    assert radius.per_table["memory_facts"] == Radius(3, 2, 0)
+    assert radius.per_table["memories"] == Radius(2, 1, 0)

@@ -1,6 +1,8 @@
 """A second night on the simulated outcome plans nothing, or the plan says what and why."""
 
 from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.insert_summary import Summary, insert_summary
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs
@@ -49,6 +51,21 @@ def test_an_item_that_lost_a_conflict_is_expected_to_come_back():
     assert "1 deferred" in probe.sentence()
 
 
+def test_a_summary_that_waited_for_a_merge_comes_back_as_agreed():
+    """A new row has no id to be known by: it is known by its members, one of which is another row by then."""
+    before = make_snapshot(entities=[entity(name) for name in "abcd"])
+
+    def about(snapshot, *names: str):
+        (mutation,) = insert_summary(snapshot, [Summary(tuple(map(uid, names)), {"text": "x"})])
+        return item(mutation, "community_summaries", "summarise")
+
+    after, _ = merged(before, {"a": ["b"]})
+    again = lambda given: [about(given.snapshot, "a", "c"), about(given.snapshot, "d")]  # noqa: E731
+    probe = convergence_probe(inputs(before), after, again, lambda _: {}, deferred=[about(before, "b", "c")])
+    assert [r.why for r in probe.remaining] == ["deferred", "new"]
+    assert touched([about(before, "a", "c")], []) == frozenset()
+
+
 def test_a_standing_review_is_not_planned_again_even_about_the_survivor():
     """Tonight a person is asked about (b, x) while b is absorbed by a: tomorrow's question (a, x) is the same one."""
     before = make_snapshot(entities=[entity("a"), entity("b"), entity("x"), entity("y")])
@@ -74,3 +91,20 @@ def test_what_a_plan_touches_is_what_a_matcher_would_see_otherwise():
     cleaned, merge, asked = clean(inputs(before)), merges(before, {"a": ["b"]}), merges(before, {"x": ["y"]})
     assert touched([*merge, *cleaned], asked) == {uid(n) for n in "abxy"}
     assert touched(cleaned, []) == frozenset()
+
+
+def test_a_question_about_a_fact_is_the_same_about_its_survivor():
+    """Tonight (b, x) is asked while a absorbs b. A fact that was replaced is not merged, and stands for itself."""
+    facts = [{"id": uid(n), "subject": "s", "predicate": "p", "object": n} for n in "abx"]
+    before = make_snapshot(memory_facts=facts)
+
+    def pair(snapshot, keep: str, gone: str, decision: str):
+        (mutation,) = merge_facts(snapshot, [FactMerge(uid(keep), (uid(gone),))])
+        return item(mutation, "dedupe_facts", decision)
+
+    asked, merge = pair(before, "b", "x", "review"), pair(before, "a", "b", "merge")
+    after = simulate(before, [merge])
+    probe = convergence_probe(
+        inputs(before), after, lambda g: [pair(g.snapshot, "a", "x", "review")], lambda _: {}, reviews=[asked]
+    )
+    assert (probe.items, probe.remaining) == (0, ())

@@ -4,6 +4,8 @@ import pytest
 
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Write, inserted_id
 from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.set_vector import set_vector
 from slowwave.probes.isolation import Foreign, isolation_probe
@@ -100,3 +102,24 @@ def test_rows_that_the_plan_inserts_are_its_own():
     before = make_snapshot(memories=[{"id": uid("m"), "kind": "semantic"}])
     assert isolation_probe(before, [maker, user]).passed
     assert isolation_probe(before, [user]).foreign == (Foreign(user.id, "memory_versions", new),)
+
+
+def test_survivors_of_facts_and_memories_are_looked_up_in_their_own_tables():
+    """``superseded_by`` names a fact and ``merged_into`` a row of its own table."""
+    before = make_snapshot(
+        memory_facts=[{"id": uid(n), "subject": "s", "predicate": "p", "object": "o"} for n in "ab"],
+        memories=[{"id": uid(n), "kind": "event"} for n in "cd"],
+    )
+    items = [
+        item(m, "dedupe")
+        for m in (
+            *merge_facts(before, [FactMerge(uid("a"), (uid("b"),))]),
+            *merge_memories(before, [MemoryMerge(uid("c"), (uid("d"),))]),
+        )
+    ]
+    assert isolation_probe(before, items).passed
+    foreign = Write(Cell("memory_facts", uid("b"), "superseded_by"), "set", None, uid("c"))
+    forged = item(
+        Mutation("merge_rows", "memory_facts", writes=(foreign,), keep=Row(uid("a")), absorb=(Row(uid("b")),))
+    )
+    assert isolation_probe(before, [forged]).foreign == (Foreign(forged.id, "memory_facts", uid("c")),)

@@ -7,6 +7,7 @@ import pytest
 
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
 from slowwave.settings import Settings
@@ -212,3 +213,22 @@ def test_bootstrap_of_equal_differences_has_no_width():
 def test_the_longest_sentence_is_asked_and_dots_in_words_do_not_end_it():
     assert longest_sentence("Hi! Version v2.3 runs on db.example now. Bye.") == "Version v2.3 runs on db.example now."
     assert longest_sentence(" ".join(map(str, range(50)))).split()[-1] == "31"
+
+
+def test_a_memory_that_was_merged_is_stood_for_by_its_survivor():
+    """The agent used the memory that is absorbed; its survivor tells the same and is found instead."""
+
+    def memory(name: str, text: str):
+        row = {"id": uid(name), "kind": "event", "current_version_id": uid(text)}
+        return row, {"id": uid(text), "memory_id": uid(name), "content": text}
+
+    rows = [memory("keep", "The hoist brake overheated."), memory("gone", "Its hoist brake overheated.")]
+    rows += [memory(f"other {n}", f"Nothing happened on watch {n}.") for n in range(40)]
+    before = make_snapshot(
+        memories=[m for m, _ in rows],
+        memory_versions=[v for _, v in rows],
+        recall_events=[event("hoist brake overheated", "gone")],
+    )
+    items = [item(m, "dedupe_memories") for m in merge_memories(before, [MemoryMerge(uid("keep"), (uid("gone"),))])]
+    probe = recall_probe(before, simulate(before, items), SETTINGS, None)
+    assert (probe.queries, probe.recall_before, probe.recall_after, probe.passed) == (1, 1.0, 1.0, True)

@@ -1,7 +1,10 @@
 """Nothing specific is lost by a merge, or the merge is named."""
 
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.simulate import simulate
 from slowwave.probes.specifics import Lost, specifics_probe
-from tests.probes.plans import entity, merged
+from tests.probes.plans import entity, item, merged
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 
@@ -102,3 +105,65 @@ def test_every_merge_answers_for_itself():
 def test_a_plan_without_merges_has_nothing_to_lose():
     found = specifics_probe(make_snapshot(), make_snapshot(), [])
     assert (found.items, found.terms, found.passed) == (0, 0, True)
+
+
+def told(snapshot, mutations):
+    """The probe of merges of facts or memories."""
+    items = [item(m, "dedupe", "merge") for m in mutations]
+    return specifics_probe(snapshot, simulate(snapshot, items), items), items
+
+
+def fact(name: str, object_: str, text: str, **more: object):
+    return {"id": uid(name), "subject": "Gate", "predicate": "passed", "object": object_, "fact_text": text, **more}
+
+
+def test_what_only_an_absorbed_fact_says_is_lost_unless_a_source_says_it():
+    """The survivor keeps its own words; the chunks of the absorbed fact become its chunks."""
+    rows = [fact("Keep", "Lorries", "It was busy."), fact("Gone", "lorries", "412 lorries on 2024-05-06.")]
+    before = make_snapshot(memory_facts=rows)
+    found, items = told(before, merge_facts(before, [FactMerge(uid("Keep"), (uid("Gone"),))]))
+    assert {loss.term for loss in found.lost} == {"412", "2024-05-06"}
+    assert found.items_losing() == {items[0].id}
+    cited = make_snapshot(
+        memory_facts=[rows[0], {**rows[1], "source_chunk_ids": [uid("c")]}],
+        chunks=[{"id": uid("c"), "content": "On 2024-05-06 the gate passed 412 lorries."}],
+    )
+    assert told(cited, merge_facts(cited, [FactMerge(uid("Keep"), (uid("Gone"),))]))[0].passed
+
+
+def test_what_only_an_absorbed_memory_says_is_lost_unless_a_source_says_it():
+    """Text, subject and attributes count; tags become the survivor's, former versions are history."""
+
+    def memory(name: str, text: str, **more: object):
+        return {"id": uid(name), "kind": "event", "current_version_id": uid(text), **more}, {
+            "id": uid(text),
+            "memory_id": uid(name),
+            "content": text,
+        }
+
+    def probe_of(**gone: object):
+        rows = [memory("Keep", "The gate was busy."), memory("Gone", "412 lorries passed.", **gone)]
+        old = {"id": uid("old"), "memory_id": uid("Gone"), "content": "999 lorries passed."}
+        before = make_snapshot(
+            memories=[m for m, _ in rows],
+            memory_versions=[*(v for _, v in rows), old],
+            chunks=[{"id": uid("c"), "content": "412 lorries"}],
+        )
+        return told(before, merge_memories(before, [MemoryMerge(uid("Keep"), (uid("Gone"),))]))[0]
+
+    assert {loss.term for loss in probe_of().lost} == {"412"}
+    assert probe_of(source_chunk_ids=[uid("c")], tags=["v1.2.3"]).passed
+    lost = probe_of(source_chunk_ids=[uid("c")], attributes={"gate": "G-17"})
+    assert {loss.term for loss in lost.lost} == {"g17"}
+
+
+def test_merges_of_several_tables_answer_side_by_side():
+    """One plan, one probe: the entity takes the description over, the fact keeps its own."""
+    before = make_snapshot(
+        entities=[entity("Keep"), entity("Gone", description="room 17")],
+        memory_facts=[fact("A", "x", "room 18"), fact("B", "x", "room 19")],
+    )
+    after, items = merged(before, {"Keep": ["Gone"]})
+    facts = [item(m, "dedupe_facts") for m in merge_facts(before, [FactMerge(uid("A"), (uid("B"),))])]
+    found = specifics_probe(before, simulate(after, facts), [*items, *facts])
+    assert (found.items, {loss.term for loss in found.lost}) == (2, {"19"})

@@ -100,8 +100,8 @@ def test_names_and_texts_are_added_never_overwritten(store: Store, table: str) -
     if table == "memory_versions":
         _write(
             store,
-            "INSERT INTO memory.memory_versions (id, namespace_id, memory_id, content) SELECT gen_random_uuid(), namespace_id, id, 'c' "
-            "FROM memory.memories WHERE namespace_id = %s",
+            "INSERT INTO memory.memory_versions (id, namespace_id, memory_id, ordinal, content) "
+            "SELECT gen_random_uuid(), namespace_id, id, 99, 'c' FROM memory.memories WHERE namespace_id = %s",
             world.namespace_id,
         )
     else:

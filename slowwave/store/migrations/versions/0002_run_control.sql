@@ -23,6 +23,11 @@ CREATE TABLE night.switches (
   PRIMARY KEY (name)
 );
 
+-- Who names a row that is about to be purged.
+CREATE INDEX promotions_memory ON memory.promotions (memory_id);
+CREATE INDEX memories_merged ON memory.memories (merged_into) WHERE merged_into IS NOT NULL;
+CREATE INDEX memory_facts_superseded ON memory.memory_facts (superseded_by) WHERE superseded_by IS NOT NULL;
+
 CREATE INDEX llm_usage_namespace ON night.llm_usage (namespace_id, recorded_at);
 
 -- Versions are append-only; undo and the purge of a memory after retention delete them.

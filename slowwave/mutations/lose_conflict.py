@@ -1,0 +1,70 @@
+"""``invalidate_rows`` of rows that lost a conflict: they leave the live set, end in the world and, as facts, name the winner.
+
+A loser ends where the winner begins, when that is known and later than its own beginning, else when it is applied. What both sides
+said, that the winner still stands, and what else the decision was taken on is guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.mutations.cells import Cell, Guard, Value, Write
+from slowwave.mutations.mutation import Mutation, Row, check
+from slowwave.mutations.rows import Fields, rows_by_id
+from slowwave.snapshot import Snapshot
+
+_WRITTEN: Final = ("invalidated_at", "invalidated_by", "valid_to")
+_OF_FACTS: Final = ("is_active", "superseded_by")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """``losers`` say what ``winner`` contradicts; the decision rests on these columns of all of them."""
+
+    winner: str
+    losers: tuple[str, ...]
+    rests_on: tuple[str, ...]
+
+
+def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> list[Mutation]:
+    """One mutation a loss, in the order given. Cost: one pass over the table."""
+    ids = {id_ for loss in losses for id_ in (loss.winner, *loss.losers)}
+    more = _OF_FACTS if table == "memory_facts" else ()
+    rests_on = {c for loss in losses for c in loss.rests_on}
+    columns = sorted({"external_id", "valid_from", *_WRITTEN, *more, *rests_on})
+    rows = rows_by_id(snapshot, table, ids, columns)
+    found: list[Mutation] = []
+    for loss in losses:
+        winner = rows[loss.winner]
+        writes = [w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, winner, more)]
+        written = {w.cell for w in writes}
+        stands = ("invalidated_at", "valid_to", *(("is_active",) if more else ()))
+        cells = {Cell(table, loss.winner, c): winner[c] for c in (*stands, *loss.rests_on)}
+        cells |= {Cell(table, id_, c): rows[id_][c] for id_ in loss.losers for c in loss.rests_on}
+        guards = tuple(Guard(cell, seen) for cell, seen in sorted(cells.items()) if cell not in written)
+        named = tuple(_row(id_, rows[id_]) for id_ in sorted(loss.losers))
+        mutation = Mutation("invalidate_rows", table, writes=tuple(writes), guards=guards, rows=named)
+        check(mutation)
+        found.append(mutation)
+    return found
+
+
+def _writes(
+    table: str, id_: str, seen: Fields, winner_id: str, winner: Mapping[str, Value], more: Sequence[str]
+) -> list[Write]:
+    begins, own = winner["valid_from"], seen["valid_from"]
+    end = str(begins) if begins is not None and (own is None or str(own) < str(begins)) else None
+    writes = [
+        Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),
+        Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]),
+        Write(Cell(table, id_, "valid_to"), "set" if end else "now", seen["valid_to"], end),
+    ]
+    after: dict[str, Value] = {"is_active": False, "superseded_by": winner_id}
+    return [*writes, *(Write(Cell(table, id_, c), "set", seen[c], after[c]) for c in more)]
+
+
+def _row(id_: str, seen: Fields) -> Row:
+    external = seen["external_id"]
+    return Row(id_, None if external is None else str(external))
