@@ -10,8 +10,10 @@ from typing import Any, Final
 import dagster as dg
 import pyarrow as pa
 
+from resources.redaction import discreet
 from slowwave.models import Check, Model, check_models, column_lineage, load_models, run_models
 from slowwave.reports.model import markdown_table
+from slowwave.reports.redaction import Level, level_of, redact_rows
 from slowwave.results import Result, one_location
 from slowwave.settings import Settings
 from slowwave.snapshot_files import load_snapshot
@@ -40,13 +42,15 @@ def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinitio
         """Run the selected models, parents first, and check what they promise."""
         location = one_location(results)
         snapshot = load_snapshot(location)
+        level = level_of(snapshot.settings)
         chosen = context.op_execution_context.selected_output_names
         needed = _with_ancestors(models, chosen)
-        tables = run_models(needed, snapshot, Settings.for_namespace(snapshot.settings))
+        with discreet(level):  # DuckDB quotes the values that it cannot convert
+            tables = run_models(needed, snapshot, Settings.for_namespace(snapshot.settings))
         for model in needed:
             if model.name in chosen:
                 yield dg.Output(
-                    Result(location, tables[model.name]), model.name, metadata=_metadata(model, models, tables)
+                    Result(location, tables[model.name]), model.name, metadata=_metadata(model, models, tables, level)
                 )
                 for check in model.checks:
                     spec = _check_spec(model, check)
@@ -83,8 +87,11 @@ def _with_ancestors(models: Sequence[Model], names: set[str]) -> list[Model]:
     return [model for model in models if model.name in needed]
 
 
-def _metadata(model: Model, models: Sequence[Model], tables: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """What the UI shows of a model's rows; each column says where it comes from, since lineage pages are not everywhere."""
+def _metadata(model: Model, models: Sequence[Model], tables: Mapping[str, pa.Table], level: Level) -> dict[str, Any]:
+    """What the UI shows of a model's rows, as far as ``level`` lets it.
+
+    Each column says where it comes from, since lineage pages are not everywhere.
+    """
     table = tables[model.name]
     lineage = column_lineage(model, models)
     columns = [
@@ -101,8 +108,14 @@ def _metadata(model: Model, models: Sequence[Model], tables: Mapping[str, pa.Tab
         "dagster/row_count": table.num_rows,
         "dagster/column_schema": dg.TableSchema(columns=columns),
         "dagster/column_lineage": dg.TableColumnLineage(deps),
-        "sample": dg.MetadataValue.md(markdown_table(table.slice(0, _SAMPLE_ROWS).to_pylist()) or "No rows."),
+        "sample": dg.MetadataValue.md(markdown_table(_sample(table, level)) or "No rows."),
     }
+
+
+def _sample(table: pa.Table, level: Level) -> list[dict[str, object]]:
+    """The first rows; the names of the columns are the model's, and so ours."""
+    rows = table.slice(0, _SAMPLE_ROWS).to_pylist()
+    return [dict(zip(table.column_names, row.values(), strict=True)) for row in redact_rows(rows, level)]
 
 
 def _key(table: str) -> dg.AssetKey:

@@ -12,10 +12,15 @@ from typing import Any
 import dagster as dg
 
 from slowwave.reports.model import Report
+from slowwave.reports.redaction import Level, redact_report
 
 
-def report_metadata(report: Report) -> dict[str, Any]:
-    """Summary, whole report, table of ten, and each number as metadata of its own, which the UI plots over time."""
+def report_metadata(report: Report, level: Level) -> dict[str, Any]:
+    """Summary, whole report, table of ten, and each number as metadata of its own, which the UI plots over time.
+
+    Of memory they hold what ``level`` lets them.
+    """
+    report = redact_report(report, level)
     return {
         "summary": dg.MetadataValue.md(report.summary()),
         "report": dg.MetadataValue.md(report.markdown()),
@@ -25,7 +30,7 @@ def report_metadata(report: Report) -> dict[str, Any]:
 
 
 def table_metadata(rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
-    """At most ten rows; text is cut at 120 characters and holds no control or direction characters."""
+    """At most ten rows, redacted already; text is cut at 120 characters and holds no control or direction characters."""
     columns = list(rows[0])
     return dg.MetadataValue.table(
         records=[dg.TableRecord({c: _cell(row.get(c)) for c in columns}) for row in rows[:10]],

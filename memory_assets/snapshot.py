@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from memory_assets.partitions import namespaces
+from resources.redaction import discreet, level_now
 from resources.tables import mapped_snapshot
 from slowwave.results import Result
 from slowwave.snapshot_schema import SNAPSHOT_TABLES
@@ -41,12 +42,15 @@ ABOUT = {
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
-    from slowwave.night import resume, take_snapshot  # brings all of the engine, which definitions do without
+    from slowwave.night import at_work, resume, take_snapshot  # brings all of the engine, which definitions do without
 
-    if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run
-        trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
-        resume(store, context.partition_key, context.run.run_id, trigger=trigger)
-    location = take_snapshot(store, context.partition_key)
+    with discreet(level_now(store, context.partition_key)):
+        if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run
+            trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
+            run = context.run
+            resume(store, context.partition_key, run.run_id, trigger=trigger, parent_run_id=run.parent_run_id)
+        with at_work(store, context.run.run_id):
+            location = take_snapshot(store, context.partition_key)
     taken = mapped_snapshot(location)
     for name in ABOUT:
         value = taken.vectors.get(name)

@@ -7,6 +7,7 @@ import dagster as dg
 import psycopg
 
 from slowwave.errors import SlowwaveError
+from slowwave.reports.redaction import refusal
 from slowwave.store.connect import Store
 
 
@@ -24,5 +25,6 @@ def told(problem: SlowwaveError | psycopg.Error) -> str:
     """The problem as a sentence. What a database error quotes of the rows stays out: it would be kept with the run."""
     if isinstance(problem, SlowwaveError):
         return str(problem)
-    reason = problem.diag.message_primary or type(problem).__name__
-    return f"The database refused it ({reason}). `slowwave doctor` says whether it is as this version needs it."
+    return (
+        f"The database refused it ({refusal(problem)}). `slowwave doctor` says whether it is as this version needs it."
+    )

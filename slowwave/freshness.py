@@ -51,8 +51,8 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     """No plan waits for a person longer than ``freshness_plan_days``."""
     rows = connection.execute(
-        "SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.recorded_at) / 86400, p.expires_at FROM night.plans p "
-        "JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval' "
+        "SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.recorded_at) / 86400, p.expires_at "
+        "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval' "
         "AND p.expires_at > now() ORDER BY p.recorded_at",
         (list(namespaces),),
     ).fetchall()

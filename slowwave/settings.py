@@ -179,7 +179,9 @@ class Settings(BaseSettings):
     )
 
     report_file_sink_enabled: bool = Field(default=False, description="Write report files of every run.")
-    report_event_sink_enabled: bool = Field(default=False, description="Send events to the webhook and to callbacks.")
+    report_event_sink_enabled: bool = Field(
+        default=False, description="Send events to the webhook; the callbacks of a call always get them."
+    )
     report_collector_sink_enabled: bool = Field(default=False, description="Emit OpenTelemetry spans and metrics.")
     report_base_path: str = Field(default="", description="Folder of report files; empty is reports in SLOWWAVE_HOME.")
     dream_op_types: tuple[str, ...] = Field(default=(), description="Operations whose events are sent; empty is all.")

@@ -12,6 +12,8 @@ import dagster as dg
 
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
+from resources.redaction import level_now
+from slowwave.reports.redaction import Level, redact
 from slowwave.store.connect import Store
 
 
@@ -84,7 +86,9 @@ def contract(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Sto
     """Ask Postgres through Great Expectations, for the run's namespace or for all."""
     chosen = {key.name for key in context.selected_asset_check_keys}
     promises = {name: promise for name, promise in PROMISES.items() if name in chosen}
-    for name, result in validate(store, namespaces_of(context, store), promises).items():
+    namespaces = namespaces_of(context, store)
+    level = level_now(store, *namespaces)
+    for name, result in validate(store, namespaces, promises).items():
         found: Mapping[str, Any] = result.result or {}
         wrong = errors_of(result)
         looked_at = int(found.get("element_count") or 0)
@@ -94,11 +98,15 @@ def contract(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Sto
             asset_key=applied.key,
             passed=bool(result.success) and not wrong,
             severity=dg.AssetCheckSeverity.WARN,
-            description=f"It could not be asked: {wrong[0]}"
+            description=f"It could not be asked: {_raised(wrong[0], level)}"
             if wrong
             else f"{unexpected:,} of {looked_at:,} rows break it.",
             metadata={"looked_at": looked_at, "unexpected": unexpected},
         )
+
+
+def _raised(message: str, level: Level) -> str:
+    return "what it raised may quote rows, and is hidden." if level == "all" else str(redact(message, level))
 
 
 def validate(store: Store, namespaces: list[str], promises: Mapping[str, Promise]) -> dict[str, Any]:

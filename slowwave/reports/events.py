@@ -85,6 +85,13 @@ class LlmCalled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LlmThrottled(Event):
+    """Calls of language models were left out because a token budget was spent."""
+
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseCompleted(Event):
     """A phase ended."""
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from slowwave.reports.events import Event, Outcome, PhaseCompleted, PhaseStarted, RunFailed, RunStarted
+from slowwave.reports.events import (
+    Event,
+    Outcome,
+    PhaseCompleted,
+    PhaseStarted,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+)
+from slowwave.reports.redaction import Level, redact_event
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -35,15 +44,19 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class Stream:
-    """The events of one run. ``failures`` counts what each sink could not take."""
+    """The events of one run, redacted once for all sinks. ``failures`` counts what each sink could not take."""
 
     run_id: str
     namespace: str
     sinks: Sequence[Sink] = ()
+    redact: Level = "all"
     failures: dict[str, int] = field(default_factory=dict)
 
     def emit(self, event: Event) -> None:
-        """Give an event to every sink."""
+        """Give an event, as far as it may be told, to every sink."""
+        if not self.sinks:
+            return
+        event = redact_event(event, self.redact)
         for sink in self.sinks:
             try:
                 sink.emit(event)
@@ -74,6 +87,21 @@ class Stream:
                 mode=mode,
                 error_type=type(problem).__name__,
                 error_hash=hashlib.sha256(str(problem).encode("utf-8", "replace")).hexdigest()[:16],
+                duration_ms=(time.monotonic() - since) * 1000,
+            )
+        )
+
+    def ended(self, mode: str, state: str, counts: Mapping[str, int], since: float, operations: int = 0) -> None:
+        """The run ended as it should, or as a person asked; ``since`` is the ``time.monotonic`` of its beginning."""
+        self.emit(
+            RunCompleted(
+                run_id=self.run_id,
+                namespace=self.namespace,
+                at=datetime.now(UTC),
+                mode=mode,
+                state=state,
+                ops_total=operations,
+                counts=dict(counts),
                 duration_ms=(time.monotonic() - since) * 1000,
             )
         )

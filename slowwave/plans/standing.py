@@ -1,0 +1,158 @@
+"""How everything stands, over all namespaces at one instant: what waits, what is old, what is stuck. Read, never changed.
+
+For monitoring: no name of a namespace and no text of one is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg import sql
+
+from slowwave.plans.claims import HOLDING, expiry_of
+from slowwave.store.connect import Connection, Store
+
+MOST_MODELS: Final = 16
+"""Models that are told apart; the others are one, ``other``."""
+
+OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reapplied")
+"""What becomes of items, as apply and undo runs count it."""
+
+_NAMESPACES: Final = """
+WITH nights AS (
+  SELECT namespace_id, max(started_at) AS at FROM night.runs
+  WHERE mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') GROUP BY namespace_id
+), applies AS (
+  SELECT namespace_id, max(recorded_at) AS at FROM night.applied GROUP BY namespace_id
+), news AS (
+  SELECT c.namespace_id, min(c.recorded_at) AS at FROM memory.changes c LEFT JOIN nights k USING (namespace_id)
+  WHERE k.at IS NULL OR c.recorded_at > k.at GROUP BY c.namespace_id
+)
+SELECT n.read_only, coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n'),
+  extract(epoch FROM now() - k.at)::float, extract(epoch FROM now() - a.at)::float, extract(epoch FROM now() - w.at)::float
+FROM memory.namespaces n LEFT JOIN nights k ON k.namespace_id = n.id LEFT JOIN applies a ON a.namespace_id = n.id
+LEFT JOIN news w ON w.namespace_id = n.id
+"""
+
+_ITEMS: Final = sql.SQL(
+    "sum(CASE WHEN jsonb_typeof(counts -> {0}) = 'number' THEN (counts ->> {0})::numeric ELSE 0 END)"
+)
+_RUNS: Final = sql.SQL("SELECT mode, state, count(*), {} FROM night.runs GROUP BY mode, state").format(
+    sql.SQL(", ").join(_ITEMS.format(sql.Literal(outcome)) for outcome in OUTCOMES)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Ages are in seconds; those of nights and applies are one a namespace that has any.
+
+    ``unplanned`` are the ages of the oldest change that no night has seen, one a namespace that has such a change. Namespaces whose
+    own settings switch nights off are in none of the ages; read-only ones not in ``applies``. ``runs`` counts by mode and state,
+    ``items`` by outcome over all apply and undo runs, ``tokens`` by model and direction in the last 24 hours.
+    """
+
+    namespaces: int
+    read_only: int
+    nights: tuple[float, ...]
+    applies: tuple[float, ...]
+    unplanned: tuple[float, ...]
+    plans_waiting: int
+    oldest_plan: float
+    approvals_waiting: int
+    oldest_approval: float
+    runs: Mapping[tuple[str, str], int]
+    stuck: Mapping[str, int]
+    items: Mapping[str, int]
+    tokens: Mapping[tuple[str, str], int]
+    conflicts_open: int
+    apply_disabled: bool
+
+
+def read_standing(store: Store) -> Standing:
+    """Six queries in one read-only transaction of ``reader``, whatever there is; each may take ten seconds.
+
+    The time grows linearly with the rows of ``night.runs`` and ``memory.changes``; a row a namespace and a row a run under way are
+    fetched. Raises ``StoreError`` or a ``psycopg.Error`` where the database does not answer.
+    """
+    with store.connect("reader") as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        connection.execute("SET LOCAL statement_timeout = '10s'")
+        spaces = [
+            (bool(read_only), bool(on), *(_age(age) for age in ages))
+            for read_only, on, *ages in connection.execute(_NAMESPACES)
+        ]
+        runs, items = _runs(connection)
+        waiting = connection.execute(
+            "SELECT (SELECT count(*) FROM night.plans WHERE state = 'awaiting_approval' AND expires_at > now()), "
+            "(SELECT extract(epoch FROM now() - min(recorded_at))::float FROM night.plans "
+            "WHERE state = 'awaiting_approval' AND expires_at > now()), "
+            "count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.approvals a "
+            "WHERE a.expires_at > now() AND NOT EXISTS (SELECT 1 FROM night.applied d WHERE d.approval_id = a.id)"
+        ).fetchone() or (0, None, 0, None)
+        flags = connection.execute(
+            "SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), "
+            "EXISTS (SELECT 1 FROM night.switches WHERE name = 'apply_disabled' AND is_on)"
+        ).fetchone() or (0, False)
+        return Standing(
+            namespaces=len(spaces),
+            read_only=sum(space[0] for space in spaces),
+            nights=_ages((space[2], space[1]) for space in spaces),
+            applies=_ages((space[3], space[1] and not space[0]) for space in spaces),
+            unplanned=_ages((space[4], space[1]) for space in spaces),
+            plans_waiting=int(str(waiting[0])),
+            oldest_plan=_age(waiting[1]) or 0.0,
+            approvals_waiting=int(str(waiting[2])),
+            oldest_approval=_age(waiting[3]) or 0.0,
+            runs=runs,
+            stuck=_stuck(connection),
+            items=items,
+            tokens=_tokens(connection),
+            conflicts_open=int(str(flags[0])),
+            apply_disabled=bool(flags[1]),
+        )
+
+
+def _runs(connection: Connection) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    runs: dict[tuple[str, str], int] = {}
+    items: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    for mode, state, count, *sums in connection.execute(_RUNS):
+        runs[str(mode), str(state)] = int(str(count))
+        for outcome, number in zip(OUTCOMES, sums, strict=True):
+            items[outcome] += int(str(number))
+    return runs, items
+
+
+def _stuck(connection: Connection) -> dict[str, int]:
+    """Runs that say they hold a namespace, and whose heart no longer beats by the namespace's own settings."""
+    found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo"), 0)
+    rows = connection.execute(
+        "SELECT r.mode, extract(epoch FROM now() - r.heartbeat_at)::float, n.settings FROM night.runs r "
+        "JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)",
+        (list(HOLDING),),
+    )
+    for mode, age, overlay in rows:
+        found[str(mode)] = found.get(str(mode), 0) + (float(str(age)) > expiry_of(overlay))
+    return found
+
+
+def _tokens(connection: Connection) -> dict[tuple[str, str], int]:
+    rows = connection.execute(
+        "SELECT model, sum(input_tokens), sum(output_tokens) FROM night.llm_usage "
+        "WHERE recorded_at > now() - interval '24 hours' GROUP BY model ORDER BY sum(input_tokens + output_tokens) DESC, model"
+    )
+    found: dict[tuple[str, str], int] = {}
+    for number, (model, read, written) in enumerate(rows):
+        name = str(model)[:100] if number < MOST_MODELS else "other"
+        for direction, tokens in (("input", read), ("output", written)):
+            found[name, direction] = found.get((name, direction), 0) + int(str(tokens))
+    return found
+
+
+def _age(value: object) -> float | None:
+    return None if value is None else max(0.0, float(str(value)))
+
+
+def _ages(found: Iterable[tuple[float | None, bool]]) -> tuple[float, ...]:
+    return tuple(age for age, wanted in found if wanted and age is not None)

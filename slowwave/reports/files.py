@@ -1,0 +1,351 @@
+"""Report files of runs: ``BASE/namespace/date/run.{summary.md, events.jsonl, manifest.json, undo.json}`` (khora 12.1).
+
+While a run goes on, its events are appended to ``run.events.partial``; the end gives the file its name and writes the others, the
+manifest last. Files are for their owner only and never half written. They are an account: the ledger and the journal stay the
+truth, and undo never reads them. Events come redacted from ``slowwave.reports.stream``; when files go is told by
+``slowwave.reports.retention``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import psycopg
+
+from slowwave.errors import ReportError, SlowwaveError
+from slowwave.reports.events import Event, RunCompleted, RunFailed
+from slowwave.reports.redaction import Level, redact
+from slowwave.reports.summary import Account, account_of
+from slowwave.settings import Settings
+from slowwave.store.connect import Store
+from slowwave.store.server import default_home
+
+SCHEMA: Final = "dream-report/1"
+UNDO_SCHEMA: Final = "dream-undo/1"
+
+_PARTIAL: Final = "events.partial"
+_WHOLE: Final = "events.jsonl"
+_CRASHED: Final = "events.crashed.jsonl"
+_KINDS: Final = ("summary.md", _WHOLE, _PARTIAL, _CRASHED, "manifest.json", "undo.json")
+_FILE: Final = re.compile(rf"([0-9A-Za-z][0-9A-Za-z_-]{{0,79}})\.({'|'.join(map(re.escape, _KINDS))})")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_PLAIN_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+_NOT_PLAIN: Final = re.compile(r"[^0-9A-Za-z_-]+")
+_CELL: Final = ("table", "row", "key", "column", "action", "before")
+_BLOCK: Final = 1 << 20
+_AT_WORK: Final = timedelta(days=1)  # an unfinished file that was written to since belongs to a run that goes on
+
+
+def reports_path(settings: Settings) -> Path:
+    """The folder of report files: ``report_base_path``, else ``reports`` in ``SLOWWAVE_HOME``."""
+    chosen = settings.report_base_path
+    return Path(chosen).expanduser() if chosen else default_home() / "reports"
+
+
+def path_part(name: str) -> str:
+    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it and a hash."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    plain = _NOT_PLAIN.sub("-", name).strip("-_")[:48] or "namespace"
+    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+class FileSink:
+    """Writes the files of one run. ``redact`` is the level at which its events come; ``store`` is asked for the journal of an apply run.
+
+    A new sink goes on with the files of a run that another one left, finished or not: steps of one run may come one after the
+    other, and a run may be resumed. One that is neither closed nor told of an end leaves the events where they are.
+    """
+
+    name = "file"
+
+    def __init__(self, base: Path, redact: Level, store: Store | None = None) -> None:
+        self._base = base
+        self._redact: Level = redact
+        self._store = store
+        self._events: BinaryIO | None = None
+        self._stem = Path()
+
+    def emit(self, event: Event) -> None:
+        """Append an event, and finish the files when it is the run's last."""
+        file = self._events or self._open(event)
+        file.write(_line({"schema": SCHEMA, **event.to_json()}))
+        file.flush()
+        if isinstance(event, (RunCompleted, RunFailed)):
+            self._finish(_WHOLE if isinstance(event, RunCompleted) else _CRASHED)
+
+    def close(self) -> None:
+        """A run that did not say how it ended has crashed."""
+        if self._events is not None:
+            self._finish(_CRASHED)
+
+    def _open(self, event: Event) -> BinaryIO:
+        run, folder = path_part(event.run_id), self._base / path_part(event.namespace)
+        found = [path for kind in (_PARTIAL, _CRASHED, _WHOLE) for path in folder.glob(f"*/{run}.{kind}")]
+        self._stem = (found[0].parent if found else folder / f"{event.at.astimezone(UTC):%Y-%m-%d}") / run
+        _make_folder(self._stem.parent)
+        partial = self._file(_PARTIAL)
+        if found:
+            self._file("manifest.json").unlink(missing_ok=True)  # what it vouches for is about to change
+            found[0].replace(partial)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        self._events = os.fdopen(os.open(partial, flags, 0o600), "a+b")
+        size = self._events.seek(0, os.SEEK_END)
+        if size and _last_byte(self._events, size) != b"\n":
+            self._events.write(b"\n")  # a process died while it wrote
+        return self._events
+
+    def _file(self, kind: str) -> Path:
+        return self._stem.with_name(f"{self._stem.name}.{kind}")
+
+    def _finish(self, kind: str) -> None:
+        file, self._events = self._events, None
+        if file is None:
+            return
+        with file:
+            file.flush()
+            os.fsync(file.fileno())
+        events = self._file(kind)
+        self._file(_PARTIAL).replace(events)
+        account = account_of(_read_lines(events))
+        written = {events: _fingerprint(events)}
+        summary = self._file("summary.md")
+        written[summary] = _write(summary, [account.markdown(SCHEMA, self._redact).encode("utf-8", "replace")])
+        failed: Exception | None = None
+        if account.mode == "apply" and self._store is not None:
+            undo = self._file("undo.json")
+            try:
+                written[undo] = _write(undo, undo_record(self._store, account.run_id, self._redact))
+            except (psycopg.Error, SlowwaveError) as problem:  # the manifest vouches for what there is
+                failed = problem
+        _write(self._file("manifest.json"), [self._manifest(account, written, completed=kind == _WHOLE)])
+        if failed:
+            raise failed
+
+    def _manifest(self, account: Account, written: Mapping[Path, Mapping[str, object]], *, completed: bool) -> bytes:
+        content = {
+            "schema": SCHEMA,
+            "run_id": account.run_id,
+            "namespace": account.namespace,
+            "mode": account.mode,
+            "state": account.state,
+            "redact_text": self._redact,
+            "completed": completed,
+            "written_at": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "files": {path.name: about for path, about in written.items()},
+        }
+        return json.dumps(content, indent=2).encode() + b"\n"
+
+
+def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
+    """The JSON of ``dream-undo/1`` for an apply run, in parts: what every cell of its items held before, redacted.
+
+    ``before`` is a list of cells of the journal: table, row, key (the model of a vector), column, action, and the text that stood there.
+    One pass over the run's entries, one item in memory.
+    """
+    with store.connect("reader") as connection, connection.transaction():
+        head = connection.execute(
+            "SELECT namespace_id::text, started_at FROM night.runs WHERE id = %s", (run_id,)
+        ).fetchone()
+        if head is None:
+            raise ReportError(f"Run {run_id} is not in the ledger, so there is nothing to record of its changes.")
+        about = {
+            "schema": UNDO_SCHEMA,
+            "schema_version": 1,
+            "run_id": run_id,
+            "namespace_id": str(head[0]),
+            "started_at": _instant(head[1]),
+            "redact_text": level,
+        }
+        yield (json.dumps(about)[:-1] + ', "ops": [').encode()
+        with connection.cursor(name="undo_record") as cursor:
+            cursor.itersize = 10_000
+            cursor.execute(
+                "SELECT j.item_id::text, i.operation, j.table_name, j.row_id::text, j.row_key, j.column_name, j.action, b.before, "
+                "j.recorded_at FROM night.journal j JOIN night.runs r ON r.id = j.run_id "
+                "LEFT JOIN night.before_images b ON b.journal_id = j.id "
+                "LEFT JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id "
+                "WHERE j.run_id = %s ORDER BY j.item_id, j.id",
+                (run_id,),
+            )
+            comma = ""
+            for item, cells in groupby(cursor, key=lambda row: row[0]):
+                yield (comma + json.dumps(_operation(str(item), list(cells), level), ensure_ascii=False)).encode(
+                    "utf-8", "replace"
+                )
+                comma = ",\n"
+        yield b"]}\n"
+
+
+def load_manifest(path: Path | str) -> dict[str, Any]:
+    """A manifest whose files are there and unchanged.
+
+    Raises ``ReportError`` when it is missing, no JSON, of another schema, or when a file that it names is gone or differs.
+    """
+    path = Path(path)
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as problem:
+        raise ReportError(
+            f"There is no manifest at {path} ({problem.strerror}). Retention may have removed it."
+        ) from None
+    except ValueError:
+        raise ReportError(
+            f"{path} is no manifest: it is not JSON. The report is damaged; the ledger has the run."
+        ) from None
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise ReportError(f"{path} has the schema {str(schema)[:64]!r}; this version reads {SCHEMA!r} only.")
+    files = found.get("files")
+    for name, about in files.items() if isinstance(files, dict) else ():
+        match = _FILE.fullmatch(str(name))
+        if match is None or f"{match[1]}.manifest.json" != path.name:
+            raise ReportError(f"{path} names {str(name)[:64]!r}, which is no file of its run. The report is damaged.")
+        try:
+            same = _fingerprint(path.with_name(str(name))) == about
+        except OSError:
+            raise ReportError(f"{name} is missing beside its manifest. The report is incomplete.") from None
+        if not same:
+            raise ReportError(f"{name} is not what its manifest vouches for: it was changed or cut after the run.")
+    return found
+
+
+def expire_reports(base: Path, before: datetime, namespace: str | None = None, *, keep_runs: int = 0) -> int:
+    """Remove the files of runs that began on a day before ``before``, but for the newest ``keep_runs`` of each namespace.
+
+    Only files that this module writes are touched, in folders named by a date, and emptied folders with them; a run that still
+    writes is left alone. Returns how many runs were removed.
+    """
+    folders = [base / path_part(namespace)] if namespace is not None else _folders(base)
+    removed = 0
+    for folder in folders:
+        runs: dict[tuple[str, str], list[Path]] = {}
+        for day in _folders(folder):
+            if _DATE.fullmatch(day.name):
+                for path in day.iterdir():
+                    if (match := _FILE.fullmatch(path.name)) and path.is_file() and not path.is_symlink():
+                        runs.setdefault((day.name, match[1]), []).append(path)
+        newest = sorted(runs, key=lambda run: (run[0], max(p.stat().st_mtime for p in runs[run]), run[1]), reverse=True)
+        for run in newest[keep_runs:]:
+            if _day(run[0]) < before.astimezone(UTC).date() and not _at_work(runs[run]):
+                for path in sorted(runs[run], key=lambda p: p.name.endswith(".manifest.json"), reverse=True):
+                    path.unlink(missing_ok=True)
+                removed += 1
+        for emptied in (*(d for d in _folders(folder) if _DATE.fullmatch(d.name)), folder):
+            if emptied.is_dir() and not any(emptied.iterdir()):
+                emptied.rmdir()
+    return removed
+
+
+def _operation(item: str, cells: list[tuple[object, ...]], level: Level) -> dict[str, object]:
+    return {
+        "op_id": item,
+        "op_type": cells[0][1],
+        "before": [
+            dict(zip(_CELL, (*cell[2:7], _redacted(str(cell[5]), cell[7], level)), strict=True)) for cell in cells
+        ],
+        "applied_at": _instant(min(cell[8] for cell in cells if isinstance(cell[8], datetime))),
+    }
+
+
+def _redacted(column: str, before: object, level: Level) -> object:
+    """What stood in a cell, by its column: an id in a column of ids is ours, one in a text is not."""
+    found = redact({column: before}, level)
+    return next(iter(found.values())) if isinstance(found, dict) else None
+
+
+def _instant(value: object) -> str | None:
+    return value.astimezone(UTC).isoformat(timespec="microseconds") if isinstance(value, datetime) else None
+
+
+def _line(content: Mapping[str, object]) -> bytes:
+    try:
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False)
+    except ValueError:  # a number that JSON does not have
+        text = json.dumps(_finite(content), ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Events of a file, one after the other; a line that a dying process left is passed over."""
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                yield found
+
+
+def _write(path: Path, parts: Iterable[bytes]) -> dict[str, object]:
+    """Write a file whole under a temporary name, then give it its own; returns its checksum and size."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    digest, size = hashlib.sha256(), 0
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            for part in parts:
+                file.write(part)
+                digest.update(part)
+                size += len(part)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+def _fingerprint(path: Path) -> dict[str, object]:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+def _make_folder(path: Path) -> None:
+    """The folder and those above it that are missing, each for its owner only."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _last_byte(file: BinaryIO, size: int) -> bytes:
+    file.seek(size - 1)
+    return file.read(1)
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
+
+
+def _day(name: str) -> date:
+    try:
+        return date.fromisoformat(name)
+    except ValueError:  # 2026-13-45 is no day of ours
+        return date.max
+
+
+def _at_work(files: Iterable[Path]) -> bool:
+    since = (datetime.now(UTC) - _AT_WORK).timestamp()
+    return any(path.name.endswith(_PARTIAL) and path.stat().st_mtime > since for path in files)
