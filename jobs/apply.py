@@ -36,7 +36,7 @@ def apply_approved_plan(context: dg.OpExecutionContext, store: dg.ResourceParam[
         raise dg.Failure(told(refusal), allow_retries=False) from None
     if result.state != "completed":
         raise dg.Failure(
-            f"Run {result.run_id} was cancelled; what it committed stands. `slowwave apply {result.namespace}` goes on.",
+            f"Run {result.run_id} was {result.state}; what it committed stands. `slowwave apply {result.namespace}` goes on.",
             metadata=_metadata(result),
             allow_retries=False,
         )

@@ -1,8 +1,9 @@
-"""The schedules: a night a namespace, unless nothing has changed in it since its last one, and the alarms."""
+"""The schedules: a night a namespace, unless nothing has changed in it since its last one, the alarms, and retention."""
 
 import dagster as dg
 
 from jobs.nights import freshness_job, night_job
+from jobs.retention import retention_job
 from resources.store import STORE_PROBLEMS, told
 from slowwave.plans.ledger import expire_plans, namespaces
 from slowwave.store.connect import Store
@@ -53,4 +54,13 @@ freshness_alarms = dg.ScheduleDefinition(
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Every six hours: warns of namespaces that nobody audits, plans that nobody reads, applies that change nothing.",
+)
+
+daily_retention = dg.ScheduleDefinition(
+    name="daily_retention",
+    job=retention_job,
+    cron_schedule="30 4 * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="At 04:30 UTC: removes what is past its retention, in every namespace.",
 )

@@ -12,8 +12,8 @@ import dagster as dg
 from jobs.apply import APPROVAL_TAG, apply_config, apply_job
 from resources.store import STORE_PROBLEMS, told
 from sensors.runs import IN_FLIGHT
-from slowwave.applying.claim import KILL_SWITCH, apply_disabled
 from slowwave.applying.executor import waiting_approvals
+from slowwave.applying.switches import KILL_SWITCH, apply_disabled, why_disabled
 from slowwave.store.connect import Store
 
 PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))
@@ -25,7 +25,7 @@ PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))
     job_name=apply_job.name,
     minimum_interval_seconds=5,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Starts `apply_job` for approvals that are not applied yet, unless the kill switch is set.",
+    description="Starts `apply_job` for approvals that are not applied yet, unless a kill switch is set.",
 )
 def approved_plans(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
@@ -34,6 +34,9 @@ def approved_plans(
     if apply_disabled():
         return dg.SkipReason(f"{KILL_SWITCH} is set, so nothing is applied.")
     try:
+        with store.connect("reader") as connection:
+            if reason := why_disabled(connection):
+                return dg.SkipReason(reason)
         waiting = waiting_approvals(store)
         requests, reasons = [], []
         for approval_id, namespace in waiting:

@@ -1,1 +1,99 @@
-"""Slowwave: the night shift for an agent's memory."""
+"""Slowwave: the night shift for an agent's memory.
+
+``slowwave.dream(namespace)`` and its companions are the Python API; they are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from slowwave.applying.undo import UndoResult
+    from slowwave.dreams import (
+        DreamDiff,
+        DreamProgress,
+        DreamResult,
+        DreamRun,
+        DreamStatus,
+        ModelUsage,
+        OpSummary,
+        SkipReason,
+        dream,
+        dream_cancel,
+        dream_history,
+        dream_pause,
+        dream_resume,
+        dream_status,
+        dream_undo,
+    )
+    from slowwave.errors import (
+        DreamApplyDisabled,
+        DreamDisabledError,
+        DreamForbiddenOpError,
+        DreamLockUnavailable,
+        DreamRunStuckError,
+        Refused,
+        SlowwaveError,
+        UndoBlocked,
+    )
+    from slowwave.plans.scope import DreamScope
+
+__all__ = [
+    "DreamApplyDisabled",
+    "DreamDiff",
+    "DreamDisabledError",
+    "DreamForbiddenOpError",
+    "DreamLockUnavailable",
+    "DreamProgress",
+    "DreamResult",
+    "DreamRun",
+    "DreamRunStuckError",
+    "DreamScope",
+    "DreamStatus",
+    "ModelUsage",
+    "OpSummary",
+    "Refused",
+    "SkipReason",
+    "SlowwaveError",
+    "UndoBlocked",
+    "UndoResult",
+    "dream",
+    "dream_cancel",
+    "dream_history",
+    "dream_pause",
+    "dream_resume",
+    "dream_status",
+    "dream_undo",
+]
+
+_ELSEWHERE: Final = {
+    "DreamScope": "slowwave.plans.scope",
+    "UndoResult": "slowwave.applying.undo",
+    **dict.fromkeys(
+        (
+            "DreamApplyDisabled",
+            "DreamDisabledError",
+            "DreamForbiddenOpError",
+            "DreamLockUnavailable",
+            "DreamRunStuckError",
+            "Refused",
+            "SlowwaveError",
+            "UndoBlocked",
+        ),
+        "slowwave.errors",
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'slowwave' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.dreams")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -73,6 +73,10 @@ class DreamRunStuckError(SlowwaveError):
         self.heartbeat_age_seconds = heartbeat_age_seconds
 
 
+class DreamCancelled(SlowwaveError):  # noqa: N818 - what a person asked for is no fault
+    """A person cancelled the run; what it committed stands."""
+
+
 class ReportError(SlowwaveError):
     """A report file is missing, damaged or of another schema."""
 

@@ -7,26 +7,33 @@ command line, the demo and the Python API. A step reads the snapshot's files and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
 from psycopg.types.json import Jsonb
 
 from slowwave.audits import AUDITS
-from slowwave.errors import DreamDisabledError, SettingsError
+from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
+from slowwave.footprint import release
 from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
+from slowwave.language.writer import writer_for
 from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
+from slowwave.night_stream import completed, open_stream, told
 from slowwave.operations import Inputs, Proposal, named, run_audit, run_planner
 from slowwave.planners import PLANNERS
+from slowwave.plans.claims import Stuck, beating, patiently
+from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
+    check_cancelled,
     finish_run,
+    heartbeat_expiry,
     namespace_settings,
     open_budget,
     pending_review,
@@ -41,10 +48,9 @@ from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
-from slowwave.reports.events import LlmCalled, OperationEvent, Rationale, RunCompleted
 from slowwave.reports.model import Report, why_nothing
-from slowwave.reports.sinks import Callback, sinks_for
-from slowwave.reports.stream import Stream
+from slowwave.reports.redaction import in_words, level_of_run
+from slowwave.reports.sinks import Callback
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.snapshot_files import base_path, load_snapshot, remove_old, save_snapshot
@@ -118,45 +124,52 @@ def run_night(
     scope: DreamScope | None = None,
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
+    run_id: str = "",
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
-    An unchanged namespace is skipped unless ``force``, or operations or a scope are named. Raises ``DreamDisabledError`` when
-    nights are off in the namespace.
+    An unchanged namespace is skipped unless ``force``, or operations or a scope are named; ``run_id`` is a run that is open already.
+    Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
+    ``DreamCancelled`` when a person cancelled this one.
     """
-    say = progress or (lambda _: None)
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     if not force and names is None and not scope.narrows and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
-    run_id = begin(store, namespace, trigger=trigger, parameters=_parameters(names, scope))
+    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope))
+    say = _steps(store, run_id, progress)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     try:
-        say("snapshot")
-        with stream.phase("snapshot"):
-            snapshot = load_snapshot(take_snapshot(store, namespace))
-        say("models")
-        inputs = read_inputs(store, snapshot, run_id=run_id)
-        reports: dict[str, Report] = {}
-        with stream.phase("audit") as phase:
-            for name, audit in AUDITS.items():
-                say(name)
-                reports[name] = run_audit(name, audit, inputs, names)
-                told(stream, "audit", reports[name])
-                phase.operations += 1
-        proposals: dict[str, Proposal] = {}
-        with stream.phase("plan") as phase:
-            for name, planner in PLANNERS.items():
-                say(name)
-                proposals[name] = run_planner(name, planner, inputs, names)
-                told(stream, "plan", proposals[name].report, len(proposals[name].items))
-                phase.operations += 1
-        say("plan")
-        with stream.phase("probe"):
-            night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names)
+        with beating(store, "planner", run_id, _expiry(store, namespace)):
+            say("snapshot")
+            with stream.phase("snapshot"):
+                snapshot = load_snapshot(take_snapshot(store, namespace))
+            say("models")
+            inputs = read_inputs(store, snapshot, run_id=run_id)
+            reports: dict[str, Report] = {}
+            with stream.phase("audit") as phase:
+                for name, audit in AUDITS.items():
+                    say(name)
+                    reports[name] = run_audit(name, audit, inputs, names)
+                    told(stream, "audit", reports[name])
+                    phase.operations += 1
+            proposals: dict[str, Proposal] = {}
+            with stream.phase("plan") as phase:
+                for name, planner in PLANNERS.items():
+                    say(name)
+                    proposals[name] = run_planner(name, planner, inputs, names)
+                    told(stream, "plan", proposals[name].report, len(proposals[name].items))
+                    phase.operations += 1
+            say("plan")
+            with stream.phase("probe"):
+                night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names)
         completed(stream, night, inputs, began)
         return night
+    except DreamCancelled as problem:
+        crash(store, run_id, problem)
+        stream.ended("plan", "cancelled", {}, began)
+        raise
     except BaseException as problem:
         crash(store, run_id, problem)
         stream.failed("plan", problem, began)
@@ -165,84 +178,36 @@ def run_night(
         stream.close()
 
 
-def open_stream(store: Store, run_id: str, namespace: str, callbacks: Sequence[Callback] = ()) -> Stream:
-    """The run's stream of events, with the sinks that the namespace's settings switch on."""
+def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
+    """What says that a step begins: to the ledger, where a person may cancel or pause the run, and to whoever waits."""
+    total, begun = len(OPERATIONS) + 3, 0
+
+    def say(step: str) -> None:
+        nonlocal begun
+        release()
+        check_cancelled(store, run_id, {"phase": step, "done": begun, "total": total})
+        begun += 1
+        if tell:
+            tell(step)
+
+    return say
+
+
+def _expiry(store: Store, namespace: str) -> int:
     with store.connect("reader") as connection:
-        try:
-            sinks = sinks_for(namespace_settings(connection, namespace), callbacks)
-        except SettingsError:  # which ends the run, in words
-            sinks = ()
-    return Stream(run_id, namespace, sinks)
-
-
-def told(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
-    """Tell the stream what an audit or a planner came to."""
-    if not stream.sinks:
-        return
-    stream.emit(
-        OperationEvent(
-            run_id=stream.run_id,
-            namespace=stream.namespace,
-            at=datetime.now(UTC),
-            op_id=report.operation,
-            phase=phase,
-            op_type=report.operation,
-            decision=report.skipped or ("planned" if phase == "plan" else "audit_complete"),
-            outputs={"headline": report.headline, "numbers": dict(report.numbers), "items": items},
-            started_at=datetime.fromisoformat(report.started_at) if report.started_at else None,
-            duration_ms=report.seconds * 1000,
-        )
-    )
-
-
-def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> None:
-    """Tell the stream what the plan holds, what models cost, and that the run is over."""
-    if not stream.sinks or night.plan is None:
-        return
-    run, namespace, now = stream.run_id, stream.namespace, datetime.now(UTC)
-    for call in inputs.budget.calls:
-        stream.emit(
-            LlmCalled(
-                run_id=run,
-                namespace=namespace,
-                at=now,
-                op_type=call.operation,
-                model=call.model,
-                input_tokens=call.input,
-                output_tokens=call.output,
-            )
-        )
-    for item in night.plan.items:
-        stream.emit(item_event(stream, item, "plan", "pending"))
-    for item in night.plan.deferred_items:
-        stream.emit(item_event(stream, item, "plan", "deferred"))
-    stream.emit(
-        RunCompleted(
-            run_id=run,
-            namespace=namespace,
-            at=now,
-            mode="plan",
-            state=night.state,
-            ops_total=len(night.plan.items),
-            counts={
-                "planned": night.new_items,
-                "carried": night.carried_items,
-                "deferred": len(night.plan.deferred),
-            },
-            duration_ms=(time.monotonic() - began) * 1000,
-        )
-    )
+        return heartbeat_expiry(connection, namespace)
 
 
 def unchanged(store: Store, namespace: str) -> str:
-    """Why a night would find nothing new, or an empty string: same change counter, same settings, a standing plan run."""
+    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run."""
     with store.connect("reader") as connection:
         row = connection.execute(
             "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
             "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
             "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
             "ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
-            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected')",
+            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
+            "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
             (namespace,),
         ).fetchone()
     if row is None or row[1] != row[2]:
@@ -259,15 +224,31 @@ def begin(
     trigger: str = "manual",
     dagster_run_id: str = "",
     parameters: Mapping[str, object] | None = None,
+    stuck: Stuck = "take over",
+    wait: float = 0.0,
 ) -> str:
-    """Open the plan run; returns its id. Raises ``DreamDisabledError`` when nights are off in the namespace."""
+    """Open the plan run, which holds the namespace from now on; returns its id.
+
+    Raises ``DreamDisabledError`` when nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at
+    once or after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, as planning writes no memory; with
+    ``stuck="raise"`` it raises ``DreamRunStuckError``.
+    """
     with store.connect("planner") as connection:
         if not _enabled(connection, namespace):
             raise DreamDisabledError(
                 f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
             )
-        return start_run(
-            connection, namespace, "plan", trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters
+        return patiently(
+            lambda: start_run(
+                connection,
+                namespace,
+                "plan",
+                trigger=trigger,
+                dagster_run_id=dagster_run_id,
+                parameters=parameters,
+                stuck=stuck,
+            ),
+            wait,
         )
 
 
@@ -278,7 +259,7 @@ def _enabled(connection: Connection, namespace: str) -> bool:
         return True
 
 
-def _parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
+def parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
     """What a run was asked for, as the ledger keeps it."""
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
@@ -287,19 +268,65 @@ def _parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, obj
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:
-    """Mark a plan run that ended with an error."""
+    """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
+    if isinstance(problem, DreamLockUnavailable):
+        return
+    state = "cancelled" if isinstance(problem, DreamCancelled) else "crashed"
     with store.connect("planner") as connection:
-        finish_run(connection, run_id, ("planning",), "crashed", error=f"{type(problem).__name__}: {problem}"[:500])
+        finish_run(connection, run_id, ("planning",), state, error=in_words(problem, level_of_run(connection, run_id)))
 
 
-def resume(store: Store, namespace: str, dagster_run_id: str, *, trigger: str = "manual") -> str:
-    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id."""
+def resume(
+    store: Store, namespace: str, dagster_run_id: str, *, trigger: str = "manual", parent_run_id: str | None = None
+) -> str:
+    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id.
+
+    A run that is executed again goes on with the plan run of its parent, which is over. Raises ``DreamCancelled`` when a person
+    cancelled the plan run.
+    """
     with store.connect("planner") as connection:
         found = connection.execute(
-            "SELECT id::text FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning' LIMIT 1",
+            "SELECT id::text FROM night.runs WHERE dagster_run_id = ANY(%s) AND mode = 'plan' AND state = 'planning' "
+            "ORDER BY started_at DESC LIMIT 1",
+            ([dagster_run_id, *([parent_run_id] if parent_run_id else [])],),
+        ).fetchone()
+        if found:
+            connection.execute(
+                "UPDATE night.runs SET dagster_run_id = %s, heartbeat_at = clock_timestamp() WHERE id = %s AND state = 'planning'",
+                (dagster_run_id, found[0]),
+            )
+            return str(found[0])
+        refuse_cancelled(connection, dagster_run_id)
+    return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id)
+
+
+@contextmanager
+def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
+    """A step of a Dagster run: the heart of its plan run beats meanwhile. One that opened none, as a re-audit, has none."""
+    with store.connect("planner") as connection:
+        refuse_cancelled(connection, dagster_run_id)
+        found = connection.execute(
+            "UPDATE night.runs r SET heartbeat_at = clock_timestamp() FROM memory.namespaces n WHERE n.id = r.namespace_id "
+            "AND r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' RETURNING r.id::text, n.slug",
             (dagster_run_id,),
         ).fetchone()
-    return str(found[0]) if found else begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id)
+    if found is None:
+        yield
+        return
+    run_id, namespace = str(found[0]), str(found[1])
+    check_cancelled(store, run_id)  # where a person may have paused it
+    with beating(store, "planner", run_id, _expiry(store, namespace)):
+        yield
+
+
+def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
+    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
+    row = connection.execute(
+        "SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1",
+        (dagster_run_id,),
+    ).fetchone()
+    if row and row[1] == "cancelled":
+        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
 
 
 def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
@@ -309,10 +336,19 @@ def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
     """
     with store.connect("planner") as connection:
         rows = connection.execute(
-            "SELECT id::text FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
+            "SELECT r.id::text, n.slug FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
+            "WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
             (dagster_run_id,),
         ).fetchall()
-        return sum(finish_run(connection, str(r), ("planning",), "crashed", error=reason[:500]) for (r,) in rows)
+        crashed = [
+            (str(run), str(slug))
+            for run, slug in rows
+            if finish_run(connection, str(run), ("planning",), "crashed", error=reason[:500])
+        ]
+    for run_id, namespace in crashed:
+        with closing(open_stream(store, run_id, namespace, dagster_run_id=dagster_run_id)) as stream:
+            stream.failed("plan", SlowwaveError(reason), time.monotonic())
+    return len(crashed)
 
 
 def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bool:
@@ -375,6 +411,7 @@ def read_inputs(
         embedder.embed if usable else None,
         judges_for(settings),
         budget=open_budget(store, snapshot.namespace, settings, run_id),
+        writer=writer_for(settings),
     )
 
 
@@ -444,6 +481,7 @@ def make_plan(
         for name, report in reports.items():
             warnings = [f for f in report.findings if f.severity != "info"]
             write_findings(connection, snapshot.namespace, run_id, name, warnings)
+        _write_conflicts(connection, run_id, snapshot, reports, proposals)
     if state == "awaiting_approval" and approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings):
         state = "approved"
     return Night(
@@ -468,6 +506,22 @@ def make_plan(
     )
 
 
+def _write_conflicts(
+    connection: Connection,
+    run_id: str,
+    snapshot: Snapshot,
+    reports: Mapping[str, Report],
+    proposals: Mapping[str, Proposal],
+) -> None:
+    """What the audit found, and what judges said of it; without the audit only the latter."""
+    audit, planner = reports.get("contradictions"), proposals.get("resolve_conflicts")
+    told = [*([audit] if audit else []), *([planner.report] if planner else [])]
+    complete = audit is not None and not audit.skipped
+    found = conflicts_in(told)
+    if found or complete:
+        write_conflicts(connection, snapshot.namespace_id, run_id, found, snapshot, complete=complete)
+
+
 def prove(
     header: Header,
     items: Sequence[Item],
@@ -483,14 +537,18 @@ def prove(
     plan = seal(header, items, order)
     decided = _decided(plan)
     after = simulate(snapshot, decided)
+    release()
     specifics = specifics_probe(snapshot, after, decided)
     if losing := specifics.items_losing():
         plan = seal(header, [replace(i, decision="review", risk="high") if i.id in losing else i for i in items], order)
         decided = _decided(plan)
         after = simulate(snapshot, decided)
+    release()
     recall = recall_probe(snapshot, after, settings, inputs.embed)
+    release()
     radius = blast_radius(snapshot, decided, settings)
     isolation = isolation_probe(snapshot, plan.items)
+    release()
     models = load_models()
     reviews = [i for i in plan.items if i.decision == "review"]
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
@@ -522,24 +580,6 @@ def prove(
         },
         sentences=tuple(p.sentence() for p in probes),
         needs_force=tuple(p.sentence() for p in (recall, radius) if not p.passed),
-    )
-
-
-def item_event(stream: Stream, item: Item, phase: str, status: str) -> OperationEvent:
-    """One item as the stream tells it: rows by id, cells that would change, evidence."""
-    return OperationEvent(
-        run_id=stream.run_id,
-        namespace=stream.namespace,
-        at=datetime.now(UTC),
-        op_id=item.id,
-        phase=phase,
-        op_type=item.operation,
-        decision=item.decision,
-        status=status,
-        inputs={"rows": list(item.mutation.row_ids()), "table": item.mutation.table, "kind": item.mutation.kind},
-        outputs={"evidence": dict(item.evidence), "cells": len(item.mutation.writes) + len(item.mutation.inserts)},
-        rationale=Rationale(strategy=item.operation, score=item.probability),
-        tokens=item.tokens,
     )
 
 

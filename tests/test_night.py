@@ -41,7 +41,14 @@ def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store) -> N
         assert night.new_items == len(night.plan.items) > 100
         approval = approve(demo, namespace, night.plan.plan_hash, approver="me", include_review=True)
         result = apply_approval(demo, approval.id)
-        assert result.counts == {"applied": night.new_items, "skipped_stale": 0, "failed": 0}
+        late = len(night.plan.deferred)
+        assert result.counts == {
+            "applied": night.new_items,
+            "skipped_stale": 0,
+            "failed": 0,
+            "deferred": late,
+            "noop": 0,
+        }
         second = run_night(demo, namespace)
         assert (second.new_items, second.state) == (0, "empty")
         assert undo_run(demo, result.run_id).items == approval.item_ids
@@ -92,7 +99,7 @@ def test_what_was_rejected_stays_away_until_its_rows_change(demo: Store) -> None
     doubtful = _contested(demo, namespace)
     night = run_night(demo, namespace)
     assert night.plan is not None
-    merge = next(i for i in night.plan.items if i.decision == "merge")
+    merge = next(i for i in night.plan.items if i.operation == "dedupe_entities" and i.decision == "merge")
     review = next(i for i in night.plan.items if set(i.mutation.row_ids()) == doubtful)
     assert review.decision == "review"
     ids = [merge.id, review.id]

@@ -1,34 +1,55 @@
 """Applying an approval: batches of items, one transaction a batch, exactly once.
 
 The database decides what is left to do: an item is applied when its status says so, and status, journal and change are
-committed together. So resuming is applying what is still pending, and there is no cursor to get wrong.
+committed together. So resuming is applying what is still pending, and there is no cursor to get wrong. Between batches a run looks
+whether it was cancelled or paused, whether a kill switch is set, and whether the database keeps up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from slowwave.applying.claim import Claim, claim_namespace, lock_batch
+from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress, wishes
 from slowwave.applying.events import append_events
-from slowwave.errors import Refused
+from slowwave.applying.idle import already_so, changes_nothing
+from slowwave.applying.switches import refuse_disabled, refuse_unwritable
+from slowwave.applying.throttle import Throttle
+from slowwave.errors import DreamApplyDisabled, Refused, SlowwaveError
 from slowwave.mutations.apply import apply_items
+from slowwave.plans.claims import HOLDING, Stuck, beating, expiry_of
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import finish_run, namespace_settings, read_plan, verify_hash
+from slowwave.plans.ledger import PAUSE_POLL_SECONDS, namespace_settings, read_plan, verify_hash
+from slowwave.reports.items import item_event
+from slowwave.reports.redaction import Level, in_words, refusal
+from slowwave.reports.sinks import Callback, sinks_for
+from slowwave.reports.stream import Stream
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 Progress = Callable[[int, int], None]
 """Called after every batch with items done and items in all."""
 
+COUNTED: Final = ("applied", "skipped_stale", "failed", "deferred", "noop")
+"""What the counts of an apply run always tell apart; ``approved`` comes with a run that was stopped before its end."""
+
+_COLLISIONS: Final = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.LockNotAvailable,
+)
+_ATTEMPTS: Final = 3  # at a batch that met an agent's writes at the wrong moment
+
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What an apply run did. ``counts`` tells applied, skipped_stale and failed items apart."""
+    """What an apply run did. ``counts`` tells applied, skipped_stale, failed, deferred and noop items apart."""
 
     run_id: str
     namespace: str
@@ -44,10 +65,16 @@ def apply_approval(
     settings: Settings | None = None,
     dagster_run_id: str = "",
     progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
+    claimed: Callable[[Claim], None] | None = None,
+    stuck: Stuck = "take over",
+    own: str = "",
+    wait: float = 0.0,
 ) -> ApplyResult:
     """Apply exactly the items that an approval names, from exactly the plan that it names.
 
-    An approval that is applied already gives the result it had. A run for it that crashed or was cancelled is resumed.
+    An approval that is applied already gives the result it had. A run for it that crashed, was cancelled or was stopped by the kill
+    switch is resumed. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is told the claim once it is made.
     """
     with store.connect("applier") as connection:
         approval = _approval(connection, approval_id)
@@ -59,10 +86,11 @@ def apply_approval(
                 f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
                 f"Run `slowwave night {approval.namespace}` and approve the new plan."
             )
+        refuse_unwritable(connection, approval.namespace)
         plan = read_plan(connection, approval.plan_hash)
         verify_hash(plan)
         named = frozenset(approval.item_ids)
-        items = {s.item.id: s.item for s in plan.items if s.item.id in named and s.status == "approved"}
+        items = [s.item for s in plan.items if s.item.id in named and s.status == "approved"]
         claim = claim_namespace(
             connection,
             approval.namespace,
@@ -71,12 +99,34 @@ def apply_approval(
             plan_hash=approval.plan_hash,
             approval_id=approval_id,
             dagster_run_id=dagster_run_id,
+            stuck=stuck,
+            own=own,
+            wait=wait,
         )
+        sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id)
+        stream = Stream(claim.run_id, claim.namespace, sinks, settings.redact_text)
+        began = time.monotonic()
         try:
-            return _run(connection, claim, approval, items, settings.batch_items, progress)
+            trigger = "resume" if claim.resumed else "sensor" if dagster_run_id else "manual"
+            stream.started("apply", trigger)
+            if claimed:
+                claimed(claim)
+            run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
+            with (
+                beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
+                stream.phase("apply") as phase,
+            ):
+                result = run.result()
+                phase.operations = run.done
+                phase.outcome = "success" if result.state == "completed" else "skipped"
+            stream.ended("apply", result.state, result.counts, began, phase.operations)
+            return result
         except BaseException as problem:
-            _note_crash(store, claim, problem)
+            _note_end(store, claim, problem, settings.redact_text)
+            stream.failed("apply", problem, began)
             raise
+        finally:
+            stream.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,76 +161,154 @@ def _applied(connection: Connection, approval: _Approved) -> ApplyResult | None:
     )
 
 
-def _run(
-    connection: Connection,
-    claim: Claim,
-    approval: _Approved,
-    items: dict[str, Item],
-    size: int,
-    progress: Progress | None,
-) -> ApplyResult:
-    ids = list(items)
-    for start in range(0, len(ids), size):
-        batch = ids[start : start + size]
-        try:
-            going = _batch(connection, claim, approval, [items[i] for i in batch])
-        except psycopg.errors.OperationalError:
-            raise
-        except psycopg.Error:
-            going = _singly(connection, claim, approval, [items[i] for i in batch])
-        if not going:
-            counts = _counts(connection, approval)
-            finish_run(connection, claim.run_id, ("applying",), "cancelled", counts=counts)
-            return ApplyResult(claim.run_id, approval.namespace, approval.plan_hash, "cancelled", counts)
-        if progress:
-            progress(start + len(batch), len(ids))
-    with connection.transaction():
-        lock_batch(connection, claim)
-        counts = _counts(connection, approval)
-        connection.execute(
-            "INSERT INTO night.applied (approval_id, namespace_id, plan_hash, run_id, counts) VALUES (%s, %s, %s, %s, %s)",
-            (approval.id, claim.namespace_id, approval.plan_hash, claim.run_id, Jsonb(counts)),
-        )
-        finish_run(connection, claim.run_id, ("applying",), "completed", counts=counts)
-    return ApplyResult(claim.run_id, approval.namespace, approval.plan_hash, "completed", counts)
+class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
+    """What preparing or applying the items of a batch raised, other than the database's refusal."""
 
 
-def _batch(connection: Connection, claim: Claim, approval: _Approved, items: Sequence[Item]) -> bool:
-    """One transaction; False when the run was cancelled before it."""
-    with connection.transaction():
-        if not lock_batch(connection, claim):
-            return False
-        _still_approved(connection, approval)
-        waiting = _waiting(connection, approval.plan_hash, [i.id for i in items])
-        todo = [i for i in items if i.id in waiting]
-        if not todo:
-            return True
-        stale = apply_items(connection, claim.namespace_id, claim.run_id, todo)
-        append_events(
-            connection, claim.namespace_id, claim.run_id, "applied", [i.id for i in todo if i.id not in stale]
-        )
-        connection.execute(
-            "UPDATE night.plan_items i SET status = 'skipped_stale', reason = s.reason "
-            "FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason) WHERE i.plan_hash = %s AND i.item_id = s.item_id",
-            (list(stale), list(stale.values()), approval.plan_hash),
-        )
-        _mark(connection, approval.plan_hash, [i.id for i in todo if i.id not in stale], "applied", "")
-    return True
+@dataclass(slots=True)
+class _Run:
+    """One apply run under its claim. ``done`` counts the approval's items that are decided, those of earlier attempts included."""
 
+    connection: Connection
+    claim: Claim
+    approval: _Approved
+    items: Sequence[Item]
+    throttle: Throttle
+    stream: Stream
+    progress: Progress | None
+    done: int = 0
 
-def _singly(connection: Connection, claim: Claim, approval: _Approved, items: Sequence[Item]) -> bool:
-    """A batch that failed, item by item: the one at fault fails alone."""
-    for item in items:
-        try:
-            if not _batch(connection, claim, approval, [item]):
+    def result(self) -> ApplyResult:
+        """Apply batch after batch to the end, or until a person cancels."""
+        total = len(self.approval.item_ids)
+        self.done, position = total - len(self.items), 0
+        note_progress(self.connection, self.claim, "apply", self.done, total)
+        while position < len(self.items):
+            batch = self.items[position : position + self.throttle.size]
+            began = time.monotonic()
+            statuses = self._batch(batch) if self._may_go_on(total) else None
+            if statuses is None:
+                return self._cancelled()
+            seconds = time.monotonic() - began
+            position += len(batch)
+            self.done += len(batch)
+            self.throttle.took(seconds)
+            note_progress(self.connection, self.claim, "apply", self.done, total)
+            self._tell(batch, statuses, seconds)
+            if self.progress:
+                self.progress(self.done, total)
+        with self.connection.transaction():
+            if not lock_batch(self.connection, self.claim):
+                return self._cancelled()
+            counts = _counts(self.connection, self.approval)
+            self.connection.execute(
+                "INSERT INTO night.applied (approval_id, namespace_id, plan_hash, run_id, counts) VALUES (%s, %s, %s, %s, %s)",
+                (
+                    *(self.approval.id, self.claim.namespace_id, self.approval.plan_hash, self.claim.run_id),
+                    Jsonb(counts),
+                ),
+            )
+            end_claim(self.connection, self.claim, "completed", counts=counts)
+        return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "completed", counts)
+
+    def _cancelled(self) -> ApplyResult:
+        counts = _counts(self.connection, self.approval)
+        end_claim(self.connection, self.claim, "cancelled", counts=counts)
+        return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "cancelled", counts)
+
+    def _may_go_on(self, total: int) -> bool:
+        """Wait while a person paused the run or the database lags; False when a person cancelled it meanwhile."""
+        while True:
+            asked = wishes(self.connection, self.claim)
+            if asked.cancel:
                 return False
-        except psycopg.errors.OperationalError:
-            raise
-        except psycopg.Error as problem:
-            reason = f"The database refused it: {problem.diag.message_primary or type(problem).__name__}"
-            with connection.transaction():
-                _mark(connection, approval.plan_hash, [item.id], "failed", reason)
-    return True
+            reason = "Paused by a person." if asked.pause else self.throttle.reason(self.connection)
+            if not reason:
+                return True
+            refuse_disabled(self.connection)
+            note_progress(self.connection, self.claim, "paused" if asked.pause else "apply", self.done, total, reason)
+            time.sleep(PAUSE_POLL_SECONDS if asked.pause else max(0.05, self.throttle.pause))
+
+    def _batch(self, items: Sequence[Item]) -> Mapping[str, str] | None:
+        """Status by item of what one batch came to, or None when a person cancelled. An item at fault fails alone."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._at_once(items)
+            except _COLLISIONS:
+                if attempt == _ATTEMPTS:
+                    raise
+            except psycopg.errors.OperationalError:
+                raise
+            except (psycopg.Error, _ItemFault):
+                break
+        return self._singly(items)
+
+    def _at_once(self, items: Sequence[Item]) -> Mapping[str, str] | None:
+        connection, claim, plan_hash = self.connection, self.claim, self.approval.plan_hash
+        with connection.transaction():
+            if not lock_batch(connection, claim):
+                return None
+            _still_approved(connection, self.approval)
+            waiting = _waiting(connection, plan_hash, [i.id for i in items])
+            todo = [i for i in items if i.id in waiting]
+            if not todo:
+                return {}
+            try:
+                left_out = _change(connection, claim, todo)
+            except (psycopg.Error, SlowwaveError) as problem:
+                if isinstance(problem, SlowwaveError):
+                    raise _ItemFault(str(problem)) from problem
+                raise
+            except Exception as problem:
+                raise _ItemFault(f"It could not be prepared ({type(problem).__name__}).") from problem
+            applied = [i.id for i in todo if i.id not in left_out]
+            append_events(connection, claim.namespace_id, claim.run_id, "applied", applied)
+            for status in ("skipped_stale", "noop"):
+                reasons = {id_: why for id_, (found, why) in left_out.items() if found == status}
+                _mark(connection, plan_hash, reasons, status)
+            _mark(connection, plan_hash, dict.fromkeys(applied, ""), "applied")
+        return {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
+
+    def _singly(self, items: Sequence[Item]) -> Mapping[str, str] | None:
+        """A batch that failed, item by item."""
+        statuses: dict[str, str] = {}
+        for item in items:
+            try:
+                found = self._at_once([item])
+                if found is None:
+                    return None
+                statuses |= found
+            except psycopg.errors.OperationalError:
+                raise
+            except (psycopg.Error, _ItemFault) as problem:
+                reason = str(problem) if isinstance(problem, _ItemFault) else _refusal(problem)
+                with self.connection.transaction():
+                    if not lock_batch(self.connection, self.claim):
+                        return None
+                    _mark(self.connection, self.approval.plan_hash, {item.id: reason}, "failed")
+                statuses[item.id] = "failed"
+        return statuses
+
+    def _tell(self, batch: Sequence[Item], statuses: Mapping[str, str], seconds: float) -> None:
+        if not self.stream.sinks:
+            return
+        share = seconds * 1000 / len(batch)
+        for item in batch:
+            if status := statuses.get(item.id):
+                self.stream.emit(item_event(self.stream, item, "apply", status, share))
+
+
+def _change(connection: Connection, claim: Claim, items: Sequence[Item]) -> dict[str, tuple[str, str]]:
+    """Apply what is not stale and changes something; returns the others' status and reason."""
+    idle = [i for i in items if changes_nothing(i.mutation)]
+    stale = {i.id: "A cell holds no longer what the plan saw." for i in idle}
+    if len(idle) < len(items):
+        stale |= apply_items(connection, claim.namespace_id, claim.run_id, [i for i in items if i.id not in stale])
+    so = already_so(connection, claim.namespace_id, [i for i in items if i.id in stale])
+    return {
+        id_: ("noop", "Its cells hold already what it would write.") if id_ in so else ("skipped_stale", why)
+        for id_, why in stale.items()
+    }
 
 
 def _still_approved(connection: Connection, approval: _Approved) -> None:
@@ -202,42 +330,46 @@ def _waiting(connection: Connection, plan_hash: str, ids: list[str]) -> frozense
     return frozenset(str(i) for (i,) in rows)
 
 
-def _mark(connection: Connection, plan_hash: str, ids: list[str], status: str, reason: str) -> None:
-    connection.execute(
-        "UPDATE night.plan_items SET status = %s, reason = %s WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])",
-        (status, reason, plan_hash, ids),
-    )
+def _mark(connection: Connection, plan_hash: str, reasons: Mapping[str, str], status: str) -> None:
+    """Give items a status, each with its reason."""
+    if reasons:
+        connection.execute(
+            "UPDATE night.plan_items i SET status = %s, reason = s.reason FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason) "
+            "WHERE i.plan_hash = %s AND i.item_id = s.item_id",
+            (status, list(reasons), list(reasons.values()), plan_hash),
+        )
 
 
 def _counts(connection: Connection, approval: _Approved) -> dict[str, int]:
     rows = connection.execute(
-        "SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) GROUP BY status",
+        "SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id = ANY(%s::uuid[]) OR status = 'deferred') "
+        "GROUP BY status",
         (approval.plan_hash, list(approval.item_ids)),
     )
-    return {"applied": 0, "skipped_stale": 0, "failed": 0} | {str(s): int(str(n)) for s, n in rows}
+    return dict.fromkeys(COUNTED, 0) | {str(s): int(str(n)) for s, n in rows}
 
 
-def _note_crash(store: Store, claim: Claim, problem: BaseException) -> None:
-    """Say on the run why it ended; a process that is killed cannot, and its heartbeat says it instead."""
+def _note_end(store: Store, claim: Claim, problem: BaseException, level: Level) -> None:
+    """Say on the run why it ended; a process that is killed cannot, and its heartbeat says it instead.
+
+    What a switch stopped is paused: no fault, and it goes on under its own id. A run that another process holds stays as it is.
+    """
+    state = "paused" if isinstance(problem, DreamApplyDisabled) else "crashed"
     with store.connect("applier") as connection:
-        finish_run(
-            connection, claim.run_id, ("applying",), "crashed", error=f"{type(problem).__name__}: {_safe(problem)}"
-        )
+        end_claim(connection, claim, state, error=in_words(problem, level))
 
 
-def _safe(problem: BaseException) -> str:
-    """The first line of an error, without what a database error quotes of the rows."""
-    if isinstance(problem, psycopg.Error):
-        return problem.diag.message_primary or "the database ended the connection"
-    return str(problem).split("\n", 1)[0][:500]
+def _refusal(problem: psycopg.Error) -> str:
+    return f"The database refused it: {refusal(problem)}"
 
 
 def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: bool = False) -> list[tuple[str, str]]:
     """Approvals without an ``applied`` row that a run may be started for: (approval, namespace), oldest first.
 
-    Left out are expired ones, those with a run in flight and, unless ``cancelled``, those whose run a person cancelled.
+    Left out are expired ones and, unless a person asks (``cancelled``), those whose run a person cancelled and those of a namespace
+    that a run holds now: it would be in vain.
     """
-    closed = ["applying"] if cancelled else ["applying", "cancelled"]
+    closed = [] if cancelled else ["cancelled"]
     with store.connect("reader") as connection:
         rows = connection.execute(
             "SELECT a.id::text, n.slug FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id "
@@ -245,5 +377,16 @@ def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: 
             "AND NOT EXISTS (SELECT 1 FROM night.applied d WHERE d.approval_id = a.id) "
             "AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%s)) ORDER BY a.recorded_at",
             (namespace, namespace, closed),
-        )
-        return [(str(a), str(n)) for a, n in rows]
+        ).fetchall()
+        held = frozenset() if cancelled else _held(connection)
+    return [(str(a), str(n)) for a, n in rows if str(n) not in held]
+
+
+def _held(connection: Connection) -> frozenset[str]:
+    """The namespaces in which a run is alive."""
+    rows = connection.execute(
+        "SELECT n.slug, n.settings, extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float FROM night.runs r "
+        "JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)",
+        (list(HOLDING),),
+    )
+    return frozenset(str(n) for n, settings, age in rows if float(str(age)) <= expiry_of(settings))

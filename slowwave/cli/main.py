@@ -9,9 +9,10 @@ from typing import Annotated
 import psycopg
 import typer
 
-from slowwave.cli import imports, nights, plans, runs, why
+from slowwave.cli import conflicts, dreams, imports, metrics, nights, plans, retention, runs, switches, why
 from slowwave.cli.session import Json, Namespace, fail, open_store, out, plain, show_json, show_table
 from slowwave.errors import SlowwaveError, StoreError
+from slowwave.reports.telemetry import configure
 from slowwave.store.connect import Store
 
 app = typer.Typer(
@@ -24,11 +25,18 @@ app = typer.Typer(
 app.add_typer(imports.app, name="import")
 app.add_typer(plans.app, name="plans")
 app.add_typer(runs.app, name="runs")
+app.add_typer(conflicts.app, name="conflicts")
 app.command("night")(nights.night)
 app.command("demo")(nights.demo)
+app.command("dream")(dreams.dream)
 app.command("apply")(runs.apply)
 app.command("undo")(runs.undo)
+app.command("history")(dreams.history)
+app.command("switch")(switches.switch)
+app.command("namespace")(switches.namespace)
 app.command("why")(why.why)
+app.command("metrics")(metrics.metrics)
+app.command("retain")(retention.retain)
 
 
 @app.command()
@@ -101,6 +109,7 @@ def main() -> None:
     gc.set_threshold(
         100_000, 50, 100
     )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
+    configure()
     try:
         app()
     except SlowwaveError as problem:

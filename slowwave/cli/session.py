@@ -20,7 +20,7 @@ from rich.table import Table
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.plans.ledger import expire_plans, namespaces
 from slowwave.store.connect import Store
-from slowwave.store.migrate import migrate, pending_migrations
+from slowwave.store.opening import open_store as open_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
@@ -38,17 +38,8 @@ def program() -> str:
 
 
 def open_store() -> Store:
-    """The store of the environment. The embedded one is brought up to date by itself; another only by `slowwave migrate`."""
-    store = Store.from_environment()
-    if store.embedded:
-        if pending_migrations(store):
-            migrate(store)
-        else:
-            store.ensure_logins()
-    elif pending_migrations(store):
-        raise Refused(
-            f"The database at {store.address()} lacks migrations of this version. Run `slowwave migrate` as its owner."
-        )
+    """The store of the environment, with plans past their time marked as expired."""
+    store = open_environment()
     expire_plans(store)
     return store
 

@@ -85,7 +85,7 @@ def reject(
     with store.connect("approver") as connection, connection.transaction():
         plan = _lock(connection, namespace, plan_hash)
         _refuse_state(connection, plan)
-        chosen = _choose(plan, items, include_review=True)
+        chosen = _choose(plan, items, include_review=items is None)
         ids = [s.item.id for s in chosen]
         with connection.cursor() as cursor:
             cursor.executemany(

@@ -6,20 +6,27 @@ to ``slowwave.applying``.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from psycopg.types.json import Jsonb
 
-from slowwave.errors import Refused, SlowwaveError
+from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
+from slowwave.plans.claims import Stuck, expiry_of, make_room
 from slowwave.plans.items import Item
+from slowwave.plans.runs import Run
 from slowwave.plans.seal import Header, Plan, plan_hash
 from slowwave.reports.model import Finding
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+
+PAUSE_POLL_SECONDS: Final = 0.25
+"""How often a run that a person paused looks whether it may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +97,74 @@ def start_run(
     settings_fingerprint: str = "",
     dagster_run_id: str = "",
     parameters: Mapping[str, object] | None = None,
+    stuck: Stuck = "take over",
 ) -> str:
-    """Open a run in state ``planning``; returns its id."""
+    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``."""
     run_id = str(uuid.uuid4())
-    connection.execute(
-        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id, parameters) "
-        "VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''), %s)",
-        (
-            *(run_id, namespace_id(connection, namespace), mode, trigger, settings_fingerprint, dagster_run_id),
-            Jsonb(dict(parameters or {})),
-        ),
-    )
+    with connection.transaction():
+        scope = namespace_id(connection, namespace)
+        make_room(connection, namespace, scope, heartbeat_expiry(connection, namespace), stuck=stuck)
+        connection.execute(
+            "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id, parameters, "
+            "started_at, heartbeat_at) VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''), %s, clock_timestamp(), clock_timestamp())",
+            (
+                *(run_id, scope, mode, trigger, settings_fingerprint, dagster_run_id),
+                Jsonb(dict(parameters or {})),
+            ),
+        )
     return run_id
+
+
+def reopen_run(connection: Connection, run: Run, *, stuck: Stuck = "take over") -> None:
+    """A plan run that crashed or was cancelled, or whose heartbeat has expired, plans again under its own id."""
+    with connection.transaction():
+        scope = namespace_id(connection, run.namespace)
+        make_room(connection, run.namespace, scope, run.heartbeat_expiry_seconds, stuck=stuck, own=run.run_id)
+        changed = connection.execute(
+            "UPDATE night.runs SET state = 'planning', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL, "
+            "cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = '{}' "
+            "WHERE id = %s AND mode = 'plan' AND state IN ('crashed', 'cancelled')",
+            (run.run_id,),
+        )
+        if changed.rowcount != 1:
+            raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs status {run.run_id}`")
+
+
+def heartbeat_expiry(connection: Connection, namespace: str) -> int:
+    """Seconds after which a run of the namespace counts as stuck."""
+    row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+    return expiry_of(row[0] if row else {})
+
+
+def check_cancelled(store: Store, run_id: str, progress: Mapping[str, object] | None = None) -> None:
+    """Between the steps of a plan run: note its progress, beat its heart, wait while a person paused it.
+
+    Raises ``DreamCancelled`` when a person cancelled it, ``DreamLockUnavailable`` when it lost its namespace to another run.
+    """
+    with store.connect("planner") as connection:
+        while True:
+            row = connection.execute(
+                "UPDATE night.runs SET heartbeat_at = clock_timestamp(), progress = coalesce(%s, progress) "
+                "WHERE id = %s AND state = 'planning' RETURNING pause_requested_at",
+                (Jsonb(dict(progress)) if progress is not None else None, run_id),
+            ).fetchone()
+            if row is None:
+                raise _ended(connection, run_id)
+            if row[0] is None:
+                return
+            time.sleep(PAUSE_POLL_SECONDS)
+
+
+def _ended(connection: Connection, run_id: str) -> DreamCancelled | DreamLockUnavailable:
+    row = connection.execute("SELECT state FROM night.runs WHERE id = %s", (run_id,)).fetchone()
+    if row and row[0] == "cancelled":
+        return DreamCancelled(
+            f"Run {run_id} was cancelled, and nothing was planned. Plan again under its id with --resume-from."
+        )
+    return DreamLockUnavailable(
+        f"Run {run_id} holds its namespace no longer (it is {row[0] if row else 'gone'}): its heartbeat had expired, and another "
+        "run may plan now. Nothing was planned by this one."
+    )
 
 
 def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = "") -> Budget:
@@ -214,7 +277,8 @@ def write_plan(
                 run_id,
             ),
         )
-        finish_run(connection, run_id, ("planning",), "completed" if state == "empty" else state)
+        if not finish_run(connection, run_id, ("planning",), "completed" if state == "empty" else state):
+            raise _ended(connection, run_id)
     return state
 
 

@@ -13,25 +13,37 @@ from threading import Barrier, Thread
 import psycopg
 import pytest
 
-from slowwave.applying.claim import apply_disabled
+from slowwave.applying.control import request_cancel
 from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
-from slowwave.applying.undo import request_cancel, undo_run
+from slowwave.applying.switches import apply_disabled
+from slowwave.applying.undo import undo_run
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
+from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.gate import Approval, approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan
 from slowwave.plans.seal import Plan
+from slowwave.reports.events import (
+    Event,
+    OperationEvent,
+    PhaseCompleted,
+    PhaseStarted,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+)
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
 from tests.mutations.test_shared_edge import shared_edge
-from tests.nights import new_world, write_a_plan
-from tests.worlds import World, assert_same, load_world
+from tests.nights import archive_items, new_world, write_a_plan
+from tests.worlds import MODEL, World, assert_same, load_world
 
 ONE_BY_ONE = Settings(batch_items=1)
 
@@ -46,6 +58,10 @@ def signed(plan: Plan, approval: Approval) -> list[Item]:
     return [i for i in plan.items if i.id in approval.item_ids]
 
 
+def counted(**counts: int) -> dict[str, int]:
+    return {"applied": 0, "skipped_stale": 0, "failed": 0, "deferred": 0, "noop": 0} | counts
+
+
 def statuses(store: Store, plan: Plan) -> dict[str, str]:
     with store.connect("reader") as connection:
         return {s.item.id: s.status for s in read_plan(connection, plan.plan_hash).items}
@@ -57,7 +73,7 @@ def test_apply_does_what_was_simulated_and_undo_takes_it_back(store: Store) -> N
     before = digest(store, world.slug)
     result = apply_approval(store, approval.id)
     items = signed(plan, approval)
-    assert (result.state, result.counts) == ("completed", {"applied": len(items), "skipped_stale": 0, "failed": 0})
+    assert (result.state, result.counts) == ("completed", counted(applied=len(items)))
     assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
     undone = undo_run(store, "last")
     assert (undone.undo_of, set(undone.items)) == (result.run_id, {i.id for i in items})
@@ -190,7 +206,7 @@ def test_a_stale_item_is_skipped_with_its_cell_and_the_rest_applies(store: Store
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.entities SET name = 'Someone else' WHERE id = %s", (touched,))
     result = apply_approval(store, approval.id)
-    assert result.counts == {"applied": len(items) - 1, "skipped_stale": 1, "failed": 0}
+    assert result.counts == counted(applied=len(items) - 1, skipped_stale=1)
     with store.connect("reader") as connection:
         stored = {s.item.id: s for s in read_plan(connection, plan.plan_hash).items}
     assert stored[items[0].id].reason == f"entities.name of row {touched} is no longer what the plan saw."
@@ -206,7 +222,7 @@ def test_all_items_stale_still_writes_applied(store: Store) -> None:
         connection.execute("UPDATE memory.memories SET state = 'quarantined'")
     before = digest(store, world.slug)
     result = apply_approval(store, approval.id)
-    assert result.counts == {"applied": 0, "skipped_stale": len(signed(plan, approval)), "failed": 0}
+    assert result.counts == counted(skipped_stale=len(signed(plan, approval)))
     assert digest(store, world.slug) == before
     assert waiting_approvals(store) == []
 
@@ -220,11 +236,146 @@ def test_an_item_that_the_database_refuses_fails_alone(store: Store) -> None:
         keep_out = f"CHECK (id <> '{victim.mutation.absorb[0].id}' OR merged_into IS NULL)"
         connection.execute(f"ALTER TABLE memory.entities ADD CONSTRAINT keep_out {keep_out}".encode())
     result = apply_approval(store, approval.id)
-    assert result.counts == {"applied": len(items) - 1, "skipped_stale": 0, "failed": 1}
+    assert result.counts == counted(applied=len(items) - 1, failed=1)
     with store.connect("reader") as connection:
         stored = {s.item.id: s for s in read_plan(connection, plan.plan_hash).items}
     assert stored[victim.id].status == "failed"
     assert "violates check constraint" in stored[victim.id].reason
+
+
+def test_an_item_that_cannot_even_be_prepared_fails_alone(store: Store) -> None:
+    """A vector that is no base64 raises in Python, before the database is asked; its neighbours in the batch are applied."""
+    world = new_world(store)
+    snapshot = export_snapshot(store, world.slug)
+    row = snapshot.live("entities")["id"].to_pylist()[0]
+    cell = Cell("entity_vectors", row, "vector", MODEL)
+    broken = Mutation(
+        "set_vector", "entity_vectors", writes=(Write(cell, "set", "no base64!", "***"),), rows=(Row(row),)
+    )
+    items = [*archive_items(snapshot), Item("recompute_centroids", "centroid", broken)]
+    _, plan = write_a_plan(store, world, items=items)
+    result = apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id)
+    assert (result.state, result.counts) == ("completed", counted(applied=len(items) - 1, failed=1))
+    with store.connect("reader") as connection:
+        stored = {s.item.operation: s for s in read_plan(connection, plan.plan_hash).items}
+    failed = stored["recompute_centroids"]
+    assert failed.status == "failed"
+    assert "could not be prepared" in failed.reason
+    assert "***" not in failed.reason, "a reason quotes no memory"
+
+
+def test_a_batch_that_meets_an_agent_in_a_deadlock_is_tried_again(store: Store) -> None:
+    """The database ends one of the two; ours comes back and finishes, whichever it was."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    memory = sorted(world.ids("memories"))[0]
+    entity = items[0].mutation.row_ids()[0]
+    barrier = Barrier(2)
+
+    def agent() -> None:
+        with store.connect("owner") as connection:
+            connection.execute("SET deadlock_timeout = '10s'")  # ours looks first, and is the one that is ended
+            with connection.transaction():
+                connection.execute("UPDATE memory.memories SET access_count = access_count WHERE id = %s", (memory,))
+                barrier.wait()
+                time.sleep(0.5)
+                connection.execute("UPDATE memory.entities SET mention_count = mention_count WHERE id = %s", (entity,))
+
+    thread = Thread(target=agent)
+    thread.start()
+    barrier.wait()
+    result = apply_approval(store, approval.id)
+    thread.join()
+    assert result.counts == counted(applied=len(items))
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+
+
+def test_what_is_so_already_is_told_apart_from_what_is_stale(store: Store) -> None:
+    """Somebody archived one memory as planned and another one otherwise; a third item never changed anything."""
+    world = new_world(store)
+    with store.connect("owner") as connection:
+        for n in range(3):
+            connection.execute(
+                "INSERT INTO memory.memories (id, namespace_id, kind, state) VALUES (gen_random_uuid(), %s, 'episodic', %s)",
+                (world.namespace_id, "archived" if n == 0 else "active"),
+            )
+    snapshot = export_snapshot(store, world.slug)
+    items = archive_items(snapshot)
+    _, plan = write_a_plan(store, world, items=items)
+    approval = approve(store, world.slug, plan.plan_hash, approver="mara")
+    active = [i for i in items if i.mutation.writes]
+    idle = [i for i in items if not i.mutation.writes]
+    same, other = active[0].mutation.row_ids()[0], active[1].mutation.row_ids()[0]
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.memories SET state = 'archived' WHERE id = %s", (same,))
+        connection.execute("UPDATE memory.memories SET state = 'quarantined' WHERE id = %s", (other,))
+    result = apply_approval(store, approval.id)
+    assert len(idle) > 0
+    assert result.counts == counted(applied=len(active) - 2, skipped_stale=1, noop=1 + len(idle))
+    found = statuses(store, plan)
+    assert (found[active[0].id], found[active[1].id], found[idle[0].id]) == ("noop", "skipped_stale", "noop")
+    undone = undo_run(store, result.run_id)
+    assert len(undone.items) == len(active) - 2, "what was not changed is not taken back"
+
+
+def test_deferred_items_are_counted_apart(store: Store) -> None:
+    """The loser of a conflict waits for the next night, and is neither applied nor failed."""
+    world = new_world(store)
+    snapshot = export_snapshot(store, world.slug)
+    live = snapshot.live("entities")["id"].to_pylist()[:3]
+    both = [merge_rows(snapshot, [Merge(a, (b,))])[0] for a, b in ((live[0], live[1]), (live[1], live[2]))]
+    _, plan = write_a_plan(store, world, items=[Item("dedupe_entities", "merge", m) for m in both])
+    assert len(plan.deferred) == 1
+    result = apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id)
+    assert result.counts == counted(applied=1, deferred=1)
+
+
+def test_a_run_tells_its_events_as_they_happened(store: Store) -> None:
+    """Started, its phase, every item with its real status and its share of the time, completed; an undo likewise."""
+    world, _, plan, approval = approved(store)
+    items = signed(plan, approval)
+    with store.connect("owner") as connection:
+        touched = items[0].mutation.row_ids()[0]
+        connection.execute("UPDATE memory.entities SET name = 'Someone else' WHERE id = %s", (touched,))
+    heard: list[Event] = []
+    result = apply_approval(store, approval.id, callbacks=[heard.append])
+    assert [type(e) for e in heard if not isinstance(e, OperationEvent)] == [
+        RunStarted,
+        PhaseStarted,
+        PhaseCompleted,
+        RunCompleted,
+    ]
+    told = {e.op_id: e for e in heard if isinstance(e, OperationEvent)}
+    assert {i: e.status for i, e in told.items()} == {
+        i.id: "skipped_stale" if i.id == items[0].id else "applied" for i in items
+    }
+    phase = next(e for e in heard if isinstance(e, PhaseCompleted))
+    assert 0 < sum(e.duration_ms for e in told.values()) <= phase.duration_ms
+    end = heard[-1]
+    assert isinstance(end, RunCompleted)
+    assert (end.run_id, end.mode, end.state, dict(end.counts)) == (result.run_id, "apply", "completed", result.counts)
+    heard.clear()
+    undone = undo_run(store, result.run_id, callbacks=[heard.append])
+    assert {e.op_id for e in heard if isinstance(e, OperationEvent) and e.status == "undone"} == set(undone.items)
+    end = heard[-1]
+    assert isinstance(end, RunCompleted)
+    assert (end.mode, end.counts) == ("undo", {"undone": len(items) - 1})
+    assert world.slug == end.namespace
+
+
+def test_a_run_that_fails_says_so_without_its_text(store: Store) -> None:
+    """An error may quote memory: sinks get its type and a hash."""
+    _, _, _, approval = approved(store)
+    heard: list[Event] = []
+
+    def pull_the_plug(done: int, total: int) -> None:
+        raise RuntimeError("secret words")
+
+    with pytest.raises(RuntimeError):
+        apply_approval(store, approval.id, progress=pull_the_plug, callbacks=[heard.append])
+    assert isinstance(heard[-1], RunFailed)
+    assert heard[-1].error_type == "RuntimeError"
+    assert "secret" not in str(heard)
 
 
 def test_a_run_is_cancelled_between_batches_and_can_be_resumed(store: Store) -> None:
@@ -241,7 +392,7 @@ def test_a_run_is_cancelled_between_batches_and_can_be_resumed(store: Store) -> 
 
     result = apply_approval(store, approval.id, settings=ONE_BY_ONE, progress=cancel)
     assert result.state == "cancelled"
-    assert result.counts == {"applied": 2, "skipped_stale": 0, "failed": 0, "approved": len(items) - 2}
+    assert result.counts == counted(applied=2, approved=len(items) - 2)
     assert waiting_approvals(store) == [], "no sensor restarts what a person stopped"
     assert waiting_approvals(store, cancelled=True) == [(approval.id, world.slug)]
     resumed = apply_approval(store, approval.id)

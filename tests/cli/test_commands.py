@@ -118,7 +118,7 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
         (("plans", "approve", world.slug, plan.plan_hash), "must be named"),
         (("apply", world.slug), "waits for approval"),
         (("undo", "last"), "is no apply run"),
-        (("runs", "cancel", "last"), "is no apply run"),
+        (("runs", "cancel", "last"), "there is nothing to cancel"),
         (("plans", "reject", world.slug, plan.plan_hash, "--reason", " ", "--by", "me"), "needs a reason"),
     ]:
         code, _, err = run(*arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
@@ -14,10 +14,10 @@ from tests.nights import new_world, write_a_plan
 NIGHT = datetime(2026, 3, 2, 3, tzinfo=UTC)
 
 
-def tick(night: Project) -> dg.SkipReason | list[dg.RunRequest]:
+def tick(night: Project, when: datetime = NIGHT) -> dg.SkipReason | list[dg.RunRequest]:
     context = dg.build_schedule_context(
         instance=night.instance,
-        scheduled_execution_time=NIGHT,
+        scheduled_execution_time=when,
         resources={"store": night.store},
         repository_def=night.defs.get_repository_def(),
     )
@@ -46,6 +46,34 @@ def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None
         requests = tick(night)
         assert isinstance(requests, list)
         assert [r.partition_key for r in requests] == [other.slug]
+
+
+def test_on_sundays_every_namespace_has_a_night_with_the_weekly_operations(store: Store) -> None:
+    """Unchanged or not; the tag reaches the planners, which are off on other nights."""
+    world = new_world(store)
+    with project(store, world.slug, on_disk=True) as night:
+        assert night.run("night_job", world.slug).success
+        requests = tick(night, NIGHT - timedelta(days=1))
+        assert isinstance(requests, list)
+        assert [r.tags["slowwave/ops"] for r in requests] == ["weekly"]
+        assert night.run("night_job", world.slug, tags=requests[0].tags).success
+    off = {"community_summaries": "op_disabled_by_config", "purge_expired": "op_disabled_by_config"}
+    weekday, sunday = _skipped(store, world.slug)[-2:]
+    assert off.items() <= weekday.items()
+    assert "community_summaries" not in sunday
+    assert sunday["purge_expired"] == "op_not_requested"
+
+
+def _skipped(store: Store, namespace: str) -> list[dict[str, str]]:
+    with store.connect("reader") as connection:
+        return [
+            skipped
+            for (skipped,) in connection.execute(
+                "SELECT p.summary -> 'skipped' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id "
+                "WHERE n.slug = %s ORDER BY p.recorded_at",
+                (namespace,),
+            )
+        ]
 
 
 def test_a_namespace_without_a_partition_waits_for_the_sensor(store: Store) -> None:

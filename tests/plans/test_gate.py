@@ -34,7 +34,7 @@ def test_a_part_of_a_plan_can_be_approved_and_later_the_rest(store: Store) -> No
     one = approve(store, world.slug, plan.plan_hash, approver="mara", items=[first[:8]])
     assert one.item_ids == (first,)
     result = apply_approval(store, one.id)
-    assert result.counts == {"applied": 1, "skipped_stale": 0, "failed": 0}
+    assert result.counts == {"applied": 1, "skipped_stale": 0, "failed": 0, "deferred": 0, "noop": 0}
     rest = approve(store, world.slug, plan.plan_hash, approver="mara")
     assert first not in rest.item_ids
     assert apply_approval(store, rest.id).counts["applied"] == len(rest.item_ids) > 0
@@ -111,6 +111,11 @@ def test_some_items_can_be_rejected_and_the_rest_approved(store: Store) -> None:
     gone = plan.items[0].id
     reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="two people", items=[gone])
     assert gone not in approve(store, world.slug, plan.plan_hash, approver="mara").item_ids
+    with store.connect("reader") as connection:
+        statuses = {s.item.id: s.status for s in read_plan(connection, plan.plan_hash).items}
+    assert [id_ for id_, status in statuses.items() if status == "rejected"] == [gone], (
+        "a review item is not rejected with it"
+    )
     with pytest.raises(Refused, match="rejected already: two people"):
         approve(store, world.slug, plan.plan_hash, approver="mara", items=[gone])
 

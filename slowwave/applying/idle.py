@@ -1,0 +1,50 @@
+"""Items with nothing to do: every cell that they would write holds the value already.
+
+Somebody did the same in the meantime, or the value was there from the beginning. Only items that do nothing but set values can be told:
+a stamp, a delta, a new row or a deletion leaves its mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slowwave.mutations.cells import literal
+from slowwave.mutations.mutation import Identified, Mutation
+from slowwave.mutations.statements import BATCH_TABLES, stale_cells
+from slowwave.mutations.vectors import literal as vector_literal
+from slowwave.store.connect import Connection
+from slowwave.store.tables import VECTORS
+
+
+def only_sets(mutation: Mutation) -> bool:
+    """Whether it does nothing but set cells to values, or nothing at all."""
+    return not mutation.inserts and not mutation.deletes and all(w.action == "set" for w in mutation.writes)
+
+
+def changes_nothing(mutation: Mutation) -> bool:
+    """Whether every value that it would write is the one that the plan saw."""
+    return only_sets(mutation) and all(w.seen == w.value for w in mutation.writes)
+
+
+def already_so(connection: Connection, namespace_id: str, items: Sequence[Identified]) -> frozenset[str]:
+    """The items of which every cell holds what they would write. Inside a batch's transaction; one query a table."""
+    asked = [item for item in items if only_sets(item.mutation)]
+    if not asked:
+        return frozenset()
+    connection.execute(BATCH_TABLES.encode())
+    connection.execute("DELETE FROM batch_cells")
+    columns: dict[str, set[str]] = {}
+    statement = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for item in asked:
+            for w in item.mutation.writes:
+                c = w.cell
+                columns.setdefault(c.table, set()).add(c.column)
+                vector = c.table in VECTORS and isinstance(w.value, str)
+                value = vector_literal(str(w.value)) if vector else literal(w.value)
+                copy.write_row((item.id, c.table, c.row, c.key, c.column, "guard", value))
+    other: set[str] = set()
+    for table in sorted(columns):
+        found = connection.execute(stale_cells(table, columns[table]).encode(), {"namespace": namespace_id})
+        other |= {str(item) for item, _, _ in found}
+    return frozenset(item.id for item in asked) - other

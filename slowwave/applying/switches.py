@@ -1,0 +1,115 @@
+"""Whether anything may be written at all: the kill switch, of the environment and of the database, and read-only namespaces.
+
+The environment's switch holds in the processes that have it, the database's in all of them. Both are read before every batch.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from slowwave.errors import DreamApplyDisabled, Refused
+from slowwave.plans.gate import APPROVER
+from slowwave.store.connect import Connection, Store
+
+KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
+SWITCH: Final = "apply_disabled"
+"""Its name in ``night.switches``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The database's kill switch: whether apply is off, who set it when, and why."""
+
+    disabled: bool
+    set_by: str = ""
+    note: str = ""
+    set_at: datetime | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line shows it, with the environment's switch of this process."""
+        return {
+            "apply": "off" if self.disabled or apply_disabled() else "on",
+            "database": "off" if self.disabled else "on",
+            "environment": "off" if apply_disabled() else "on",
+            "set_by": self.set_by,
+            "note": self.note,
+            "set_at": self.set_at.isoformat() if self.set_at else None,
+        }
+
+
+def apply_disabled() -> bool:
+    """Whether the environment's switch is set: any value but none, empty, 0, false and no."""
+    return os.environ.get(KILL_SWITCH, "").strip().lower() not in ("", "0", "false", "no")
+
+
+def read_switch(connection: Connection) -> Switch:
+    """The database's switch; off was never set where there is no row."""
+    row = connection.execute(
+        "SELECT is_on, set_by, note, set_at FROM night.switches WHERE name = %s", (SWITCH,)
+    ).fetchone()
+    if row is None:
+        return Switch(disabled=False)
+    return Switch(bool(row[0]), str(row[1]), str(row[2]), row[3] if isinstance(row[3], datetime) else None)
+
+
+def why_disabled(connection: Connection) -> str:
+    """Why nothing may be written now, or an empty string."""
+    if apply_disabled():
+        return f"{KILL_SWITCH} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
+    switch = read_switch(connection)
+    if not switch.disabled:
+        return ""
+    note = f": {switch.note}" if switch.note else ""
+    return (
+        f"{switch.set_by} switched apply off on {switch.set_at:%Y-%m-%d %H:%M} UTC{note}. Nothing is written; plans stay as they are. "
+        "`slowwave switch apply on --by NAME` lets it go on."
+    )
+
+
+def refuse_disabled(connection: Connection) -> None:
+    """Raise ``DreamApplyDisabled`` when a kill switch is set."""
+    if reason := why_disabled(connection):
+        raise DreamApplyDisabled(reason)
+
+
+def refuse_unwritable(connection: Connection, namespace: str) -> str:
+    """Raise ``DreamApplyDisabled`` when a kill switch is set or the namespace is read-only or gone; returns the namespace's id."""
+    refuse_disabled(connection)
+    row = connection.execute(
+        "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s", (namespace,)
+    ).fetchone()
+    if row is None or row[1]:
+        raise DreamApplyDisabled(f"Namespace {namespace!r} is read-only or gone, so nothing is written to it.")
+    return str(row[0])
+
+
+def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
+    """Let apply and undo go on, or stop them in every process before their next batch."""
+    if not APPROVER.fullmatch(by):
+        raise Refused(
+            "Who sets the switch must be named: --by with 2 to 64 letters, digits or . _ @ -. It is as it was."
+        )
+    with store.connect("approver") as connection:
+        connection.execute(
+            "INSERT INTO night.switches (name, is_on, set_by, note, set_at) VALUES (%s, %s, %s, %s, clock_timestamp()) "
+            "ON CONFLICT (name) DO UPDATE SET is_on = excluded.is_on, set_by = excluded.set_by, note = excluded.note, "
+            "set_at = excluded.set_at",
+            (SWITCH, not on, by, note[:2000]),
+        )
+        return read_switch(connection)
+
+
+def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
+    """Make a namespace one that is never written by apply or undo, or writable again. It takes the owner's login.
+
+    A run that has claimed the namespace is stopped before its next batch.
+    """
+    with store.connect("owner") as connection:
+        changed = connection.execute(
+            "UPDATE memory.namespaces SET read_only = %s WHERE slug = %s", (read_only, namespace)
+        )
+        if changed.rowcount != 1:
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")

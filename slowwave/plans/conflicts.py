@@ -1,0 +1,234 @@
+"""The ledger of conflicts: written with every plan in which the audit ran, read by planners, ruled on by people.
+
+A row is one pair of rows that contradict each other. Its resolution is ``detected`` (open), ``deferred`` (judges left it open),
+``kept`` (both may stand), ``prefer`` (a person named the winner) or ``invalidated`` (one of the rows is retired). A person's verdict
+is final: nothing but another person, or a row that says something else, changes it.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg.types.json import Jsonb
+
+from slowwave.conflicts.conflict import SAID
+from slowwave.errors import Refused
+from slowwave.plans.gate import APPROVER
+from slowwave.plans.ledger import namespace_id
+from slowwave.reports.model import Report
+from slowwave.snapshot import Snapshot
+from slowwave.store.connect import Connection, Store
+
+Side = Literal["a", "b", "both"]
+
+_IDS: Final = uuid.UUID("b2f0c3f6-6f43-5b0e-9d5e-2f6f0a1f6c55")
+_PREFIX: Final = re.compile(r"[0-9a-f-]{1,36}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConflict:
+    """One conflict as the ledger holds it, with what both rows say now."""
+
+    id: str
+    table: str
+    row_a_id: str
+    row_b_id: str
+    reason: str
+    resolution: str
+    evidence: Mapping[str, object]
+    recorded_at: datetime
+    resolved_at: datetime | None
+    winner_id: str | None
+    loser_id: str | None
+    resolved_by: str | None
+    note: str
+    a: str
+    b: str
+
+    def to_json(self) -> dict[str, object]:
+        """As ``slowwave conflicts list --json`` shows it."""
+        return {
+            "id": self.id,
+            "table": self.table,
+            "row_a_id": self.row_a_id,
+            "row_b_id": self.row_b_id,
+            "a": self.a,
+            "b": self.b,
+            "reason": self.reason,
+            "resolution": self.resolution,
+            "evidence": dict(self.evidence),
+            "recorded_at": self.recorded_at.isoformat(),
+            "resolved_at": self.resolved_at.isoformat() if self.resolved_at else None,
+            "winner_id": self.winner_id,
+            "loser_id": self.loser_id,
+            "resolved_by": self.resolved_by,
+            "note": self.note,
+        }
+
+
+def conflicts_in(reports: Iterable[Report]) -> list[Mapping[str, Any]]:
+    """The details of all findings that are about a conflict: ``conflict`` as found and, after judges, their ``verdict``."""
+    found = [f.details for report in reports for f in report.findings if "conflict" in f.details]
+    return [details for details in found if isinstance(details["conflict"], Mapping)]
+
+
+def write_conflicts(
+    connection: Connection,
+    scope: str,
+    run_id: str,
+    found: Sequence[Mapping[str, Any]],
+    snapshot: Snapshot,
+    *,
+    complete: bool = True,
+) -> int:
+    """Write what a night found about conflicts of the namespace with id ``scope``; returns how many rows it wrote or changed.
+
+    ``found`` are details as ``conflicts_in`` gives them. A new pair is inserted; a known one takes reason and evidence and, when its rows
+    say something else than they did, is open again. With ``complete``, when the whole audit ran, known conflicts that were not
+    found are looked at as well: where a row is retired they are ``invalidated``, and where both stand and agree they are ``kept``.
+    Cost: at most four statements over the pairs.
+    """
+    rows = [_row(details, run_id) for details in found]
+    values = {"scope": scope, "run": run_id, "by": f"run:{run_id}", "tables": list(SAID), "found": Jsonb(rows)}
+    changed = connection.execute(_UPSERT, values).rowcount
+    if complete:
+        known = connection.execute(
+            "SELECT row_a_id::text, row_b_id::text, table_name FROM night.conflicts WHERE namespace_id = %(scope)s "
+            "AND table_name = ANY(%(tables)s)",
+            values,
+        ).fetchall()
+        values |= {"live": _live(snapshot, known)}
+        changed += sum(connection.execute(statement, values).rowcount for statement in (_RETIRED, _AGREED))
+    return changed
+
+
+_PERSON: Final = "(c.resolved_by IS NOT NULL AND position(':' in c.resolved_by) = 0)"
+
+_FOUND: Final = (
+    "jsonb_to_recordset(%(found)s) AS f(id uuid, table_name text, row_a_id uuid, row_b_id uuid, reason text, evidence jsonb, seen text, "
+    "resolution text, winner_id uuid, loser_id uuid, resolved_by text, note text)"
+)
+
+_UPSERT: Final = f"""
+INSERT INTO night.conflicts AS c (id, namespace_id, table_name, row_a_id, row_b_id, reason, evidence, seen, run_id, resolution, winner_id,
+  loser_id, resolved_by, note, resolved_at)
+SELECT DISTINCT ON (row_a_id, row_b_id) id, %(scope)s::uuid, table_name, row_a_id, row_b_id, reason, evidence, seen, %(run)s::uuid,
+  coalesce(resolution, 'detected'), winner_id, loser_id, resolved_by, coalesce(note, ''),
+  CASE WHEN resolution = 'kept' THEN now() END
+FROM {_FOUND} ORDER BY row_a_id, row_b_id, resolution NULLS LAST
+ON CONFLICT (namespace_id, row_a_id, row_b_id) DO UPDATE SET
+  table_name = excluded.table_name, reason = excluded.reason, evidence = excluded.evidence, seen = excluded.seen, run_id = excluded.run_id,
+  resolution = excluded.resolution, winner_id = excluded.winner_id, loser_id = excluded.loser_id, resolved_by = excluded.resolved_by,
+  note = excluded.note, resolved_at = excluded.resolved_at
+WHERE c.seen <> excluded.seen OR (NOT {_PERSON} AND (excluded.resolved_by IS NOT NULL OR c.resolved_by LIKE 'run:%%'))
+"""  # noqa: S608 - no value stands in it
+
+_RETIRED: Final = f"""
+UPDATE night.conflicts c SET resolution = 'invalidated', resolved_at = now(), resolved_by = %(by)s,
+  winner_id = CASE WHEN c.row_a_id = ANY(%(live)s::uuid[]) THEN c.row_a_id WHEN c.row_b_id = ANY(%(live)s::uuid[]) THEN c.row_b_id END,
+  loser_id = CASE WHEN c.row_a_id = ANY(%(live)s::uuid[]) THEN c.row_b_id WHEN c.row_b_id = ANY(%(live)s::uuid[]) THEN c.row_a_id END
+WHERE c.namespace_id = %(scope)s AND c.table_name = ANY(%(tables)s) AND c.resolution <> 'invalidated' AND NOT {_PERSON}
+  AND NOT (c.row_a_id = ANY(%(live)s::uuid[]) AND c.row_b_id = ANY(%(live)s::uuid[]))
+"""  # noqa: S608
+
+_AGREED: Final = f"""
+UPDATE night.conflicts c SET resolution = 'kept', resolved_at = now(), resolved_by = %(by)s, winner_id = NULL, loser_id = NULL,
+  note = 'The rows no longer contradict each other.'
+WHERE c.namespace_id = %(scope)s AND c.table_name = ANY(%(tables)s) AND c.resolution <> 'kept' AND NOT {_PERSON}
+  AND c.row_a_id = ANY(%(live)s::uuid[]) AND c.row_b_id = ANY(%(live)s::uuid[])
+  AND NOT EXISTS (SELECT 1 FROM {_FOUND} WHERE f.row_a_id = c.row_a_id AND f.row_b_id = c.row_b_id)
+"""  # noqa: S608
+
+
+def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
+    conflict, verdict = details["conflict"], details.get("verdict") or {}
+    return {
+        "id": str(uuid.uuid5(_IDS, f"{run_id}/{conflict['row_a_id']}/{conflict['row_b_id']}")),
+        "table_name": conflict["table"],
+        **{k: conflict[k] for k in ("row_a_id", "row_b_id", "reason", "evidence", "seen")},
+        **{k: verdict.get(k) for k in ("resolution", "winner_id", "loser_id", "resolved_by", "note")},
+    }
+
+
+def _live(snapshot: Snapshot, known: Iterable[tuple[object, ...]]) -> list[str]:
+    """Those of the rows in known conflicts that are live in the snapshot."""
+    wanted: dict[str, set[str]] = {}
+    for a, b, table in known:
+        wanted.setdefault(str(table), set()).update((str(a), str(b)))
+    found: list[str] = []
+    for table, ids in wanted.items():
+        rows = snapshot.live(table)
+        rows = rows.filter(rows["is_active"]) if table == "memory_facts" else rows
+        found += rows["id"].filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string()))).to_pylist()
+    return found
+
+
+def list_conflicts(
+    store: Store, namespace: str, *, resolutions: Sequence[str] = (), prefix: str = "", limit: int = 1000
+) -> list[StoredConflict]:
+    """Conflicts of a namespace, the open ones first, then the newest; of some resolutions, or whose ids begin so."""
+    with store.connect("reader") as connection:
+        rows = connection.execute(
+            _LIST, (namespace_id(connection, namespace), list(resolutions), list(resolutions), prefix, limit)
+        ).fetchall()
+    return [StoredConflict(*row) for row in rows]  # type: ignore[arg-type]
+
+
+_TEXT: Final = """coalesce(
+  (SELECT coalesce(nullif(f.fact_text, ''), f.subject || ' ' || f.predicate || ' ' || f.object) FROM memory.memory_facts f
+    WHERE f.id = {row}),
+  (SELECT s.name || ' ' || r.relationship_type || ' ' || t.name || coalesce(': ' || nullif(r.description, ''), '')
+    || coalesce(' ' || nullif(r.properties::text, '{{}}'), '') FROM memory.relationships r JOIN memory.entities s
+    ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id WHERE r.id = {row}), '')"""
+"""What a row says now."""
+
+_LIST: Final = f"""
+SELECT c.id::text, c.table_name, c.row_a_id::text, c.row_b_id::text, c.reason, c.resolution, c.evidence, c.recorded_at, c.resolved_at,
+  c.winner_id::text, c.loser_id::text, c.resolved_by, c.note, {_TEXT.format(row="c.row_a_id")}, {_TEXT.format(row="c.row_b_id")}
+FROM night.conflicts c WHERE c.namespace_id = %s AND (cardinality(%s::text[]) = 0 OR c.resolution = ANY(%s)) AND starts_with(c.id::text, %s)
+ORDER BY c.resolution NOT IN ('detected', 'deferred'), c.recorded_at DESC, c.id LIMIT %s
+"""  # noqa: S608 - no value stands in it
+
+
+def resolve_conflict(
+    store: Store, namespace: str, conflict_id: str, *, verdict: Side, by: str, note: str = ""
+) -> StoredConflict:
+    """Rule on a conflict, named by its id or its first characters: ``a`` or ``b`` is right, or ``both`` may stand.
+
+    The next night proposes to retire the loser; ``both`` is never asked about again, while the rows say what they say. Ruling again
+    replaces the verdict. Refused: a name that no approver can have, an unknown or ambiguous id, a conflict of which a row is retired.
+    """
+    if not APPROVER.fullmatch(by):
+        raise Refused(
+            "A verdict needs a name: letters, digits and . _ @ -, 2 to 64 of them. Give --by, so that others know whom to ask."
+        )
+    if verdict not in ("a", "b", "both"):
+        raise Refused(
+            f"A verdict is a, b or both, not {str(verdict)[:32]!r}. `slowwave conflicts list` shows which row is which."
+        )
+    found = list_conflicts(store, namespace, prefix=conflict_id, limit=2) if _PREFIX.fullmatch(conflict_id) else []
+    if len(found) != 1:
+        what = "names more than one conflict" if found else "is no conflict"
+        raise Refused(f"{conflict_id[:64]!r} {what} of {namespace}. `slowwave conflicts list {namespace}` shows them.")
+    one = found[0]
+    winner, loser = {"a": (one.row_a_id, one.row_b_id), "b": (one.row_b_id, one.row_a_id), "both": (None, None)}[
+        verdict
+    ]
+    with store.connect("approver") as connection, connection.transaction():
+        changed = connection.execute(
+            "UPDATE night.conflicts SET resolution = %s, winner_id = %s, loser_id = %s, resolved_by = %s, note = %s, resolved_at = now() "
+            "WHERE id = %s AND namespace_id = (SELECT id FROM memory.namespaces WHERE slug = %s) AND resolution <> 'invalidated'",
+            ("kept" if verdict == "both" else "prefer", winner, loser, by, note[:2000], one.id, namespace),
+        )
+        if changed.rowcount != 1:
+            raise Refused(
+                f"Conflict {one.id[:8]} is over: one of its rows is retired. Undo that first, run a night, and rule again."
+            )
+    return list_conflicts(store, namespace, prefix=one.id)[0]

@@ -1,0 +1,186 @@
+"""Apply is no faster than the database can bear: smaller batches where they take long, none while a replica is behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from threading import Event, Thread
+
+import psycopg2
+import psycopg2.extras
+import pytest
+
+import slowwave
+from slowwave.applying.throttle import Throttle, replication_lag
+from slowwave.settings import Settings
+from slowwave.store.connect import Store
+from tests.dreamers import OPS, forgetful
+from tests.memories import ask
+
+
+class Replica:
+    """A client that streams the server's log as a standby does, and tells how far it has replayed it: not at all while ``held``."""
+
+    def __init__(self, address: str, start: str) -> None:
+        self.held = Event()
+        self._stop = Event()
+        self._address, self._start = address, start
+        self._thread = Thread(target=self._stream, daemon=True)
+
+    def __enter__(self) -> Replica:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(10)
+
+    def _stream(self) -> None:
+        connection = psycopg2.connect(self._address, connection_factory=psycopg2.extras.PhysicalReplicationConnection)
+        cursor = connection.cursor()
+        cursor.start_replication(start_lsn=self._start)
+        received = replayed = 0
+        while not self._stop.is_set():
+            while (message := cursor.read_message()) is not None:
+                received = max(received, message.data_start + len(message.payload))
+            if not self.held.is_set():
+                replayed = received
+            if received:
+                cursor.send_feedback(write_lsn=received, flush_lsn=received, apply_lsn=replayed, force=True)
+            time.sleep(0.05)
+        connection.close()
+
+
+@contextmanager
+def replica(store: Store) -> Iterator[Replica]:
+    """A replica of the test's server, streaming."""
+    ((start,),) = ask(store, "SELECT pg_current_wal_flush_lsn()::text")
+    with Replica(store.owner, str(start)) as streaming:
+        _until(lambda: ask(store, "SELECT count(*) FROM pg_stat_replication") == [(1,)])
+        yield streaming
+
+
+@pytest.fixture
+def may_see_replicas(store: Store) -> Iterator[None]:
+    """The applier may read how far replicas are."""
+    ask(store, "GRANT pg_read_all_stats TO slowwave_login_applier")
+    yield
+    ask(store, "REVOKE pg_read_all_stats FROM slowwave_login_applier")
+
+
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline, "it never came so far"
+        time.sleep(0.05)
+
+
+def _behind(store: Store, seconds: float) -> bool:
+    """Write to the log, and see whether the replica is that far behind."""
+    ask(store, "SELECT pg_logical_emit_message(true, 'test', 'x')")
+    with store.connect("owner") as connection:
+        return (replication_lag(connection) or 0.0) > seconds
+
+
+def test_batches_halve_where_they_take_long_and_grow_back() -> None:
+    """Down to one item, up to the setting, one pause after each slow one; 0 switches it off."""
+    throttle = Throttle.of(Settings(batch_items=8, apply_max_batch_seconds=1.0, apply_max_replication_lag_seconds=0))
+    sizes = []
+    for seconds in (2.0, 2.0, 1.1, 5.0, 0.7, 0.1, 0.1, 0.1, 0.1):
+        throttle.took(seconds)
+        sizes.append(throttle.size)
+    assert sizes == [4, 2, 1, 1, 1, 2, 4, 8, 8]
+    off = Throttle.of(Settings(batch_items=8, apply_max_batch_seconds=0))
+    off.took(1000)
+    assert off.size == 8
+
+
+def test_a_run_with_slow_batches_goes_on_in_smaller_ones_and_says_so(store: Store) -> None:
+    """A trigger of the operator's own makes every update slow; when it is gone the batches grow again."""
+    slug = forgetful(
+        store, rows=24, batch_items=8, apply_max_batch_seconds=1.0, apply_pause_seconds=0.2, default_mode="apply"
+    )
+    ask(
+        store,
+        "CREATE FUNCTION memory.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.1); RETURN NULL; END $$",
+    )
+    ask(store, "CREATE TRIGGER slow AFTER UPDATE ON memory.entities FOR EACH STATEMENT EXECUTE FUNCTION memory.slow()")
+    done: list[int] = [0]
+    notes: list[str] = []
+
+    def look(progress: slowwave.DreamProgress) -> None:
+        if progress.phase != "apply":
+            return
+        done.append(progress.done)
+        if len(done) == 5:
+            ask(store, "DROP TRIGGER slow ON memory.entities")
+
+    watching = Thread(target=_collect, args=(store, slug, notes), daemon=True)
+    watching.start()
+    result = slowwave.dream(slug, ops=OPS, approver="mara", store=store, on_progress=look)
+    watching.join(30)
+    assert any(note.startswith("The last batch took 1.") for note in notes)
+    assert result.run.counts["applied"] == 24
+    sizes = [b - a for a, b in pairwise(done)]
+    assert sizes[:4] == [8, 4, 2, 1]
+    assert sizes[4] == 1
+    assert max(sizes[5:]) > 1
+
+
+def _collect(store: Store, slug: str, notes: list[str]) -> None:
+    """Why the run waits, until it has ended."""
+    for _ in range(600):
+        runs = [r for r in slowwave.dream_history(slug, store=store) if r.mode == "apply"]
+        if runs and runs[0].state != "applying":
+            return
+        if runs:
+            notes.append(slowwave.dream_status(runs[0].run_id, store=store).waiting_for)
+        time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("may_see_replicas")
+def test_apply_waits_while_a_replica_is_behind(store: Store) -> None:
+    """The run keeps its namespace and says what it waits for; when the replica has caught up, it goes on by itself."""
+    slug = forgetful(
+        store,
+        rows=12,
+        batch_items=4,
+        apply_max_replication_lag_seconds=0.5,
+        apply_pause_seconds=0.1,
+        heartbeat_expiry_seconds=1,
+    )
+    plan = slowwave.dream(slug, ops=OPS, store=store)
+    results: list[slowwave.DreamResult] = []
+    with replica(store) as far:
+        far.held.set()
+        _until(lambda: _behind(store, 0.6))
+        work = Thread(
+            target=lambda: results.append(
+                slowwave.dream(slug, "apply", approver="mara", resume_from=plan.run.run_id, store=store)
+            )
+        )
+        work.start()
+        _until(lambda: slowwave.dream_history(slug, store=store)[0].mode == "apply")
+        run_id = slowwave.dream_history(slug, store=store)[0].run_id
+        _until(lambda: "A replica is" in slowwave.dream_status(run_id, store=store).waiting_for)
+        time.sleep(1.5)
+        status = slowwave.dream_status(run_id, store=store)
+        assert (status.state, status.done, status.stuck) == ("applying", 0, False)
+        assert "apply waits until it is under 0.5 s" in status.waiting_for
+        far.held.clear()
+        work.join(30)
+    assert [r.state for r in results] == ["completed"]
+
+
+def test_a_role_that_may_not_see_replicas_does_not_wait_for_them(store: Store) -> None:
+    """How far they are is unknown, which is no error."""
+    slug = forgetful(store, rows=3, apply_max_replication_lag_seconds=0.1)
+    with replica(store) as far:
+        far.held.set()
+        _until(lambda: _behind(store, 0.3))
+        with store.connect("applier") as connection:
+            assert replication_lag(connection) is None
+        result = slowwave.dream(slug, "apply", ops=OPS, approver="mara", store=store)
+    assert result.state == "completed"

@@ -1,0 +1,115 @@
+"""Namespaces with much to do, runs that stand as they stood when a process died, and a copy of a database."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from slowwave.store import server
+from slowwave.store.connect import Store
+from tests.memories import ago, ask, remember
+
+OPS = "gc_references"
+
+
+def forgetful(store: Store, slug: str = "acme", rows: int = 12, **settings: object) -> str:
+    """Entities that cite one living chunk and one that is gone: as many items of ``gc_references``. Returns the name."""
+    remember(
+        store,
+        slug,
+        settings,
+        documents=[{"id": f"{slug} letter", "content": "A letter."}],
+        chunks=[{"id": f"{slug} page", "document_id": f"{slug} letter", "content": "A page."}],
+        entities=[
+            {
+                "id": f"{slug} {n}",
+                "entity_type": "tool",
+                "name": f"Part {n:03d}-{uuid.uuid5(uuid.NAMESPACE_OID, str(n)).hex[:8]}",
+                "source_chunk_ids": [f"{slug} page", f"gone {n}"],
+                "source_document_ids": [f"{slug} letter"] if n % 2 else [],
+                "recorded_at": ago(10 - n % 10),
+                "mention_count": 3,
+            }
+            for n in range(rows)
+        ],
+    )
+    return slug
+
+
+def dead_run(store: Store, slug: str, mode: str, state: str, seconds: float) -> str:
+    """A run whose heart beat last that many seconds ago."""
+    ((found,),) = ask(
+        store,
+        "INSERT INTO night.runs (id, namespace_id, mode, state, heartbeat_at) SELECT gen_random_uuid(), id, %s, %s, "
+        "clock_timestamp() - make_interval(secs => %s) FROM memory.namespaces WHERE slug = %s RETURNING id::text",
+        mode,
+        state,
+        seconds,
+        slug,
+    )
+    return str(found)
+
+
+def row_of(store: Store, run_id: str) -> tuple[object, ...]:
+    """Everything of a run that another process could have changed."""
+    (found,) = ask(
+        store,
+        "SELECT state, heartbeat_at, finished_at, cancel_requested_at, error, progress FROM night.runs WHERE id = %s",
+        run_id,
+    )
+    return found
+
+
+@contextmanager
+def copied(postgres: server.Server, database: str) -> Iterator[Store]:
+    """A store on an identical copy of a database to which nobody is connected."""
+    name = f"copy_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {database} STRATEGY FILE_COPY".encode())
+        try:
+            yield Store.embedded_in(postgres.url(name), postgres.home)
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@contextmanager
+def process(store: Store, program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Python in a process of its own on the store; it is killed at the end if it still runs."""
+
+    environment = os.environ | {"SLOWWAVE_DATABASE_URL": store.owner}
+    started = subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment, stderr=subprocess.PIPE)
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def wait_for(marker: Path, running: subprocess.Popen[bytes]) -> None:
+    """Until the process has made the file."""
+    deadline = time.monotonic() + 90
+    while not marker.exists():
+        assert running.poll() is None, (
+            running.stderr.read().decode() if running.stderr else ""
+        ) or "it ended by itself"
+        assert time.monotonic() < deadline, "it never came so far"
+        time.sleep(0.05)
+
+
+STOPPING: str = (
+    "import pathlib, sys, time, slowwave\n"
+    "def stop(p):\n"
+    "    if p.phase == 'apply' and p.done >= int(sys.argv[3]):\n"
+    "        pathlib.Path(sys.argv[2]).write_text(p.run_id)\n"
+    "        time.sleep(600)\n"
+    "slowwave.dream(sys.argv[1], mode='apply', ops='gc_references', approver='mara', on_progress=stop)\n"
+)
+"""Dreams of a namespace (1), and stands still when so many items (3) are applied, after it wrote the run's id to a file (2)."""
