@@ -10,7 +10,8 @@ from dbt_like_sql.assets import model_assets
 from jobs.apply import apply_job
 from jobs.approve import approve_plan
 from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
-from jobs.schedules import freshness_alarms, nightly
+from jobs.retention import retention_job
+from jobs.schedules import daily_retention, freshness_alarms, nightly
 from jobs.undo import undo_job
 from memory_assets import audits, planners
 from memory_assets.applied import applied
@@ -44,8 +45,8 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=OWNERS), assets),
         asset_checks=[invariants, freshness, contract],
-        jobs=[night_job, approve_plan, apply_job, undo_job, reaudit_job, checks_job, freshness_job],
-        schedules=[nightly, freshness_alarms],
+        jobs=[night_job, approve_plan, apply_job, undo_job, reaudit_job, checks_job, freshness_job, retention_job],
+        schedules=[nightly, freshness_alarms, daily_retention],
         sensors=[namespaces_sensor, approved_plans, reaudit, crashed_runs, cancelled_runs],
         resources={"store": environment_store, "io_manager": NightFiles(), **(resources or {})},
         executor=dg.in_process_executor,

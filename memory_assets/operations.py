@@ -12,6 +12,7 @@ import dagster as dg
 
 from memory_assets.metadata import report_metadata
 from memory_assets.partitions import namespaces
+from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
 from slowwave.operations import Audit, Inputs, Planner, named, run_audit, run_planner, weekly
 from slowwave.results import Result, one_location
@@ -38,9 +39,14 @@ def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audi
         def asset(
             context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
         ) -> dg.MaterializeResult[Result]:
-            inputs = read_declared(store, results)
-            report = run_audit(run.__name__, run, inputs, operations_of(context, inputs.settings))
-            return dg.MaterializeResult(value=Result(one_location(results), report), metadata=report_metadata(report))
+            from slowwave.night import at_work
+
+            location = one_location(results)
+            level = level_at(location)
+            with discreet(level), at_work(store, context.run.run_id):
+                inputs = read_declared(store, results)
+                report = run_audit(run.__name__, run, inputs, operations_of(context, inputs.settings))
+                return dg.MaterializeResult(value=Result(location, report), metadata=report_metadata(report, level))
 
         return asset
 
@@ -62,12 +68,17 @@ def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Pl
         def asset(
             context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
         ) -> dg.MaterializeResult[Result]:
-            inputs = read_declared(store, results)
-            proposal = run_planner(run.__name__, run, inputs, operations_of(context, inputs.settings))
-            return dg.MaterializeResult(
-                value=Result(one_location(results), proposal),
-                metadata={"items": len(proposal.items), **report_metadata(proposal.report)},
-            )
+            from slowwave.night import at_work
+
+            location = one_location(results)
+            level = level_at(location)
+            with discreet(level), at_work(store, context.run.run_id):
+                inputs = read_declared(store, results)
+                proposal = run_planner(run.__name__, run, inputs, operations_of(context, inputs.settings))
+                return dg.MaterializeResult(
+                    value=Result(location, proposal),
+                    metadata={"items": len(proposal.items), **report_metadata(proposal.report, level)},
+                )
 
         return asset
 

@@ -1,6 +1,7 @@
 """``night/plan``: the sealed plan, and the page on which a person reads and approves it. Sealing belongs to ``slowwave.night``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -11,11 +12,13 @@ from memory_assets.metadata import table_metadata
 from memory_assets.operations import models_among, operations_of
 from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
+from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
 from slowwave.models import models_folder
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
-from slowwave.reports.model import escape, markdown_table
+from slowwave.reports.model import Report, escape, markdown_table
+from slowwave.reports.redaction import Level, redact, redact_report, redact_rows
 from slowwave.reports.waterfall import markdown, percent
 from slowwave.results import Result, one_location
 from slowwave.store.connect import Store
@@ -55,17 +58,23 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
     from slowwave.audits import AUDITS
-    from slowwave.night import make_plan, read_inputs, resume
+    from slowwave.night import at_work, make_plan, read_inputs, resume
+    from slowwave.night_stream import retell
     from slowwave.planners import PLANNERS
 
-    given = {name: result.value for name, result in results.items()}
-    inputs = read_inputs(store, mapped_snapshot(one_location(results)), models_among(given))
-    run_id = resume(store, context.partition_key, context.run.run_id)
-    reports = {name: given[f"audit_{name}"] for name in AUDITS}
-    proposals = {name: given[f"plan_{name}"] for name in PLANNERS}
-    ops = operations_of(context, inputs.settings)
-    night = make_plan(store, run_id, inputs, reports, proposals, ops=ops)
-    return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days))
+    location, run = one_location(results), context.run
+    level = level_at(location)
+    with discreet(level):
+        given = {name: result.value for name, result in results.items()}
+        inputs = read_inputs(store, mapped_snapshot(location), models_among(given))
+        run_id = resume(store, context.partition_key, run.run_id, parent_run_id=run.parent_run_id)
+        reports = {name: given[f"audit_{name}"] for name in AUDITS}
+        proposals = {name: given[f"plan_{name}"] for name in PLANNERS}
+        ops = operations_of(context, inputs.settings)
+        with at_work(store, run.run_id):
+            night = make_plan(store, run_id, inputs, reports, proposals, ops=ops)
+        retell(store, night, inputs, dagster_run_id=run.run_id)
+        return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days, level))
 
 
 def approval_link(namespace: str, plan_hash: str) -> str:
@@ -78,16 +87,16 @@ def approval_link(namespace: str, plan_hash: str) -> str:
     return f"/locations/{LOCATION}/jobs/approve_plan/playground/setup?{urlencode({'config': config, **tags})}"
 
 
-def plan_metadata(night: "Night", expiry_days: int) -> dict[str, Any]:
-    """The verdict with the link inline, then items, probes and the whole report."""
+def plan_metadata(night: "Night", expiry_days: int, level: Level) -> dict[str, Any]:
+    """The verdict with the link inline, then items, probes and the whole report, with as much of memory as ``level`` lets them."""
     plan, probes = night.plan, night.probes
     if plan is None or probes is None:
         raise TypeError("A night that made no plan has nothing to show.")
-    items = [_row(item) for item in plan.items]
+    items = [_row(item, level) for item in plan.items]
     metadata: dict[str, Any] = {
-        "summary": dg.MetadataValue.md(summary(night, expiry_days)),
+        "summary": dg.MetadataValue.md(summary(night, expiry_days, level)),
         "probes": dg.MetadataValue.md("\n".join(f"- {escape(s, 400)}" for s in probes.sentences)),
-        "report": dg.MetadataValue.md(_report(night, items)),
+        "report": dg.MetadataValue.md(_report(night, items, level)),
         "plan_hash": plan.plan_hash,
         "run_id": night.run_id,
         "new_items": night.new_items,
@@ -95,12 +104,12 @@ def plan_metadata(night: "Night", expiry_days: int) -> dict[str, Any]:
         "deferred_items": len(plan.deferred),
         "review_items": sum(i.decision == "review" for i in plan.items),
     }
-    if told := explained(plan.items, night.namespace):
+    if told := explained(plan.items, night.namespace, level):
         metadata["why"] = dg.MetadataValue.md(told)
     return metadata | ({"items": table_metadata(items)} if items else {})
 
 
-def summary(night: "Night", expiry_days: int) -> str:
+def summary(night: "Night", expiry_days: int, level: Level) -> str:
     """Markdown of under 1,000 characters; where not all fits, rows of the table go and the link stays."""
     plan, probes = night.plan, night.probes
     if plan is None or probes is None:
@@ -115,17 +124,27 @@ def summary(night: "Night", expiry_days: int) -> str:
         ending = f"{night.carried_items:,} review items wait in the plan before." if night.carried_items else ""
     if probes.needs_force:
         verdict += f" {len(probes.needs_force)} probes failed: approving needs `force: true` and a `note`."
+    hidden = (
+        f"Names and texts are hidden, as `redact_text` is all: `slowwave plans show {escape(night.namespace)}` shows them."
+        if level == "all"
+        else ""
+    )
     rows = _operations(night)
     while True:
-        parts = [verdict, markdown_table(rows), ending]
+        parts = [verdict, markdown_table(rows), hidden, ending]
         text = "\n\n".join(part for part in parts if part)
         if len(text) <= INLINE or not rows:
             return text
         rows = rows[:-1]
 
 
-def explained(items: Sequence[Item], namespace: str) -> str:
-    """Markdown: the evidence for the weakest merges, then for the reviews that come nearest to one; empty when there is none."""
+def explained(items: Sequence[Item], namespace: str, level: Level) -> str:
+    """Markdown: the evidence for the weakest merges, then for the reviews that come nearest to one; empty when there is none.
+
+    Evidence quotes memory in every line, so ``all`` leaves nothing to show.
+    """
+    if level == "all":
+        return ""
     told = [item for item in items if item.evidence.get("waterfall")]
     merges = sorted((i for i in told if i.decision != "review"), key=lambda i: (i.probability, i.id))
     reviews = sorted((i for i in told if i.decision == "review"), key=lambda i: (-i.probability, i.id))
@@ -134,38 +153,51 @@ def explained(items: Sequence[Item], namespace: str) -> str:
         if found:
             shown = found[:EXPLAINED]
             parts.append(f"### {title} ({len(shown)} of {len(found):,})")
-            parts += [_explained(item, namespace) for item in shown]
+            parts += [_explained(item, namespace, level) for item in shown]
     return "\n\n".join(parts)
 
 
-def _explained(item: Item, namespace: str) -> str:
-    account = why(item)
+def _explained(item: Item, namespace: str, level: Level) -> str:
+    account = why(replace(item, evidence=_mapping(redact(dict(item.evidence), level))))
     names = " = ".join(escape(row.fields.get("name", ""), 60) for row in account.rows)
     parts = [
         f"#### {names}: {percent(item.probability)}",
-        escape(account.sentence, 400),
+        escape(redact(account.sentence, level), 400),
         markdown(account.steps),
         escape(account.verdict, 400),
-        "\n".join(f"- {escape(note, 400)}" for note in account.notes),
-        markdown_table(account.side_by_side()),
+        "\n".join(f"- {escape(redact(note, level), 400)}" for note in account.notes),
+        markdown_table(redact_rows(account.side_by_side(), level)),
         f"slowwave why {escape(namespace)} {item.id[:8]}",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _row(item: Item) -> dict[str, object]:
-    names = item.evidence.get("names")
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _row(item: Item, level: Level) -> dict[str, object]:
     return {
         "operation": item.operation,
         "decision": item.decision,
         "risk": item.risk,
         "probability": round(item.probability, 4),
-        "what": " = ".join(map(str, names))
-        if isinstance(names, list)
-        else f"{item.mutation.kind} {item.mutation.table}",
+        "what": _what(item, level),
         "rows": ", ".join(item.mutation.row_ids()),
         "item": item.id,
     }
+
+
+def _what(item: Item, level: Level) -> str:
+    """The rows in their own words: what is the same, or what follows what."""
+    plain, told = f"{item.mutation.kind} {item.mutation.table}", item.evidence
+    if level == "all":
+        return plain
+    if isinstance(names := redact(told.get("names"), level), list):
+        return " = ".join(map(str, names))
+    if "earlier" in told and "later" in told:
+        return f"{redact(told['earlier'], level)} → {redact(told['later'], level)}"
+    return plain
 
 
 def _operations(night: "Night") -> list[Mapping[str, object]]:
@@ -179,17 +211,22 @@ def _operations(night: "Night") -> list[Mapping[str, object]]:
     ]
 
 
-def _report(night: "Night", items: list[dict[str, object]]) -> str:
+def _why_nothing(night: "Night", reports: Mapping[str, Report]) -> list[str]:
+    """The sentences of a silent night: those of planners as their redacted reports say them, the others hold counts alone."""
+    ran = [name for name, report in night.proposals.items() if not report.skipped]
+    return [*(f"{name}: {reports[name].headline}" for name in ran), *night.why_nothing[len(ran) :]]
+
+
+def _report(night: "Night", items: list[dict[str, object]], level: Level) -> str:
     plan, probes = night.plan, night.probes
     if plan is None or probes is None:
         return ""
     deferred = [{"item": item, "conflicts with": winner} for item, winner in list(plan.deferred.items())[:50]]
-    headlines = [
-        {"operation": name, "result": report.headline} for name, report in {**night.reports, **night.proposals}.items()
-    ]
+    reports = {n: redact_report(report, level) for n, report in {**night.reports, **night.proposals}.items()}
+    headlines = [{"operation": name, "result": report.headline} for name, report in reports.items()]
     silent = [
         "#### Why there is nothing new",
-        "\n".join(f"- {escape(sentence, 400)}" for sentence in night.why_nothing),
+        "\n".join(f"- {escape(sentence, 400)}" for sentence in _why_nothing(night, reports)),
     ]
     parts = [
         f"### Plan {plan.plan_hash}",

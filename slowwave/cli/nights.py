@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Annotated
 
 import typer
@@ -85,23 +84,15 @@ def demo(
 
 
 def score_night(one: Night) -> list[dict[str, object]]:
-    """A demo night against the answer key: the plan's merges, review pairs, cleanings and reports."""
+    """A demo night against the answer key: the plan's items and the reports."""
     from datetime import UTC, datetime
 
     from slowwave.demo import found_against_planted, generate
 
-    items = one.plan.items if one.plan else ()
-    merges = [set(i.mutation.row_ids()) for i in items if i.mutation.kind == "merge_rows" and i.decision != "review"]
-    pairs = [
-        tuple(pair)
-        for i in items
-        if i.mutation.kind == "merge_rows" and i.decision == "review"
-        for pair in combinations(i.mutation.row_ids(), 2)
-    ]
-    deferred = one.plan.deferred_items if one.plan else ()
-    cleaned = {r for i in (*items, *deferred) if i.mutation.kind == "filter_references" for r in i.mutation.row_ids()}
+    items, deferred = (one.plan.items, one.plan.deferred_items) if one.plan else ((), ())
     key = generate(one.namespace, datetime.now(UTC)).key
-    scores = found_against_planted(key, merged_groups=merges, review_pairs=pairs, reports=one.reports, gc_rows=cleaned)
+    reports = {**one.reports, **one.proposals}
+    scores = found_against_planted(key, items=items, deferred=deferred, reports=reports)
     return [
         {"problem": s.problem, "planted": s.planted, "found": s.found, "false": s.false, "note": s.note} for s in scores
     ]

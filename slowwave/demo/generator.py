@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from slowwave.demo.cast import Cast, Figure, make_cast
+from slowwave.demo.faults import Faults, plant_faults
 from slowwave.demo.key import AnswerKey, DeadReference, SchemaDrift
 from slowwave.demo.links import COOCCURRENCE, Links, make_links
 from slowwave.demo.recalls import make_recalls
@@ -23,6 +24,9 @@ DEAD_SHARE: Final = 0.1
 """Share of rows that get dead references, per table."""
 
 PINNED_ENTITIES: Final = 4
+
+COMMUNITIES: Final = 2
+"""Communities of five members and more that the edges of a namespace make, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class DemoNamespace:
 def generate(namespace: str, now: datetime) -> DemoNamespace:
     """The namespace of that slug as seen at ``now`` (aware). Equal arguments give equal results.
 
-    All instants lie in the 80 days before ``now``. Raises ``Refused`` for a slug that is not in ``NAMESPACES``.
+    Instants lie in the 80 days before ``now``, but for those of rows that were retired long ago. Raises ``Refused`` for a slug
+    that is not in ``NAMESPACES``.
     """
     world = read_world(namespace)
     rng = random.Random(world.slug)  # noqa: S311 - a demo must be the same every time
@@ -46,7 +51,11 @@ def generate(namespace: str, now: datetime) -> DemoNamespace:
     script = write_script(world, cast, rng, now)
     links = make_links(world, cast, script, rng, now)
     recalls = make_recalls(world, script, rng, now)
-    settings = {"expertise": world.expertise.model_dump(mode="json"), "blast_radius_share": world.blast_radius_share}
+    settings = {
+        "expertise": world.expertise.model_dump(mode="json"),
+        "blast_radius_share": world.blast_radius_share,
+        **world.settings,
+    }
     begun = now - timedelta(days=80)
     rows: dict[str, list[Row]] = {
         "namespaces": [
@@ -64,8 +73,9 @@ def generate(namespace: str, now: datetime) -> DemoNamespace:
     }
     for entity in rng.sample([row for row in rows["entities"] if row["mention_count"] > 3], PINNED_ENTITIES):
         entity["pinned"] = True
-    dead = _plant_dead_references(world, cast, script, rows, rng)
-    return DemoNamespace(world.slug, settings, rows, _key(world, cast, script, links, dead))
+    dead = _plant_dead_references(world, cast, script, links, rows, rng)
+    faults = plant_faults(world, cast, script, links, rows, now)
+    return DemoNamespace(world.slug, settings, rows, _key(world, cast, script, links, dead, faults))
 
 
 def _entity(world: World, figure: Figure, number: int, begun: datetime) -> Row:
@@ -105,12 +115,14 @@ def _aliases(world: World, cast: Cast, when: datetime) -> list[Row]:
 
 
 def _plant_dead_references(
-    world: World, cast: Cast, script: Script, rows: Mapping[str, list[Row]], rng: random.Random
+    world: World, cast: Cast, script: Script, links: Links, rows: Mapping[str, list[Row]], rng: random.Random
 ) -> list[DeadReference]:
     """Add references to chunks that never arrived or were retracted to a tenth of the rows of each table.
 
-    A few facts and relationships lose all their live sources; an entity or a memory keeps its own.
+    A few facts and relationships lose all their live sources; an entity or a memory keeps its own. Rows that contradict each other
+    keep theirs: they have one problem each.
     """
+    spared = {row for clash in links.contradictions for row in clash.ids}
     wanted = {
         members[1].id
         for planted, members in zip(world.duplicates, map(cast.members, cast.duplicates), strict=True)
@@ -126,14 +138,18 @@ def _plant_dead_references(
             dead = ([absent], [rng.choice(script.retracted)], [absent, rng.choice(script.retracted)])[number % 3]
             alone = table in ("relationships", "memory_facts") and number % 4 == 0
             at = rng.randint(0, len(row["source_chunk_ids"]))
+            if row["id"] in spared:
+                continue
             live = row["source_chunk_ids"]
             row["source_chunk_ids"] = dead if alone else [*live[:at], *dead, *live[at:]]
             planted.append(DeadReference(table, row["id"], tuple(dead)))
     return planted
 
 
-def _key(world: World, cast: Cast, script: Script, links: Links, dead: list[DeadReference]) -> AnswerKey:
-    used = {spec.split()[1] for spec in world.edges.specs} | {COOCCURRENCE}
+def _key(
+    world: World, cast: Cast, script: Script, links: Links, dead: list[DeadReference], faults: Faults
+) -> AnswerKey:
+    used = {spec.split()[1] for spec in world.edges.specs} | {COOCCURRENCE, world.single.relation}
     drift = SchemaDrift(
         new_entity_types=tuple(sorted({line.split(" | ")[0].split(" as ")[1] for line in world.drift.entities})),
         unused_entity_types=tuple(sorted(set(world.expertise.entity_types) - set(world.plain))),
@@ -143,11 +159,21 @@ def _key(world: World, cast: Cast, script: Script, links: Links, dead: list[Dead
     return AnswerKey(
         namespace=world.slug,
         duplicates=cast.duplicates,
-        merge_traps=(*cast.traps, *links.traps, *script.traps),
-        contradictions=(*links.contradictions, *script.contradictions),
-        dead_references=tuple(dead),
+        merge_traps=(*cast.traps, *links.traps, *script.traps, *faults.merge_traps),
+        contradictions=(*links.contradictions, *script.contradictions, *faults.contradictions),
+        dead_references=(*(row for row in dead if row.row_id not in faults.accidents), *faults.dead),
         orphans=tuple(figure.id for figure in cast.orphans),
         orphan_traps=tuple(figure.id for figure in (*cast.recalled, *cast.mentioned)),
         schema_drift=drift,
         relative_dates=tuple(script.relative_dates),
+        duplicate_facts=tuple(faults.duplicate_facts),
+        superseded=tuple(faults.superseded),
+        weak_edges=tuple(faults.weak_edges),
+        renames=tuple(faults.renames),
+        duplicate_events=tuple(faults.duplicate_events),
+        expired=tuple(faults.expired),
+        retired=tuple(faults.retired),
+        communities=COMMUNITIES,
+        abstention=world.abstention.expected,
+        traps=tuple(faults.traps),
     )

@@ -25,12 +25,13 @@ class MergeTrap:
 
 @dataclass(frozen=True, slots=True)
 class PlantedContradiction:
-    """Two rows of ``table`` that cannot both be true, and the values in which they differ."""
+    """Two rows of ``table`` that cannot both be true, and the values in which they differ. ``kind`` says how."""
 
     table: str
     ids: tuple[str, str]
     subject: str
     values: tuple[str, str]
+    kind: str = "values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,34 @@ class SchemaDrift:
 
 
 @dataclass(frozen=True, slots=True)
+class Trap:
+    """Rows of ``table`` that ``problem`` must not be found in: together where they are several, alone where it is one."""
+
+    problem: str
+    kind: str
+    table: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A row of ``table`` whose type the namespace's settings map to another; ``merges_into`` is the row that has its name there."""
+
+    table: str
+    row_id: str
+    old: str
+    new: str
+    merges_into: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """All that was planted in one namespace. ``orphans`` must be reported, ``orphan_traps`` must not."""
+    """All that was planted in one namespace. ``orphans`` must be reported, ``orphan_traps`` must not.
+
+    ``superseded`` are facts as (older, newer), ``expired`` rows as (table, id), ``retired`` all rows that are no longer live;
+    ``communities`` is how many there must be at least, ``abstention`` the audit's recommendation. ``traps`` are those of the problems
+    that have no field of their own for them.
+    """
 
     namespace: str
     duplicates: tuple[DuplicateGroup, ...]
@@ -74,6 +101,20 @@ class AnswerKey:
     orphan_traps: tuple[str, ...]
     schema_drift: SchemaDrift
     relative_dates: tuple[RelativeDate, ...]
+    duplicate_facts: tuple[tuple[str, ...], ...]
+    superseded: tuple[tuple[str, str], ...]
+    weak_edges: tuple[str, ...]
+    renames: tuple[Rename, ...]
+    duplicate_events: tuple[tuple[str, ...], ...]
+    expired: tuple[tuple[str, str], ...]
+    retired: tuple[tuple[str, str], ...]
+    communities: int
+    abstention: str
+    traps: tuple[Trap, ...]
+
+    def traps_of(self, problem: str) -> tuple[Trap, ...]:
+        """Its traps, in the order of planting."""
+        return tuple(trap for trap in self.traps if trap.problem == problem)
 
     def as_dict(self) -> dict[str, Any]:
         """The key as JSON values."""

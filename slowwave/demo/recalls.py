@@ -28,7 +28,8 @@ def make_recalls(world: World, script: Script, rng: random.Random, now: datetime
             earliest = max(question.asked_after, now - WINDOW)
             when = earliest + (now - earliest) * rng.uniform(0.02, 0.95)
             hits, selected = _answer(question, elsewhere, rng)
-            scores = sorted((round(rng.uniform(0.31, 0.93), 4) for _ in hits), reverse=True)
+            scale = world.abstention.scale
+            scores = sorted((round(scale * rng.uniform(0.31, 0.93), 4) for _ in hits), reverse=True)
             events.append(
                 {
                     "id": world.id("recall", number, repeat),

@@ -101,6 +101,91 @@ class Notes(_Material):
     relative: tuple[str, ...]
 
 
+class Abstention(_Material):
+    """What the audit of thresholds must say; recorded scores are multiplied by ``scale``."""
+
+    expected: Literal["raise", "lower", "calibrated"]
+    scale: float = 1.0
+
+
+class Renamed(_Material):
+    """An entity of an undeclared type that has the name of another one; ``edge`` is ``RELATION | name``."""
+
+    type: str
+    name: str
+    description: str
+    text: str
+    edge: str
+
+
+class Inventory(_Material):
+    """A predicate that every plain entity has once, with a number of its own."""
+
+    predicate: str
+    prefix: str
+
+
+class Single(_Material):
+    """A relation that takes one object: ``told_twice`` in the same way by most, and in two ways by ``clash``; ``name | name``.
+    ``also`` are relations of the world of which the same is true."""
+
+    relation: str
+    also: tuple[str, ...] = ()
+    sentence: str
+    told_twice: tuple[str, ...]
+    clash: tuple[str, str]
+
+
+class Clash(_Material):
+    """Two edges, ``name | RELATION | name``, that say what they say; of the kinds ``reversed`` and ``symmetric`` the second runs the
+    other way. They contradict each other unless they are a ``trap``."""
+
+    kind: str
+    edge: str
+    says: tuple[str, str]
+    properties: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    trap: bool = False
+
+
+class Statements(_Material):
+    """Facts, ``subject | predicate | object``: told in several spellings, told of ``apart`` things, the older and the newer one of
+    what changed, and two that are ``compatible``."""
+
+    duplicates: tuple[tuple[str, ...], ...]
+    apart: tuple[tuple[str, str], ...]
+    superseded: tuple[tuple[str, str], ...]
+    compatible: tuple[tuple[str, str], ...]
+
+
+class Occurrences(_Material):
+    """Events, ``subject | text``: told several times, happening ``monthly``, and ``differing`` in a number."""
+
+    duplicates: tuple[tuple[str, ...], ...]
+    monthly: tuple[str, ...]
+    differing: tuple[tuple[str, str], ...]
+
+
+class Weak(_Material):
+    """Associations, ``name | name``, of low confidence that nothing supports; and those that are supported, strong, asserted by hand
+    or, ``name | RELATION | name``, of a type that is never pruned."""
+
+    unsupported: tuple[str, ...]
+    supported: tuple[str, ...]
+    strong: tuple[str, ...]
+    asserted: tuple[str, ...]
+    typed: tuple[str, ...]
+
+
+class Retired(_Material):
+    """Facts and edges retired long ago, retired lately (``fresh``), and facts as old that still stand."""
+
+    facts: tuple[str, ...]
+    edges: tuple[str, ...]
+    fresh_facts: tuple[str, ...]
+    fresh_edges: tuple[str, ...]
+    standing: tuple[str, ...]
+
+
 class World(_Material):
     """Everything written by hand about one namespace."""
 
@@ -119,6 +204,16 @@ class World(_Material):
     scenes: tuple[Scene, ...]
     notes: Notes
     contradictions: tuple[Contradiction, ...]
+    settings: dict[str, float | dict[str, str]]
+    abstention: Abstention
+    renamed: Renamed
+    inventory: Inventory
+    single: Single
+    clashes: tuple[Clash, ...]
+    statements: Statements
+    occurrences: Occurrences
+    weak: Weak
+    retired: Retired
 
     def id(self, *path: object) -> str:
         """The same 36-character id for the same path within this world, whatever the time."""

@@ -41,7 +41,7 @@ def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
     """What is most likely wrong is what a person should read."""
     merges = items([0.999, 0.9512, 0.97])
     reviews = items([0.2, 0.9, 0.5], "review")
-    told = explained([*merges, *reviews], "acme")
+    told = explained([*merges, *reviews], "acme", "none")
     assert re.findall(r"#### .*: (.*)", told) == ["95.1 %", "97.0 %", "99.9 %", "90.0 %", "50.0 %", "20.0 %"]
     assert told.index("weakest first (3 of 3)") < told.index("likeliest first (3 of 3)")
     assert f"slowwave why acme {merges[1].id[:8]}" in told
@@ -53,7 +53,7 @@ def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
 
 def test_a_large_plan_explains_some_and_says_of_how_many() -> None:
     """The page stays readable."""
-    told = explained(items([0.95 + k / 1000 for k in range(40)]), "acme")
+    told = explained(items([0.95 + k / 1000 for k in range(40)]), "acme", "none")
     assert told.count("#### ") == EXPLAINED
     assert f"({EXPLAINED} of 40)" in told
 
@@ -61,13 +61,13 @@ def test_a_large_plan_explains_some_and_says_of_how_many() -> None:
 def test_items_without_a_waterfall_have_no_place_there() -> None:
     """A plan of cleanings has no such section."""
     (item,) = items([0.99])
-    assert explained([Item(item.operation, item.decision, item.mutation)], "acme") == ""
-    assert explained([], "acme") == ""
+    assert explained([Item(item.operation, item.decision, item.mutation)], "acme", "none") == ""
+    assert explained([], "acme", "none") == ""
 
 
 def test_memory_text_is_shown_and_does_nothing() -> None:
     """Names, attributes, evidence and reasons: no link, no image, no heading, no cell more."""
-    told = explained(items([0.99], name=HOSTILE), "acme")
+    told = explained(items([0.99], name=HOSTILE), "acme", "none")
     assert not re.search(r"(?<!\\)[\[\]()`<>]", re.sub(r"### .*", "", told, count=1))
     for line in told.split("\n"):
         if line.startswith("|"):

@@ -67,4 +67,9 @@ def test_rows_with_fewer_dead_ids_than_asked_are_left_alone() -> None:
 
 def test_the_registry_names_the_sealing_order() -> None:
     """Merges go before what would touch the same rows."""
-    assert list(PLANNERS) == ["dedupe_entities", "recompute_centroids", "gc_references"]
+    order = [
+        *("resolve_conflicts", "dedupe_facts", "supersede_facts", "dedupe_memories", "dedupe_entities"),
+        *("recompute_centroids", "normalize_schema", "prune_edges", "gc_references"),
+        *("community_summaries", "purge_expired"),
+    ]
+    assert list(PLANNERS) == [name for name in order if name in PLANNERS]

@@ -1,0 +1,74 @@
+"""``slowwave conflicts``: look at rows that contradict each other, and rule on them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json, show_table
+from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict
+
+app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
+
+_SHOWN = 50
+
+
+class Right(StrEnum):
+    """Which row is right."""
+
+    A = "a"
+    B = "b"
+    BOTH = "both"
+
+
+@app.command("list")
+def list_(
+    namespace: Namespace,
+    resolution: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these, by commas: detected, deferred, kept, prefer, invalidated. Open ones by default."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
+    json: Json = False,
+) -> None:
+    """List conflicts, the open ones first."""
+    wanted = [r.strip() for r in resolution.split(",") if r.strip()] if resolution else ["detected", "deferred"]
+    found = list_conflicts(open_store(), namespace, resolutions=[] if every else wanted)
+    if json:
+        show_json([conflict.to_json() for conflict in found])
+        return
+    show_table(
+        "Conflicts",
+        ("conflict", "reason", "resolution", "a", "b"),
+        [(c.id[:8], c.reason, _resolved(c), c.a, c.b) for c in found[:_SHOWN]],
+    )
+    if len(found) > _SHOWN:
+        out.print(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
+
+
+@app.command()
+def resolve(
+    namespace: Namespace,
+    conflict: Annotated[str, typer.Argument(help="The conflict's id, or its first characters.")],
+    right: Annotated[Right, typer.Option("--right", help="Which row is right: a, b or both.")],
+    by: Annotated[str, typer.Option(help="Who rules.")] = "",
+    note: Annotated[str, typer.Option(help="Why; kept with the verdict.")] = "",
+    json: Json = False,
+) -> None:
+    """Rule on a conflict. The next night proposes to retire the row that is wrong; no policy and no model overrules it."""
+    found = resolve_conflict(open_store(), namespace, conflict, verdict=right.value, by=by, note=note)
+    if json:
+        show_json(found.to_json())
+    elif right is Right.BOTH:
+        out.print(f"Conflict {found.id[:8]}: both rows stand, and nobody will be asked again.")
+    else:
+        out.print(f"Conflict {found.id[:8]}: {right.value} is right. The next night proposes to retire the other row.")
+
+
+def _resolved(conflict: StoredConflict) -> str:
+    side = {conflict.row_a_id: " a", conflict.row_b_id: " b"}.get(conflict.winner_id or "", "")
+    return plain(f"{conflict.resolution}{side}{f' by {conflict.resolved_by}' if conflict.resolved_by else ''}")
