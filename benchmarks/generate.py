@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -19,20 +19,17 @@ import pyarrow.csv as pacsv
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from benchmarks import columns
+from benchmarks.columns import DIMENSIONS
+from benchmarks.troubles import BLOCK, DRIFTED_SHARE, MAPPING, RELATIONS, Ground, edges, events, facts
 from slowwave.store.connect import Connection, Store
 
 MODEL: Final = "bench-384"
-DIMENSIONS: Final = 384
 DEAD_SHARE: Final = 0.30
 DUPLICATE_SHARE: Final = 0.08
 
 _PEOPLE, _COMPANIES = "PERSON", "ORGANIZATION"
 _TYPES: Final = {_PEOPLE: 0.35, _COMPANIES: 0.25, "PROJECT": 0.15, "PLACE": 0.15, "TOOL": 0.10}
-_RELATIONS: Final = {
-    **{"ASSOCIATED_WITH": 0.40, "WORKS_FOR": 0.15, "PART_OF": 0.10, "USES": 0.10, "LOCATED_IN": 0.08},
-    **{"KNOWS": 0.07, "OWNS": 0.05, "DEPENDS_ON": 0.05},
-}
-_PREDICATES: Final = ("prefers", "owns", "lives in", "works on", "reports to", "is named")
 _CLUSTER: Final = (0.7, 0.2, 0.1)  # originals with one, two and three variants
 _LEGAL: Final = ("Inc", "Ltd", "GmbH", "Corp")
 _ONSETS: Final = (
@@ -63,94 +60,105 @@ _CODAS: Final = ("", "l", "m", "n", "r", "s", "x", "nd", "rk", "th")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generated:
-    """One namespace: ``tables`` in the order of loading, ids as strings; ``vectors``: table → (ids, (n, d) float32)."""
+    """One namespace: ``tables`` in the order of loading, ids as strings; ``vectors``: table → (ids, (n, d) float32); ``planted``:
+    how much of each trouble there is."""
 
     slug: str
     namespace_id: str
     settings: Mapping[str, object]
     tables: Mapping[str, pa.Table]
     vectors: Mapping[str, tuple[pa.Array, np.ndarray]]
+    planted: Mapping[str, int]
 
 
 def make(size: int, *, now: datetime, slug: str = "bench", seed: int = 11) -> Generated:
-    """``size`` entities and chunks, three times as many relationships, as many facts, 500 recall events.
+    """``size`` entities and chunks, three times as many relationships, as many facts and events, 500 recall events.
 
     30 % of the entities hold one to three dead chunk ids; 8 % are variants of another entity: its name in another case, with a
-    suffix, a typo or another word order, and a vector whose cosine to the original lies between .93 and .99. Rows were recorded in
-    the half year before ``now``, recalls in its last 60 days.
+    suffix, a typo or another word order, and a vector whose cosine to the original lies between .93 and .99; 1 % have a type that
+    drifted. Edges stay mostly in blocks of 150 entities. What else is planted is told in ``benchmarks.troubles``. Rows were recorded
+    in the half year before ``now``, recalls in its last 60 days.
     """
     rng = np.random.default_rng([seed, size])
-    namespace_id = str(_ids(rng, 1)[0])
+    namespace_id = str(columns.ids(rng, 1)[0])
     original, rank = _clusters(rng, size)
     kind = rng.choice(len(_TYPES), size, p=list(_TYPES.values()))[original]
     words = _words(rng, 4 * size + 4_000)
     names = _names(rng, kind, original, words)
-    entity_ids, chunk_ids, document_ids = _ids(rng, size), _ids(rng, size), _ids(rng, max(3, size // 200))
+    drifted = _drifted(rng, kind, original)
+    entity_ids, chunk_ids = columns.ids(rng, size), columns.ids(rng, size)
+    document_ids = columns.ids(rng, max(3, size // 200))
     document = np.sort(rng.integers(0, len(document_ids), size))
-    when = _instants(now, rng.integers(1_500, 260_000, 4_096))
 
-    def instants(n: int) -> pa.Array:
-        return when.take(pa.array(np.arange(n) % len(when)))
+    def recorded(n: int) -> pa.Array:
+        return columns.instants(now, rng.integers(1_500, 260_000, n))
 
     tables: dict[str, pa.Table] = {}
     tables["documents"] = pa.table(
         {
             "id": document_ids,
-            "external_id": _numbered("d", len(document_ids)),
+            "external_id": columns.numbered("d", len(document_ids)),
             "source": pa.repeat("bench", len(document_ids)),
-            "title": _sentences(rng, words, len(document_ids), 4),
-            "recorded_at": instants(len(document_ids)),
+            "title": columns.sentences(rng, words, len(document_ids), 4),
+            "recorded_at": recorded(len(document_ids)),
         }
     )
     tables["chunks"] = pa.table(
         {
             "id": chunk_ids,
-            "external_id": _numbered("c", size),
+            "external_id": columns.numbered("c", size),
             "document_id": document_ids.take(pa.array(document)),
             "ordinal": pa.array(np.arange(size) - np.searchsorted(document, document)),
-            "content": pc.binary_join_element_wise(names, _sentences(rng, words, size, 30), " "),
-            "recorded_at": instants(size),
+            "content": pc.binary_join_element_wise(names, columns.sentences(rng, words, size, 30), " "),
+            "recorded_at": recorded(size),
         }
     )
-    external = pc.binary_join_element_wise(_numbered("e", size).take(pa.array(original)), _suffixes(rank), "")
+    external = pc.binary_join_element_wise(columns.numbered("e", size).take(pa.array(original)), _suffixes(rank), "")
     tables["entities"] = pa.table(
         {
             "id": entity_ids,
             "external_id": external,
             "source": pa.repeat("bench", size),
-            "entity_type": pa.array(list(_TYPES)).take(pa.array(kind)),
+            "entity_type": pa.array([*_TYPES, "Person"]).take(pa.array(np.where(drifted, len(_TYPES), kind))),
             "name": names,
-            "description": _sentences(rng, words, size, 8),
+            "description": columns.sentences(rng, words, size, 8),
             "attributes": _attributes(rng, size).take(pa.array(original)),
-            "source_document_ids": _lists(document_ids, document, np.ones(size, np.int64)),
+            "source_document_ids": columns.lists(document_ids, document, np.ones(size, np.int64)),
             "source_chunk_ids": _provenance(rng, chunk_ids, size),
             "mention_count": pa.array(rng.geometric(0.4, size)),
-            "recorded_at": instants(size),
+            "recorded_at": recorded(size),
         }
     )
-    tables["relationships"] = _relationships(rng, entity_ids, chunk_ids, instants(3 * size))
-    tables["memory_facts"] = pa.table(
-        {
-            "id": _ids(rng, size),
-            "external_id": _numbered("f", size),
-            "subject": names,
-            "predicate": pa.array(_PREDICATES).take(pa.array(rng.integers(0, len(_PREDICATES), size))),
-            "object": _sentences(rng, words, size, 2),
-            "fact_text": _sentences(rng, words, size, 10),
-            "source_chunk_ids": _lists(chunk_ids, rng.permutation(size), np.ones(size, np.int64)),
-            "recorded_at": instants(size),
-        }
-    )
+    blocks = rng.integers(0, max(2, size // BLOCK), size)[original]
+    ground = Ground(rng, now, words, entity_ids, names, blocks, chunk_ids)
+    tables["relationships"], in_edges = edges(ground, 3 * size)
+    tables["memory_facts"], in_facts = facts(ground, size)
+    tables["memories"], tables["memory_versions"], told, in_events = events(ground, size)
     tables["recall_events"] = _recalls(rng, now, names, entity_ids, chunk_ids, words)
-    known = {"entity_types": list(_TYPES)[:-1], "relationship_types": list(_RELATIONS)[:-1]}
+    known = {"entity_types": list(_TYPES)[:-1], "relationship_types": list(RELATIONS[:-1])}
     return Generated(
         slug,
         namespace_id,
-        {"blast_radius_share": 0.1, "expertise": known},  # so much planted trouble is not an accident upstream
+        {
+            "blast_radius_share": 0.3,  # so much planted trouble is not an accident upstream
+            "expertise": known,
+            "normalize_schema_mapping": MAPPING,
+            "abstention_drift_min_samples": 500,
+            "abstention_min_top_score": 0.5,
+        },
         tables,
         {
             "entity_vectors": (entity_ids, _entity_vectors(rng, original)),
-            "chunk_vectors": (chunk_ids, _unit(_meanings(rng, size))),
+            "chunk_vectors": (chunk_ids, columns.unit(columns.meanings(rng, size))),
+            "memory_vectors": (tables["memories"]["id"].combine_chunks(), told),
+        },
+        {
+            "variants of entities": round(DUPLICATE_SHARE * size),
+            "entities that name dead chunks": round(DEAD_SHARE * size),
+            "drifted entities": int(drifted.sum()),
+            **in_edges,
+            **in_facts,
+            **in_events,
         },
     )
 
@@ -172,9 +180,9 @@ def fill(store: Store, made: Generated) -> None:
                 "INSERT INTO memory.namespaces (id, slug, settings) VALUES (%s, %s, %s)",
                 (made.namespace_id, made.slug, Jsonb(dict(made.settings))),
             )
-            events = pc.min_max(made.tables["recall_events"]["occurred_at"])
+            asked = pc.min_max(made.tables["recall_events"]["occurred_at"])
             connection.execute(
-                "SELECT memory.ensure_recall_partitions(%s, %s)", (events["min"].as_py(), events["max"].as_py())
+                "SELECT memory.ensure_recall_partitions(%s, %s)", (asked["min"].as_py(), asked["max"].as_py())
             )
             for name, table in made.tables.items():
                 _copy_rows(connection, made.namespace_id, name, table)
@@ -192,23 +200,6 @@ def fill(store: Store, made: Generated) -> None:
         connection.execute("VACUUM (ANALYZE)")
 
 
-def _ids(rng: np.random.Generator, n: int) -> pa.Array:
-    """n random ids as 36-character strings."""
-    letters = np.frombuffer(rng.bytes(16 * n).hex().encode(), "S1").reshape(n, 32)
-    text = np.full((n, 36), b"-", "S1")
-    text[:, [*range(8), *range(9, 13), *range(14, 18), *range(19, 23), *range(24, 36)]] = letters
-    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(36), n, [None, pa.py_buffer(text.tobytes())])
-    return fixed.cast(pa.binary()).cast(pa.string())
-
-
-def _numbered(letter: str, n: int) -> pa.Array:
-    return pc.binary_join_element_wise(letter, pa.array(np.arange(n)).cast(pa.string()), "-")
-
-
-def _instants(now: datetime, minutes_ago: np.ndarray) -> pa.Array:
-    return pa.array([now - timedelta(minutes=int(m)) for m in minutes_ago], pa.timestamp("us", "UTC"))
-
-
 def _clusters(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
     """(original, rank): the row that each row is a variant of (itself, if it is none), and its number among the variants."""
     variants = round(DUPLICATE_SHARE * size)
@@ -219,6 +210,15 @@ def _clusters(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarr
     original[rows[:variants]] = rows[variants:][of]
     rank[rows[:variants]] = np.arange(variants) - np.searchsorted(of, of) + 1
     return original, rank
+
+
+def _drifted(rng: np.random.Generator, kind: np.ndarray, original: np.ndarray) -> np.ndarray:
+    """Which people have a type that drifted: none that is a variant or has one."""
+    alone = np.bincount(original, minlength=len(original))[original] == 1
+    rows = np.flatnonzero(alone & (kind == list(_TYPES).index(_PEOPLE)))
+    mask = np.zeros(len(kind), np.bool_)
+    mask[rng.permutation(rows)[: round(DRIFTED_SHARE * len(kind))]] = True
+    return mask
 
 
 def _suffixes(rank: np.ndarray) -> pa.Array:
@@ -263,23 +263,9 @@ def _variant(rng: np.random.Generator, name: str, kind: str) -> str:
             return f"{first} {last[:at]}{last[at + 1 :] if rng.random() < 0.5 else last[at] + last[at:]}"
 
 
-def _sentences(rng: np.random.Generator, words: np.ndarray, n: int, length: int) -> pa.Array:
-    """n texts of ``length`` words from 4,000, frequent as words are (Zipf)."""
-    vocabulary = words[-4_000:]
-    weight = 1 / (np.arange(len(vocabulary)) + 10)
-    drawn = np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(n * length))
-    flat = pa.array(vocabulary, pa.string()).take(pa.array(np.minimum(drawn, len(vocabulary) - 1)))
-    return pc.binary_join(pa.ListArray.from_arrays(pa.array(np.arange(n + 1) * length, pa.int32()), flat), " ")
-
-
 def _attributes(rng: np.random.Generator, n: int) -> pa.Array:
     regions = pa.array(["{}", *(f'{{"region": "{r}"}}' for r in ("north", "south", "east", "west", "coast"))])
     return regions.take(pa.array(rng.choice(6, n, p=[0.5, *[0.1] * 5])))
-
-
-def _lists(ids: pa.Array, positions: np.ndarray, lengths: np.ndarray) -> pa.ListArray:
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids.take(pa.array(positions)))
 
 
 def _provenance(rng: np.random.Generator, chunk_ids: pa.Array, size: int) -> pa.ListArray:
@@ -294,29 +280,7 @@ def _provenance(rng: np.random.Generator, chunk_ids: pa.Array, size: int) -> pa.
     place = np.arange(len(flat)) - np.repeat(ends - lengths, lengths)
     gone = np.flatnonzero(place >= np.repeat(live, lengths))
     flat[gone] = size + np.arange(len(gone))
-    return _lists(pa.concat_arrays([chunk_ids, _ids(rng, len(gone))]), flat, lengths)
-
-
-def _relationships(rng: np.random.Generator, entities: pa.Array, chunks: pa.Array, recorded: pa.Array) -> pa.Table:
-    """Sources evenly, targets more often some than others, no self-loop."""
-    size, n = len(entities), len(recorded)
-    source = rng.integers(0, size, n)
-    target = (rng.random(n) ** 1.5 * size).astype(np.int64)
-    target = np.where(target == source, (target + 1) % size, target)
-    return pa.table(
-        {
-            "id": _ids(rng, n),
-            "external_id": _numbered("r", n),
-            "source_entity_id": entities.take(pa.array(source)),
-            "target_entity_id": entities.take(pa.array(target)),
-            "relationship_type": pa.array(list(_RELATIONS)).take(
-                pa.array(rng.choice(len(_RELATIONS), n, p=list(_RELATIONS.values())))
-            ),
-            "source_chunk_ids": _lists(chunks, rng.integers(0, size, n), np.ones(n, np.int64)),
-            "weight": pa.array(rng.uniform(0.2, 3, n).round(3)),
-            "recorded_at": recorded,
-        }
-    )
+    return columns.lists(pa.concat_arrays([chunk_ids, columns.ids(rng, len(gone))]), flat, lengths)
 
 
 def _recalls(
@@ -328,42 +292,25 @@ def _recalls(
     hits = rng.integers(0, size, (n, 10))
     hits[:, 0], hits[:, 1] = about, size + about
     both = pa.concat_arrays([entities, chunks])
+    scores = -np.sort(-rng.uniform(0.3, 0.9, hits.shape).round(4), axis=1)
     asked = names.take(pa.array(about))
     return pa.table(
         {
-            "id": _ids(rng, n),
-            "occurred_at": _instants(now, np.sort(rng.integers(1, 60 * 24 * 60, n))),
-            "query": pc.binary_join_element_wise(asked, _sentences(rng, words, n, 3), " "),
-            "hit_ids": _lists(both, hits.ravel(), np.full(n, 10)),
-            "selected_ids": _lists(both, hits[:, :2].ravel(), np.full(n, 2)),
+            "id": columns.ids(rng, n),
+            "occurred_at": columns.instants(now, np.sort(rng.integers(1, 60 * 24 * 60, n))),
+            "query": pc.binary_join_element_wise(asked, columns.sentences(rng, words, n, 3), " "),
+            "hit_ids": columns.lists(both, hits.ravel(), np.full(n, 10)),
+            "selected_ids": columns.lists(both, hits[:, :2].ravel(), np.full(n, 2)),
+            "scores": columns.lists(pa.array(scores.ravel()), np.arange(scores.size), np.full(n, 10)),
         }
     )
 
 
-def _meanings(rng: np.random.Generator, n: int) -> np.ndarray:
-    """(n, d) with the moments of MiniLM's vectors of real text: a common direction, and energy that falls like 1 / (k + 2.5)."""
-    axes = np.random.default_rng(384)  # one space for all vectors of the model
-    basis = np.linalg.qr(axes.standard_normal((DIMENSIONS, DIMENSIONS)))[0].astype(np.float32)
-    energy = 1 / (np.arange(1, DIMENSIONS) + 2.5)
-    scale = np.concatenate([[0], np.sqrt(0.864 * energy / energy.sum())]).astype(np.float32)
-    latent = rng.standard_normal((n, DIMENSIONS), np.float32) * scale
-    latent[:, 0] = np.sqrt(0.136)
-    return latent @ basis
-
-
 def _entity_vectors(rng: np.random.Generator, original: np.ndarray) -> np.ndarray:
-    matrix = _unit(_meanings(rng, len(original)))
+    matrix = columns.unit(columns.meanings(rng, len(original)))
     copies = np.flatnonzero(original != np.arange(len(original)))
-    base = matrix[original[copies]]
-    aside = rng.standard_normal(base.shape, np.float32)
-    aside = _unit(aside - (aside * base).sum(axis=1, keepdims=True) * base)
-    cosine = rng.uniform(0.93, 0.99, (len(copies), 1)).astype(np.float32)
-    matrix[copies] = _unit(cosine * base + np.sqrt(1 - cosine**2) * aside)
+    matrix[copies] = columns.near(rng, matrix[original[copies]], 0.93, 0.99)
     return matrix
-
-
-def _unit(matrix: np.ndarray) -> np.ndarray:
-    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
 def _copy_rows(connection: Connection, namespace_id: str, name: str, table: pa.Table) -> None:
@@ -380,7 +327,8 @@ def _copy_rows(connection: Connection, namespace_id: str, name: str, table: pa.T
 
 def _wire(column: pa.Array) -> pa.Array:
     if pa.types.is_list(column.type):
-        return pc.binary_join_element_wise("{", pc.binary_join(column, ","), "}", "")
+        texts = column if pa.types.is_string(column.type.value_type) else column.cast(pa.list_(pa.string()))
+        return pc.binary_join_element_wise("{", pc.binary_join(texts, ","), "}", "")
     return column
 
 

@@ -27,7 +27,14 @@ PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergenc
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""
 
-_KINDS: Final = ("gc", "merge", "merge_with_vectors")
+REFERRED: Final = ("gc_references", "merge", "merge_with_vectors")
+"""What is applied and undone beside a bare UPDATE of the same cells."""
+
+APPLIED: Final = (
+    *("resolve_conflicts", "dedupe_facts", "supersede_facts", "dedupe_memories", "normalize_schema", "prune_edges"),
+    *("community_summaries", "purge_expired"),
+)
+"""Planners of which all items are applied and undone besides."""
 
 
 @dataclass(slots=True)
@@ -62,7 +69,7 @@ class _Size:
             self._step("fill", "fill_database", size=self._size)
             self._read()
             self._plan()
-            for kind in _KINDS:
+            for kind in (*REFERRED, *(name for name in APPLIED if name in PLANNERS)):
                 self._apply(kind)
         finally:
             self._drop(self._clone)
@@ -90,12 +97,15 @@ class _Size:
         written = self._step("write plan", "plan_write", self._clone, of=self._filled)
         self._step("read and verify plan", "plan_read", self._clone, plan_hash=written.facts["plan_hash"])
         self._create(self._clone, self._filled)
-        self._step("whole night", "whole_night", self._clone)
+        self._step("whole night", "whole_night", self._clone, ops="all")
+        self._create(self._clone, self._filled)
+        self._step("night by default", "whole_night", self._clone)
         self._step("unchanged night", "unchanged_night", self._clone)
 
     def _apply(self, kind: str) -> None:
-        self._create(self._clone, self._filled)
-        self._step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
+        if kind in REFERRED:
+            self._create(self._clone, self._filled)
+            self._step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
         self._create(self._clone, self._filled)
         signed = self._run("approval", self._clone, kind=kind)
         self._step(f"apply {kind}", "apply", self._clone, approval=signed.facts["approval"])

@@ -13,8 +13,9 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,14 +35,14 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.mutations.vectors import weighted_mean
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, Proposal
 from slowwave.planners import PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, start_run, verify_hash, write_plan
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.blast_radius import blast_radius
-from slowwave.probes.convergence import convergence_probe
+from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
@@ -54,6 +55,7 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
 from slowwave.store.migrate import migrate
+from slowwave.store.tables import metadata
 
 NAMESPACE: Final = "bench"
 
@@ -95,14 +97,15 @@ class Bench:
         models = {m.name: load_table_result(self.location(), m.name) for m in load_models()}
         return Inputs(snapshot, models, Settings.for_namespace(snapshot.settings))
 
-    def items(self) -> list[Item]:
-        """What the planners' steps proposed."""
-        return [i for name in PLANNERS for i in load_proposal(self.location(), name).items]
+    def proposals(self) -> dict[str, Proposal]:
+        """What the planners' steps proposed, and what they have learnt."""
+        return {name: load_proposal(self.location(), name) for name in PLANNERS}
 
-    def plan(self) -> tuple[Inputs, Plan, list[Item]]:
+    def plan(self, proposals: dict[str, Proposal] | None = None) -> tuple[Inputs, Plan, list[Item]]:
         """Inputs, the sealed plan, and those of its items that an approval covers."""
         inputs = self.inputs()
-        plan = seal(_header(inputs.snapshot), self.items(), list(PLANNERS))
+        items = [i for p in (proposals or self.proposals()).values() for i in p.items]
+        plan = seal(_header(inputs.snapshot), items, list(PLANNERS))
         return inputs, plan, [i for i in plan.items if i.decision != "review"]
 
 
@@ -132,12 +135,13 @@ def _timed(work: Callable[[], Any]) -> tuple[_Clock, Any]:
 
 
 def fill_database(bench: Bench) -> Measured:
-    """Make a namespace and load it, vector indexes and all."""
+    """Load a made namespace, vector indexes and all."""
     store = bench.store
     migrate(store)
     size = int(bench.arguments["size"])
-    clock, _ = _timed(lambda: fill(store, make(size, now=datetime.now(UTC), slug=NAMESPACE)))
-    return clock.measured()
+    made = make(size, now=datetime.now(UTC), slug=NAMESPACE)
+    clock, _ = _timed(lambda: fill(store, made))
+    return clock.measured(planted=dict(made.planted))
 
 
 def export(bench: Bench) -> Measured:
@@ -160,7 +164,7 @@ def copy_floor(bench: Bench) -> Measured:
             sql.SQL(" (FORMAT binary)" if name in snapshot.vectors else ""),
         )
         for name in (*snapshot.tables, *snapshot.vectors)
-        if name not in ("rejections", "conflicts")
+        if f"memory.{name}" in metadata.tables  # the ledger's are few
     ]
 
     def discard() -> int:
@@ -209,7 +213,8 @@ def planner(bench: Bench) -> Measured:
 
 def sealing(bench: Bench) -> Measured:
     """Conflicts and hash of all planners' items."""
-    header, items = _header(bench.snapshot()), bench.items()
+    header = _header(bench.snapshot())
+    items = [i for p in bench.proposals().values() for i in p.items]
     clock, plan = _timed(lambda: seal(header, items, list(PLANNERS)))
     return clock.measured(items=len(plan.items), deferred=len(plan.deferred_items))
 
@@ -223,22 +228,26 @@ def simulation(bench: Bench) -> Measured:
 
 def probe(bench: Bench) -> Measured:
     """One probe, by name."""
-    inputs, plan, items = bench.plan()
+    proposals = bench.proposals()
+    inputs, plan, items = bench.plan(proposals)
     snapshot, settings, name = inputs.snapshot, inputs.settings, str(bench.arguments["name"])
     after = simulate(snapshot, items)
     sql_models = load_models()
+    reviews = [i for i in plan.items if i.decision == "review"]
+    learnt = {n: p.learnt for n, p in proposals.items() if p.learnt is not None}
+    focus = touched(items, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     probes: dict[str, Callable[[], Any]] = {
         "specifics": lambda: specifics_probe(snapshot, after, items),
         "recall": lambda: recall_probe(snapshot, after, settings, None),
         "blast_radius": lambda: blast_radius(snapshot, items, settings),
         "isolation": lambda: isolation_probe(snapshot, plan.items),
         "convergence": lambda: convergence_probe(
-            inputs,
+            replace(inputs, focus=focus, learnt=learnt),  # as a night looks again
             after,
             lambda changed: [i for plans in PLANNERS.values() for i in plans(changed).items],
             lambda changed: run_models(sql_models, changed, settings),
             deferred=plan.deferred_items,
-            reviews=[i for i in plan.items if i.decision == "review"],
+            reviews=reviews,
         ),
     }
     clock, result = _timed(probes[name])
@@ -268,11 +277,27 @@ def plan_read(bench: Bench) -> Measured:
 
 
 def whole_night(bench: Bench) -> Measured:
-    """Snapshot, models, audits, planners, probes and the plan in the ledger, in one process."""
-    store = bench.store
-    clock, done = _timed(lambda: night.run_night(store, NAMESPACE, force=True))
+    """Snapshot, models, audits, planners, probes and the plan in the ledger, in one process; every operation with ``ops`` all."""
+    store, ops = bench.store, bench.arguments.get("ops")
+    began: list[tuple[str, float, float]] = []
+
+    def note(step: str) -> None:
+        began.append((step, time.perf_counter(), time.process_time()))
+
+    clock, done = _timed(lambda: night.run_night(store, NAMESPACE, force=True, ops=ops, progress=note))
+    note("end")
+    spent = {
+        step: [round(wall_end - wall, 3), round(cpu_end - cpu, 3)]
+        for (step, wall, cpu), (_, wall_end, cpu_end) in pairwise(began)
+    }
+    found = done.probes.results["convergence"] if done.probes else {}
     return clock.measured(
-        state=done.state, items=len(done.plan.items) if done.plan else 0, counts=done.to_json()["items"]
+        state=done.state,
+        items=len(done.plan.items) if done.plan else 0,
+        counts=done.to_json()["items"],
+        deferred=len(done.plan.deferred) if done.plan else 0,
+        spent=spent,
+        remaining=found.get("items") if isinstance(found, dict) else None,
     )
 
 
@@ -289,7 +314,7 @@ def approval(bench: Bench) -> Measured:
     snapshot = export_snapshot(store, NAMESPACE)
     plan = seal(_header(snapshot), _items(snapshot, kind), list(PLANNERS))
     _write(store, snapshot, plan)
-    signed = approve(store, NAMESPACE, plan.plan_hash, approver="bench")
+    signed = approve(store, NAMESPACE, plan.plan_hash, approver="bench", include_review=True)
     return Measured(facts={"approval": signed.id, "items": len(signed.item_ids), "digest": digest(store, NAMESPACE)})
 
 
@@ -371,11 +396,11 @@ def _write(store: Store, snapshot: Snapshot, plan: Plan) -> None:
 
 
 def _items(snapshot: Snapshot, kind: str) -> list[Item]:
-    """``gc``: what ``gc_references`` proposes; ``merge`` and ``merge_with_vectors``: the planted clusters."""
-    if kind == "gc":
+    """What a planner proposes, by its name; ``merge`` and ``merge_with_vectors``: the planted clusters."""
+    if kind in PLANNERS:
         settings = Settings.for_namespace(snapshot.settings)
         inputs = Inputs(snapshot, run_models(load_models(), snapshot, settings), settings)
-        return list(PLANNERS["gc_references"](inputs).items)
+        return list(PLANNERS[kind](inputs).items)
     vectors = snapshot.vectors["entity_vectors"]
     merges: list[Merge] = []
     for cluster in planted(snapshot.table("entities")):
@@ -434,6 +459,18 @@ def _graph(bench: Bench) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return np.arange(len(ids)), *both
 
 
+def _peak_mb() -> float:
+    """The most memory that this process has held. Where Linux tells it (VmHWM), not what ``getrusage`` says: that begins with the
+    peak of whoever started the process."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        told = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), "")
+        if told:
+            return int(told.split()[1]) / 1_024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1_048_576 if sys.platform == "darwin" else 1_024)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Run one step and print its figures as JSON."""
     step, given = arguments[0], json.loads(arguments[1])
@@ -441,8 +478,7 @@ def main(arguments: Sequence[str]) -> None:
         [0]
     )  # at its first array pyarrow imports pandas where that is installed: once a process, and no step's own cost
     measured = STEPS[step](Bench(Path(given.pop("home")), given.pop("database"), given))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    measured.peak_mb = peak / (1_048_576 if sys.platform == "darwin" else 1_024)
+    measured.peak_mb = _peak_mb()
     print(json.dumps(asdict(measured), default=str))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from benchmarks.generate import DIMENSIONS, MODEL, Generated, fill, make, planted
+from benchmarks.columns import DIMENSIONS
+from benchmarks.generate import MODEL, Generated, fill, make, planted
+from benchmarks.troubles import MAPPING
 from slowwave.store.connect import Store
 from slowwave.store.export import export_snapshot
 
@@ -30,24 +33,56 @@ def test_the_same_seed_makes_the_same_namespace(made: Generated) -> None:
 
 
 def test_sizes_are_those_that_are_told(made: Generated) -> None:
-    """E entities, chunks and facts, 3E relationships, 500 recall events; nobody is tied to himself."""
+    """E entities, chunks, facts and events, 3E relationships, 500 recall events; nobody is tied to himself."""
     rows = {name: len(table) for name, table in made.tables.items()}
     assert rows == {
         **{"documents": 3, "chunks": SIZE, "entities": SIZE, "relationships": 3 * SIZE, "memory_facts": SIZE},
-        "recall_events": 500,
+        **{"memories": SIZE, "memory_versions": SIZE, "recall_events": 500},
     }
     edges = made.tables["relationships"]
     assert not pc.any(pc.equal(edges["source_entity_id"], edges["target_entity_id"])).as_py()
 
 
 def test_thirty_percent_of_the_entities_name_dead_chunks(made: Generated) -> None:
-    """Each of them still names live ones; nothing else in the namespace names anything dead."""
+    """Each of them still names live ones; besides, only the weak edges that were planted name anything dead."""
     live = set(made.tables["chunks"]["id"].to_pylist())
     named = made.tables["entities"]["source_chunk_ids"].to_pylist()
     assert sum(not live.issuperset(ids) for ids in named) == 0.3 * SIZE
     assert all(live.intersection(ids) for ids in named)
-    for table in ("relationships", "memory_facts"):
+    for table in ("memory_facts", "memories"):
         assert live.issuperset(pc.list_flatten(made.tables[table]["source_chunk_ids"]).to_pylist())
+    edges = [r for r in made.tables["relationships"].to_pylist() if not live.issuperset(r["source_chunk_ids"])]
+    assert len(edges) == made.planted["weak edges"] == 0.02 * 3 * SIZE
+    assert all(r["relationship_type"] == "ASSOCIATED_WITH" and r["confidence"] < 0.4 for r in edges)
+
+
+def test_every_operation_has_its_trouble(made: Generated) -> None:
+    """What is told to be planted can be counted in the rows."""
+    edges, facts = made.tables["relationships"].to_pylist(), made.tables["memory_facts"].to_pylist()
+    gone = NOW - timedelta(days=365)
+    for rows, kind in ((edges, "expired edges"), (facts, "expired facts")):
+        assert sum(r["invalidated_at"] is not None and r["invalidated_at"] < gone for r in rows) == made.planted[kind]
+    folded = Counter((r["source_entity_id"], r["target_entity_id"], r["relationship_type"]) for r in edges)
+    assert sum(n > 1 for n in folded.values()) >= made.planted["contradicting edges"] == 0.01 * 3 * SIZE
+    drifted = [t for t in made.tables["entities"]["entity_type"].to_pylist() if t in MAPPING]
+    assert len(drifted) == made.planted["drifted entities"] > 0
+    assert sum(r["relationship_type"] in MAPPING for r in edges) == made.planted["drifted edges"] > 0
+    said = Counter((r["subject"], r["predicate"], r["object"].casefold().rstrip(".")) for r in facts)
+    assert sum(n > 1 for n in said.values()) == made.planted["duplicate facts"]
+    versions = {r["memory_id"]: r["content"] for r in made.tables["memory_versions"].to_pylist()}
+    told = Counter(versions[r["id"]].casefold().rstrip(".") for r in made.tables["memories"].to_pylist())
+    assert sum(n - 1 for n in told.values()) == made.planted["duplicate events"] * 5 / 4
+
+
+def test_most_edges_stay_within_their_block() -> None:
+    """Communities are there to be found: ends of an edge share a neighbour far more often than by chance (three of 500)."""
+    edges = make(6_000, now=NOW).tables["relationships"]
+    pairs = list(zip(edges["source_entity_id"].to_pylist(), edges["target_entity_id"].to_pylist(), strict=True))
+    near: dict[str, set[str]] = {}
+    for one, two in pairs:
+        near.setdefault(one, set()).add(two)
+        near.setdefault(two, set()).add(one)
+    assert sum(len(near[one] & near[two]) > 0 for one, two in pairs[:500]) > 30
 
 
 def test_variants_share_the_meaning_of_their_original(made: Generated) -> None:

@@ -33,10 +33,10 @@ def ids(demo: DemoNamespace, table: str) -> set[str]:
 
 
 def test_a_namespace_has_the_promised_size(demo: DemoNamespace) -> None:
-    """Some 300 memories, 150 entities, 600 relationships and sixty days of recall."""
+    """Some 300 memories, 150 entities, 650 relationships and sixty days of recall."""
     assert 290 <= len(demo.rows["memories"]) <= 330
     assert 150 <= len(demo.rows["entities"]) <= 175
-    assert len(demo.rows["relationships"]) == 600
+    assert 640 <= len(demo.rows["relationships"]) <= 670
     assert len(demo.rows["memory_facts"]) >= 90
     assert 150 <= len(demo.rows["recall_events"]) <= 300
     asked = [row["occurred_at"] for row in demo.rows["recall_events"]]
@@ -181,6 +181,16 @@ def test_the_key_names_only_rows_that_exist(demo: DemoNamespace) -> None:
         assert set(item.ids) <= ids(demo, item.table)
     for dead in key.dead_references:
         assert dead.row_id in ids(demo, dead.table)
+    for trap in key.traps:
+        assert set(trap.ids) <= ids(demo, trap.table), trap
+    assert {row for group in key.duplicate_facts for row in group} <= ids(demo, "memory_facts")
+    assert {row for pair in key.superseded for row in pair} <= ids(demo, "memory_facts")
+    assert {row for group in key.duplicate_events for row in group} <= ids(demo, "memories")
+    assert set(key.weak_edges) <= ids(demo, "relationships")
+    for table, row in (*key.expired, *key.retired):
+        assert row in ids(demo, table)
+    for rename in key.renames:
+        assert rename.row_id in ids(demo, rename.table)
     assert {*key.orphans, *key.orphan_traps} <= ids(demo, "entities")
     assert {item.memory_id for item in key.relative_dates} <= ids(demo, "memories")
     assert {item.table for item in key.contradictions} == {"memories", "memory_facts", "relationships"}
@@ -198,10 +208,149 @@ def test_contradicting_rows_share_a_subject_and_differ(demo: DemoNamespace) -> N
             assert (first["object"], second["object"]) == item.values
         if item.table == "relationships":
             first, second = (edges[row] for row in item.ids)
-            assert first["source_entity_id"] == second["source_entity_id"]
+            ends = [(row["source_entity_id"], row["target_entity_id"]) for row in (first, second)]
             assert first["relationship_type"] == second["relationship_type"]
-            assert first["target_entity_id"] != second["target_entity_id"]
-        assert item.values[0] != item.values[1]
+            if item.kind == "reversed":
+                assert ends[0] == ends[1][::-1]
+            elif item.kind in ("values", "other object"):
+                assert ends[0][0] == ends[1][0]
+                assert ends[0][1] != ends[1][1]
+            else:
+                assert ends[0] == ends[1]
+            assert item.kind != "property" or first["properties"] != second["properties"]
+        assert item.values[0] != item.values[1] or item.kind == "property"
+
+
+def test_edges_beside_the_planted_ones_do_not_contradict_by_accident(demo: DemoNamespace) -> None:
+    """No two edges share both ends and the type, either way round, but those that were planted so."""
+    single = next(row["relationship_type"] for row in demo.rows["relationships"] if row["id"] in told_twice(demo))
+    planted = {frozenset(item.ids) for item in (*demo.key.contradictions, *demo.key.traps)}
+    seen: dict[tuple[str, str, str], str] = {}
+    symmetric = {"KNOWS", "RELATED_TO", "WORKS_WITH", "ASSOCIATED_WITH"}
+    for row in demo.rows["relationships"]:
+        source, kind, target = row["source_entity_id"], row["relationship_type"], row["target_entity_id"]
+        for other in (seen.get((source, kind, target)), seen.get((target, kind, source))):
+            accident = other is not None and frozenset((other, row["id"])) not in planted
+            assert not accident or kind in symmetric | {single}, row["description"]
+        seen[(source, kind, target)] = row["id"]
+
+
+def test_no_edge_contradicts_another_by_chance(demo: DemoNamespace) -> None:
+    """Nobody is tied to both of two things that look alike, nor to two where there is one, unless it was planted so."""
+    planted = {row for item in (*demo.key.contradictions, *demo.key.traps) for row in item.ids}
+    alike = [set(trap.ids) for trap in demo.key.merge_traps if trap.table == "entities"]
+    same = {row: group.ids[0] for group in demo.key.duplicates for row in group.ids}
+    objects: dict[tuple[str, str], set[str]] = {}
+    for row in demo.rows["relationships"]:
+        if row["id"] not in planted:
+            source, target = (same.get(row[end], row[end]) for end in ("source_entity_id", "target_entity_id"))
+            objects.setdefault((source, row["relationship_type"]), set()).add(target)
+    assert not [key for key, found in objects.items() if any(pair <= found for pair in alike)]
+    assert not [key for key, found in objects.items() if key[1] == "REPORTS_TO" and len(found) > 1]
+
+
+def told_twice(demo: DemoNamespace) -> set[str]:
+    """The edges of the relation that takes one object."""
+    clash = next(item for item in demo.key.contradictions if item.kind == "other object")
+    return set(clash.ids)
+
+
+def test_facts_of_one_group_say_the_same_and_replaced_ones_do_not(demo: DemoNamespace) -> None:
+    """Duplicates differ in case, spaces and punctuation alone; of what changed, the newer one has another object."""
+    facts = {row["id"]: row for row in demo.rows["memory_facts"]}
+
+    def said(row: str, *columns: str) -> tuple[str, ...]:
+        return tuple(" ".join(re.sub(r"[^\w\s]", "", facts[row][c]).casefold().split()) for c in columns)
+
+    for group in demo.key.duplicate_facts:
+        assert len({said(row, "subject", "predicate", "object") for row in group}) == 1
+        assert len({(facts[row]["subject"], facts[row]["object"]) for row in group}) == len(group) > 1
+    for old, new in demo.key.superseded:
+        assert said(old, "subject", "predicate") == said(new, "subject", "predicate")
+        assert facts[old]["object"] != facts[new]["object"]
+        assert facts[old]["valid_from"] < facts[new]["valid_from"] - timedelta(days=30)
+    for trap in demo.key.traps_of("superseded facts"):
+        first, second = trap.ids
+        assert said(first, "subject", "predicate") == said(second, "subject", "predicate")
+
+
+def test_weak_edges_have_nothing_to_stand_on_and_their_traps_have(demo: DemoNamespace) -> None:
+    """Pruned are associations under 0.4 whose sources are all dead; each trap misses one of these."""
+    live = {row["id"] for row in demo.rows["chunks"] if row["invalidated_at"] is None}
+    edges = {row["id"]: row for row in demo.rows["relationships"]}
+
+    def weak(row: str) -> tuple[bool, bool, bool]:
+        edge = edges[row]
+        dead = bool(edge["source_chunk_ids"]) and not live & set(edge["source_chunk_ids"])
+        return edge["relationship_type"] == "ASSOCIATED_WITH", edge["confidence"] < 0.4, dead
+
+    assert len(demo.key.weak_edges) >= 4
+    assert all(weak(row) == (True, True, True) for row in demo.key.weak_edges)
+    traps = {trap.kind: weak(trap.ids[0]) for trap in demo.key.traps_of("weak edges")}
+    assert traps == {
+        "supported": (True, True, False),
+        "strong": (True, False, True),
+        "asserted": (True, True, False),
+        "typed": (False, True, True),
+    }
+    assert {row for row in edges if weak(row) == (True, True, True)} == set(demo.key.weak_edges)
+
+
+def test_events_are_one_within_days_and_two_a_month_apart(demo: DemoNamespace) -> None:
+    """And a number makes another event."""
+    events = {row["id"]: row for row in demo.rows["memories"] if row["kind"] == "event"}
+    assert {row for group in demo.key.duplicate_events for row in group} < set(events)
+    for group in demo.key.duplicate_events:
+        when = [events[row]["valid_from"] for row in group]
+        assert len({events[row]["subject"] for row in group}) == 1
+        assert max(when) - min(when) <= timedelta(days=7)
+    apart = {}
+    for trap in demo.key.traps_of("duplicate events"):
+        first, second = (events[row] for row in trap.ids)
+        assert first["subject"] == second["subject"]
+        apart[trap.kind] = abs(first["valid_from"] - second["valid_from"])
+    assert apart["a month apart"] > timedelta(days=7) > apart["another number"]
+
+
+def test_rows_past_their_retention_are_old_and_the_others_lately_retired_or_alive(demo: DemoNamespace) -> None:
+    """A year and more for facts and edges; a trap was retired last month, or is as old and stands."""
+    rows = {(table, row["id"]): row for table in ("memory_facts", "relationships") for row in demo.rows[table]}
+    gone = {key: row["invalidated_at"] for key, row in rows.items() if row["invalidated_at"] is not None}
+    assert set(gone) == set(demo.key.retired)
+    assert {key for key, when in gone.items() if when < NOW - timedelta(days=365)} == set(demo.key.expired)
+    assert {table for table, _ in demo.key.expired} == {"memory_facts", "relationships"}
+    kinds = {trap.kind: rows[(trap.table, trap.ids[0])] for trap in demo.key.traps_of("expired rows")}
+    assert kinds["retired lately"]["invalidated_at"] > NOW - timedelta(days=60)
+    assert kinds["old but standing"]["recorded_at"] < NOW - timedelta(days=365)
+    assert kinds["old but standing"]["invalidated_at"] is None
+
+
+def test_the_settings_map_what_drifted_and_one_rename_meets_its_name(demo: DemoNamespace) -> None:
+    """Every mapped row is in the key, one of them is the namesake of a row that has the type already, one type has no mapping."""
+    settings = Settings.for_namespace(demo.settings)
+    maps = {
+        "entities": ("entity_type", settings.normalize_schema_entity_types),
+        "relationships": ("relationship_type", settings.normalize_schema_relationship_types),
+    }
+    mapped = {
+        (table, row["id"], mapping[row[column]])
+        for table, (column, mapping) in maps.items()
+        for row in demo.rows[table]
+        if row[column] in mapping
+    }
+    assert mapped == {(rename.table, rename.row_id, rename.new) for rename in demo.key.renames}
+    names = {row["id"]: (row["name"], row["entity_type"]) for row in demo.rows["entities"]}
+    (twin,) = (rename for rename in demo.key.renames if rename.merges_into)
+    assert names[twin.merges_into] == (names[twin.row_id][0], twin.new)
+    assert {trap.table for trap in demo.key.traps_of("drifted types")} == {"relationships"}
+
+
+def test_thresholds_are_too_low_too_high_and_right_in_turn() -> None:
+    """Each namespace shows another answer of the audit, with scores enough for it to speak."""
+    said = [demo.key.abstention for demo in DEMOS.values()]
+    assert sorted(said) == ["calibrated", "lower", "raise"]
+    for demo in DEMOS.values():
+        assert Settings.for_namespace(demo.settings).abstention_drift_min_samples <= len(demo.rows["recall_events"])
 
 
 def test_orphans_are_alone_and_their_traps_are_in_use(demo: DemoNamespace) -> None:
@@ -276,7 +425,14 @@ def test_texts_are_complete_and_harmless(demo: DemoNamespace) -> None:
         for text in texts
         if re.search(r"[{}\[\]<>|`*#\\]|https?:|\]\(|[\x00-\x1f\u200b-\u200f\u202a-\u202e]", text)
     ]
-    assert not [text for text in texts if not text or text != text.strip() or "  " in text]
+    spaced = {row["id"]: row for row in demo.rows["memory_facts"]}
+    other = {
+        spaced[row][column]
+        for group in demo.key.duplicate_facts
+        for row in group
+        for column in ("subject", "object", "fact_text")
+    }
+    assert not [text for text in texts if not text or text != text.strip() or ("  " in text and text not in other)]
 
 
 def test_memories_do_not_repeat_themselves(demo: DemoNamespace) -> None:
