@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-matching bench-pairs chromium lock clean
+.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs chromium lock clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found
 	@$(BIN)/slowwave demo
@@ -44,6 +44,9 @@ bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds l
 
 bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found, beside a matrix product in blocks
 	$(BIN)/python -m benchmarks.pairs
+
+bench-graphs: $(VENV)/.installed ## PageRank and communities of a million nodes, beside networkx
+	$(BIN)/python -m benchmarks.graphs
 
 # The browser test drives a Chromium of the system. Without one it says so: it fails in CI and is skipped elsewhere.
 chromium:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -191,11 +192,14 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
     """The items named, or all that may be decided; names that fit none or several are refused."""
     short = plan.plan_hash[:12]
     if items is not None:
-        chosen = [_find(plan, name) for name in items]
+        by_id = {s.item.id: s for s in plan.items}
+        ids = sorted(by_id)
+        named = dict.fromkeys(_find(ids, name, short) for name in items)
         if include_review:
-            chosen += [
-                s for s in plan.items if s.status == "pending" and s.item.decision == "review" and s not in chosen
-            ]
+            named |= dict.fromkeys(
+                s.item.id for s in plan.items if s.status == "pending" and s.item.decision == "review"
+            )
+        chosen = [by_id[id_] for id_ in named]
         for s in chosen:
             if s.status != "pending":
                 raise Refused(
@@ -215,9 +219,12 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
     raise Refused(f"Plan {short} is already applied or decided: {told}. There is nothing left to approve.")
 
 
-def _find(plan: StoredPlan, name: str) -> StoredItem:
-    found = [s for s in plan.items if s.item.id.startswith(name.strip().lower())] if len(name.strip()) >= 4 else []
+def _find(ids: Sequence[str], name: str, plan: str) -> str:
+    """The one of the sorted ``ids`` that begins with ``name``, which has at least four characters."""
+    begin = name.strip().lower()
+    first = bisect_left(ids, begin)
+    found = [id_ for id_ in ids[first : first + 2] if id_.startswith(begin)] if len(begin) >= 4 else []
     if len(found) != 1:
         what = "names several items" if found else "is no item"
-        raise Refused(f"{name[:64]!r} {what} of plan {plan.plan_hash[:12]}. `slowwave plans show` lists them.")
+        raise Refused(f"{name[:64]!r} {what} of plan {plan}. `slowwave plans show` lists them.")
     return found[0]
