@@ -32,17 +32,23 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import generate_latest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.audits import AUDITS
 from slowwave.audits.census import census
+from slowwave.cli.metrics import registry_of
+from slowwave.demo import NAMESPACES, load_demo
+from slowwave.dreams import dream, dream_undo
 from slowwave.language.budget import Usage
+from slowwave.language.embedder import OfflineEmbedder
 from slowwave.night import run_night
 from slowwave.operations import Inputs
 from slowwave.plans.gate import approve
 from slowwave.reports import telemetry
 from slowwave.reports.events import (
+    Event,
     LlmCalled,
     LlmThrottled,
     OperationEvent,
@@ -59,7 +65,9 @@ from slowwave.reports.telemetry import TelemetrySink
 from slowwave.reports.webhook import WebhookSink
 from slowwave.settings import Settings
 from slowwave.store.connect import Store
+from tests.markers import found, plant
 from tests.nights import new_world
+from tests.receivers import Receiver
 
 RUN = "00000000-0000-4000-8000-000000000001"
 OPERATIONS = "census,dedupe_entities,recompute_centroids,gc_references"
@@ -550,3 +558,64 @@ def test_the_documentation_lists_the_contract() -> None:
         assert kind.split(",")[0] == metric["kind"]
         assert re.findall(r"[a-z_]+", re.sub(r"\(.*\)|none", "", labels)) == metric["labels"], name
     assert all(span in text for span in CONTRACT["spans"])
+
+
+def test_one_run_in_every_sink_tells_no_memory(
+    store: Store,
+    collector: Collector,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Redaction `all`: night, apply and undo go to files, webhook, callbacks, spans, metrics and logs; a marker that stands in every
+    text of memory stands in none of them. With `none` the same grep finds it, so it looks where memory could be."""
+    receiver = Receiver()
+    monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", receiver.url)
+    monkeypatch.setenv("SLOWWAVE_WEBHOOK_SECRET", "whsec_" + base64.b64encode(bytes(32)).decode())
+    with store.connect("owner") as connection:
+        load_demo(connection, OfflineEmbedder())
+    namespaces = NAMESPACES[:2]
+    for namespace, level in zip(namespaces, ("all", "none"), strict=True):
+        plant(store, namespace)
+        overlay = {name: True for name in Settings.model_fields if name.startswith("report_") and "sink" in name}
+        with store.connect("owner") as connection:
+            connection.execute(
+                "UPDATE memory.namespaces SET settings = settings || %s::jsonb WHERE slug = %s",
+                (json.dumps({**overlay, "redact_text": level, "blast_radius_share": 1.0}), namespace),
+            )
+    told: dict[str, dict[str, str]] = {}
+    for namespace in namespaces:
+        collector.clear()
+        receiver.deliveries.clear()
+        caplog.clear()
+        events: list[Event] = []
+        result = dream(
+            namespace,
+            "apply",
+            ops="all",
+            approver="mara",
+            force=True,
+            note="seen",
+            store=store,
+            callbacks=(events.append,),
+        )
+        dream_undo(result.apply_runs[0], store=store, callbacks=(events.append,))
+        files = [f for f in (tmp_path / "home" / "reports" / namespace).rglob("*") if f.is_file()]
+        assert {f.name.split(".", 1)[1] for f in files} == {"summary.md", "events.jsonl", "manifest.json", "undo.json"}
+        assert receiver.deliveries
+        assert collector.spans("run")
+        told[namespace] = {
+            **{f.name: f.read_text() for f in files},
+            "webhook": " ".join(d.body.decode() for d in receiver.deliveries),
+            "callbacks": " ".join(json.dumps(e.to_json(), default=str) for e in events),
+            "spans": " ".join(span.to_json() for span in collector.spans()),
+            "metrics": str(collector.points()) + generate_latest(registry_of(store)).decode(),
+            "log": caplog.text,
+        }
+    receiver.close()
+    hidden, shown = (told[namespace] for namespace in namespaces)
+    assert [what for what, text in hidden.items() if found(text)] == []
+    assert {"webhook", "callbacks"} <= {what for what, text in shown.items() if found(text)}
+    assert not [what for what in ("spans", "metrics", "log") if found(shown[what])], (
+        "where no text belongs at any level"
+    )
