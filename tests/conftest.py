@@ -53,6 +53,6 @@ def store(postgres: server.Server, database: str) -> Store:
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the developer's settings or writes to the developer's store."""
     for name in list(os.environ):
-        if name.startswith("SLOWWAVE_"):
+        if name.startswith(("SLOWWAVE_", "OPENLINEAGE_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path / "home"))
