@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from slowwave.graphs.communities import communities, modularity
 from slowwave.graphs.relations import EntityGraph, entity_graph
 from slowwave.graphs.steady import steady
+from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.mutations.insert_summary import Summary, insert_summary
 from slowwave.mutations.rows import rows_by_id
 from slowwave.operations import Inputs, Proposal
@@ -36,9 +37,6 @@ DEPTH: Final = 1
 
 _SAME: Final = 0.5
 """Jaccard overlap from which a community is one that had a summary."""
-
-_ENDPOINT_PROBLEMS: Final = ("timeout", "unreachable", "error status")
-_FAILURES_IN_A_ROW: Final = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,9 +259,9 @@ def _tell(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Communit
         told.calls += summary.problem != "too long"
         if summary.problem:
             told.failures.setdefault(summary.problem, summary.failure)
-        in_a_row = in_a_row + 1 if summary.problem in _ENDPOINT_PROBLEMS else 0
-        if in_a_row == _FAILURES_IN_A_ROW:
-            told.stop = f"{writer.model} failed {_FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
+        in_a_row = in_a_row + 1 if summary.problem in ENDPOINT_PROBLEMS else 0
+        if in_a_row == FAILURES_IN_A_ROW:
+            told.stop = f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
     return told
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -169,18 +170,19 @@ def written(community: Community, writer: Chat, budget: Budget, operation: str) 
     estimate = ATTEMPTS * most_tokens(SYSTEM, user, SCHEMA, MAX_TOKENS)
     if not budget.allow(estimate):
         return None
+    began = time.perf_counter()
     try:
         answer = writer.ask(SYSTEM, user, SCHEMA, MAX_TOKENS)
     except ChatError as error:
         if error.tokens:
-            budget.spend(Usage(operation, writer.model, error.tokens), estimate)
+            budget.spend(Usage(operation, writer.model, error.tokens, seconds=time.perf_counter() - began), estimate)
         else:
             budget.release(estimate)
         return _instead(community, error.kind, tokens=error.tokens, failure=str(error))
     except BaseException:
         budget.release(estimate)
         raise
-    budget.spend(Usage(operation, writer.model, answer.tokens), estimate)
+    budget.spend(Usage(operation, writer.model, answer.tokens, seconds=time.perf_counter() - began), estimate)
     claims = _claims(answer.text)
     if claims is None:
         return _instead(community, "bad answer", tokens=answer.tokens)
@@ -313,7 +315,7 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[Claim, ...]:
 
 
 def _texts(community: Community) -> dict[str, list[str]]:
-    """Member → what was shown of it: name, type, description, and its ties, each with the names of both ends."""
+    """Member → what is shown of it when there is room: name, type, description, and its ties, each with the names of both ends."""
     names = {m.id: visible(m.name, _LONGEST_NAME) for m in community.members}
     texts: dict[str, list[str]] = defaultdict(list)
     for m in community.members:

@@ -6,7 +6,7 @@ Vectors propose, what the texts say decides: memories that differ in a number, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -34,6 +34,7 @@ _ALIKE: Final = ("kind", "scope", "subject", "author", "visibility", "sensitivit
 """What memories must have in common to be compared: a merge shows nothing to whom it was not shown, and hides nothing."""
 
 _FEW: Final = 4_096  # pairs within the window of one block up to which each is multiplied alone
+_STRIPE: Final = 1_024  # rows of a crowded block that are compared at a time, or as many as a window holds
 _DAY: Final = 86_400_000_000  # microseconds
 _LEAST: Final = 1e-6  # a threshold of 0 means any pair that does not point apart
 _SOURCES: Final = 10
@@ -71,7 +72,8 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     Every member has the rule's cosine with the survivor, the whole cluster lies within the window, and no two members differ in a
     specific; what was merged into a member on an earlier night counts as a member, so that nights do not chain. The survivor is the
     pinned memory, else that of the most trusted source, of greatest confidence, importance, newest start, smallest id. Cost: a sort
-    of the memories, a product for each pair within block and window, and a look at the texts of each pair that is near.
+    of the memories, a product for each pair within block and window (in a crowded block, for each row with those of some windows
+    or of 2,048 rows), and a look at the texts of each pair that is near.
     """
     snapshot = inputs.snapshot
     bars = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
@@ -165,10 +167,8 @@ def _near(
     few = in_block[code] <= _FEW
     found = [_one_by_one(matrix, places, order, np.where(few, count, 0), threshold)]
     for number in np.flatnonzero(in_block > _FEW).tolist():
-        rows = order[code == number]
-        a, b, cosine = pairs_above(matrix, threshold, places[rows])
-        inside = np.abs(start[rows[a]] - start[rows[b]]) <= window
-        found.append((rows[a[inside]], rows[b[inside]], cosine[inside]))
+        at = np.flatnonzero(code == number)
+        found += _striped(matrix, places, order[at], count[at], threshold)
     i, j, cosine = (np.concatenate(column) for column in zip(*found, strict=True))
     numbers["blocks"] = numbers.get("blocks", 0) + len(in_block)
     numbers["pairs within the window"] = numbers.get("pairs within the window", 0) + int(count.sum())
@@ -191,6 +191,19 @@ def _one_by_one(
     cosine = cosines(units, x[sound], y[sound])
     near = cosine >= threshold
     return order[a[sound][near]], order[b[sound][near]], cosine[near]
+
+
+def _striped(
+    matrix: NDArray[np.floating], places: Ints, rows: Ints, count: Ints, threshold: float
+) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """The same for one crowded block, ``rows`` of it by their start: a stripe of them at a time with all that its windows reach."""
+    height = max(_STRIPE, int(count.max()))
+    for top in range(0, len(rows), height):
+        last = min(top + height, len(rows)) - 1
+        stripe = rows[top : last + 1 + count[last]]
+        a, b, cosine = pairs_above(matrix, threshold, places[stripe])
+        inside = (a < height) & (b - a <= count[np.minimum(top + a, last)])
+        yield stripe[a[inside]], stripe[b[inside]], cosine[inside]
 
 
 def _blocks(live: pa.Table) -> Ints:

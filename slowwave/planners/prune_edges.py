@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.mutations.invalidate_rows import NOW, invalidate_each
-from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.rows import rows_where
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
@@ -175,8 +175,7 @@ def _items(
 
 
 def _names(snapshot: Snapshot, ids: set[str]) -> dict[str, str]:
-    found = rows_by_id(snapshot, "entities", ids & set(snapshot.table("entities")["id"].to_pylist()), ("name",))
-    return {id_: str(row["name"]) for id_, row in found.items()}
+    return {str(row["id"]): str(row["name"]) for row in rows_where(snapshot, "entities", "id", ids, ("name",))}
 
 
 def _reason(edges: _Edges, place: int, *, decided: bool) -> str:

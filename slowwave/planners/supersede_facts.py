@@ -19,6 +19,7 @@ from slowwave.mutations.rows import standing_ids
 from slowwave.mutations.supersede_facts import Supersession
 from slowwave.mutations.supersede_facts import supersede_facts as mutations_of
 from slowwave.operations import Inputs, Proposal
+from slowwave.planners.rejections import open_conflicts
 from slowwave.plans.items import Item
 from slowwave.predicates import Predicate, weigh
 from slowwave.reports.model import Report
@@ -42,17 +43,18 @@ def supersede_facts(inputs: Inputs) -> Proposal:
     """
     snapshot = inputs.snapshot
     facts, live = standing_facts(snapshot), len(live_facts(snapshot))
-    found = {s: p for p in weigh(*(told_facts(snapshot)[c] for c in SAYS)) for s in p.spellings}
+    told = told_facts(snapshot)
+    found = {s: p for p in weigh(*(told[c] for c in SAYS)) for s in p.spellings}
     follow = successions(facts, snapshot.taken_at)
     open_ended = follow.earlier < live  # those that hold come first
     rows = [_rows(facts, ends[open_ended]) for ends in (follow.earlier, follow.later)]
     pairs = list(zip(*rows, strict=True))
-    kept, asked_already = _conflicts(snapshot)
+    kept, asked_already = _ruled_none(snapshot), open_conflicts(snapshot, "memory_facts")
     takes = [found[a["predicate"]] for a, _ in pairs]
     many = sum(p.verdict == "many" for p in takes)
     leans = [p.verdict == "single" or (p.verdict == "unknown" and p.share >= _LEANS) for p in takes]
     pairs = [pair for pair, one in zip(pairs, leans, strict=True) if one]
-    told = len(takes) - many - len(pairs)
+    unclear = len(takes) - many - len(pairs)
     ruled = sum(_pair(a, b) in kept for a, b in pairs)
     pairs = [(a, b) for a, b in pairs if _pair(a, b) not in kept]
     asked = [(a, b) for a, b in pairs if found[a["predicate"]].verdict == "single" or _pair(a, b) not in asked_already]
@@ -79,7 +81,7 @@ def supersede_facts(inputs: Inputs) -> Proposal:
                 "facts with another object after them": len(rows[0]),
                 "with several objects at one instant after them": int((follow.contested < live).sum()),
                 "of predicates that take many": many,
-                "of predicates of which too little is known to ask": told,
+                "of predicates of which too little is known to ask": unclear,
                 "ruled to be no conflict": ruled,
                 "asked about in an open conflict": len(pairs) - len(asked),
                 "items": len(items),
@@ -95,16 +97,12 @@ def _rows(facts: pa.Table, at: np.ndarray) -> list[_Fields]:
     return facts.select(columns).take(pa.array(at, pa.int64())).to_pylist()
 
 
-def _conflicts(snapshot: Snapshot) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]:
-    """Pairs of facts that were ruled to be no conflict, and those of open conflicts."""
+def _ruled_none(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+    """Pairs of facts that were ruled to be no conflict, the smaller id first."""
     table = snapshot.table("conflicts")
-    mine = table.filter(pc.equal(table["table_name"], "memory_facts"))
-    names = ("row_a_id", "row_b_id", "resolution", "resolved_at")
-    rows = list(zip(*(mine[n].to_pylist() for n in names), strict=True))
-    return (
-        frozenset((min(a, b), max(a, b)) for a, b, resolution, _ in rows if resolution == "kept"),
-        frozenset((min(a, b), max(a, b)) for a, b, _, resolved in rows if resolved is None),
-    )
+    mine = table.filter(pc.and_(pc.equal(table["table_name"], "memory_facts"), pc.equal(table["resolution"], "kept")))
+    pairs = zip(mine["row_a_id"].to_pylist(), mine["row_b_id"].to_pylist(), strict=True)
+    return frozenset((min(pair), max(pair)) for pair in pairs)
 
 
 def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:

@@ -324,6 +324,7 @@ def test_a_model_is_asked_once_a_community(desk: Desk) -> None:
     assert [(c.operation, c.model, c.tokens) for c in desk.budget.calls] == [("community_summaries", "scribe", 100)] * 2
     assert desk.server.requests[0]["response_format"]["json_schema"]["strict"] is True
     assert found.report.numbers["model calls"] == 2
+    assert all(c.seconds > 0 for c in desk.budget.calls)
 
 
 def test_an_unchanged_community_costs_no_call(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Mapping
 from datetime import timedelta
 from itertools import combinations
@@ -248,6 +249,19 @@ def test_crowded_blocks_are_searched_as_well_as_small_ones() -> None:
     near = sum(float(np.dot(vectors[a], vectors[b])) >= 0.95 for a, b in inside)
     assert sum(subjects[a] == "crowd" for a, _ in inside) > 4096
     assert (found.report.numbers["pairs within the window"], found.report.numbers["near pairs"]) == (len(inside), near)
+
+
+def test_a_log_of_years_takes_no_memory_for_pairs_out_of_the_window() -> None:
+    """Six thousand events of one subject that all point one way, ten a day: of 18 million near pairs few lie within a day."""
+    rows = [event(f"e{n}", n / 10, f"Batch {n} left.", source_chunk_ids=[]) for n in range(6_000)]
+    snapshot, _ = propose(*rows, settings={"event_clustering_window_days": 1})
+    tracemalloc.start()
+    found = dedupe_memories(make_inputs(snapshot))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    pairs = sum(min(10, 5_999 - n) for n in range(6_000))
+    assert found.report.numbers["pairs within the window"] == found.report.numbers["near pairs"] == pairs
+    assert peak < 300e6
 
 
 @given(r=st.randoms(use_true_random=False))
