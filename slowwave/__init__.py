@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from slowwave.applying.undo import UndoResult
-    from slowwave.dreams import (
+    from slowwave.dream_results import (
         DreamDiff,
         DreamProgress,
         DreamResult,
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         ModelUsage,
         OpSummary,
         SkipReason,
+    )
+    from slowwave.dreams import (
         dream,
         dream_cancel,
         dream_history,
@@ -69,6 +71,13 @@ __all__ = [
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
     "UndoResult": "slowwave.applying.undo",
+    **dict.fromkeys(
+        (
+            *("DreamDiff", "DreamProgress", "DreamResult", "DreamRun", "DreamStatus"),
+            *("ModelUsage", "OpSummary", "SkipReason"),
+        ),
+        "slowwave.dream_results",
+    ),
     **dict.fromkeys(
         (
             "DreamApplyDisabled",

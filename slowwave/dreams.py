@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from slowwave.applying.claim import Claim
@@ -18,11 +17,11 @@ from slowwave.applying.control import request_cancel, request_pause, request_res
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.switches import refuse_unwritable
 from slowwave.applying.undo import UndoResult, undo_run
-from slowwave.audits import AUDITS
+from slowwave.dream_results import DreamProgress, DreamResult, DreamRun, DreamStatus, dream_run, result_of, status_of
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
-from slowwave.night import OPERATIONS, Progress, begin, parameters, run_night
+from slowwave.night import OPERATIONS, Progress, run_night
+from slowwave.night_runs import begin, parameters
 from slowwave.operations import KHORA_KINDS, named
-from slowwave.planners import PLANNERS
 from slowwave.plans.claims import Stuck, patiently
 from slowwave.plans.gate import APPROVER, approve
 from slowwave.plans.ledger import namespace_id, namespace_settings, reopen_run
@@ -35,152 +34,6 @@ from slowwave.store.opening import open_store
 _LOG: Final = logging.getLogger(__name__)
 
 Mode = Literal["dry-run", "apply"]
-
-
-@dataclass(frozen=True, slots=True)
-class DreamRun:
-    """One run of the ledger. ``mode`` is plan, apply or undo; ``resume_of`` its own id when it was gone on with, else empty."""
-
-    run_id: str
-    namespace: str
-    mode: str
-    state: str
-    started_at: datetime
-    finished_at: datetime | None
-    heartbeat_at: datetime
-    duration_ms: float
-    plan_hash: str = ""
-    resume_of: str = ""
-    error: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
-        return _json(self)
-
-
-@dataclass(frozen=True, slots=True)
-class OpSummary:
-    """One operation's items: ``planned`` in all, and what became of them. ``pending`` ones nobody decided, or they were not reached."""
-
-    op_type: str
-    planned: int = 0
-    applied: int = 0
-    skipped_stale: int = 0
-    failed: int = 0
-    deferred: int = 0
-    noop: int = 0
-    pending: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DreamDiff:
-    """How many rows were changed and how: by the journal of what was applied, else by the plan, review items left out."""
-
-    entities_merged: int = 0
-    entities_added: int = 0
-    edges_pruned: int = 0
-    edges_retired: int = 0
-    edges_added: int = 0
-    facts_compacted: int = 0
-    facts_merged: int = 0
-    facts_superseded: int = 0
-    memories_merged: int = 0
-    clusters_created: int = 0
-    centroids_recomputed: int = 0
-    types_renamed: int = 0
-    rows_purged: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SkipReason:
-    """Why an operation, or some of what it proposed, is not in the result."""
-
-    op_type: str
-    reason: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """What the run spent on one language model."""
-
-    model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class DreamProgress:
-    """How far a dream is: items of apply, or steps of planning, and the step's name."""
-
-    run_id: str
-    phase: Literal["plan", "apply"]
-    done: int
-    total: int
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DreamResult:
-    """What a dream came to. ``run`` is the last run that it made, which ``dream_undo`` takes when it applied something.
-
-    ``state`` is ``awaiting_approval``, ``approved``, ``completed``, ``cancelled``, or that of a plan in the ledger. ``apply_runs``
-    are the runs that wrote, in their order.
-    """
-
-    run: DreamRun
-    state: str
-    plan_hash: str
-    diff: DreamDiff
-    ops: tuple[OpSummary, ...]
-    skip_reasons: tuple[SkipReason, ...] = ()
-    llm_usage: tuple[ModelUsage, ...] = ()
-    plan_run_id: str = ""
-    apply_runs: tuple[str, ...] = ()
-    metadata: Mapping[str, object] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
-        return _json(self)
-
-
-@dataclass(frozen=True, slots=True)
-class DreamStatus:
-    """A run as it stands: where it is, how far, whether its process is alive. Ages are in seconds at the time of asking.
-
-    ``items_done`` and ``items_left`` are its checkpoint: what was committed, and what going on with it would still apply.
-    """
-
-    run_id: str
-    namespace: str
-    mode: str
-    state: str
-    phase: str
-    done: int
-    total: int
-    waiting_for: str
-    paused: bool
-    cancel_requested: bool
-    stuck: bool
-    started_at: datetime
-    finished_at: datetime | None
-    duration_ms: float
-    heartbeat_at: datetime
-    heartbeat_age_seconds: int
-    plan_hash: str
-    items_done: int
-    items_left: int
-    counts: Mapping[str, int]
-    tokens: int
-    error: str
-    trigger: str
-    parameters: Mapping[str, object]
-
-    def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
-        return _json(self)
 
 
 def dream(
@@ -239,14 +92,14 @@ def dream(
 def dream_status(run_id: str, *, store: Store | None = None) -> DreamStatus:
     """A run as it stands, by its id, its first characters, or ``last``. An unknown one is refused (khora gives an empty dict)."""
     with (store or open_store()).connect("reader") as connection:
-        return _status(connection, find_run(connection, run_id))
+        return status_of(connection, find_run(connection, run_id))
 
 
 def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
     """The newest runs of a namespace, newest first, with their own times."""
     with (store or open_store()).connect("reader") as connection:
         scope = namespace_id(connection, _slug(connection, namespace))
-        return tuple(_dream_run(run) for run in runs_of(connection, scope, limit))
+        return tuple(dream_run(run) for run in runs_of(connection, scope, limit))
 
 
 def dream_cancel(run_id: str, *, store: Store | None = None) -> DreamStatus:
@@ -341,9 +194,9 @@ def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str) -> DreamR
             run_id=run_id,
         )
     except DreamCancelled:
-        return _result(asked.store, run_id, ())
+        return result_of(asked.store, run_id, ())
     if asked.mode == "dry-run" or night.plan is None or night.state == "empty":
-        return _result(asked.store, run_id, ())
+        return result_of(asked.store, run_id, ())
     return _sign_and_apply(asked, run_id, night.plan.plan_hash)
 
 
@@ -388,7 +241,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str) -> DreamResult
         applied.append(run_id)
         if state != "completed":
             break
-    return _result(store, plan_run, tuple(applied))
+    return result_of(store, plan_run, tuple(applied))
 
 
 def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
@@ -438,7 +291,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
             with store.connect("reader") as connection:
                 refuse_unwritable(connection, run.namespace)
             _apply(asked, run.approval_id, own=run.run_id)
-        return _result(store, _plan_run(store, run.plan_hash), (run.run_id,))
+        return result_of(store, _plan_run(store, run.plan_hash), (run.run_id,))
     if run.stuck or run.state in ("crashed", "cancelled"):
         stored = DreamScope.from_json({"op_kinds": run.parameters.get("ops"), **_mapping(run.parameters.get("scope"))})
         with store.connect("planner") as connection:
@@ -446,7 +299,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         return _plan(asked, run.run_id, scope if scope != DreamScope() else stored, "resume")
     if asked.mode == "apply" and run.state in ("awaiting_approval", "approved"):
         return _sign_and_apply(asked, run.run_id, run.plan_hash)
-    return _result(store, run.run_id, ())
+    return result_of(store, run.run_id, ())
 
 
 def _plan_run(store: Store, plan_hash: str) -> str:
@@ -465,210 +318,5 @@ def _slug(connection: Connection, namespace: str) -> str:
     return str(row[0])
 
 
-def _result(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> DreamResult:
-    """What the ledger holds of a plan run and of the runs that applied its plan."""
-    with store.connect("reader") as connection:
-        planned = find_run(connection, plan_run)
-        last = find_run(connection, apply_runs[-1]) if apply_runs else planned
-        row = connection.execute(
-            "SELECT summary, probes, snapshot_id FROM night.plans WHERE plan_hash = %s", (planned.plan_hash,)
-        ).fetchone()
-        summary = _mapping(row[0] if row else None)
-        ops = _summaries(connection, planned.plan_hash, summary)
-        journal = _JOURNALLED if apply_runs else _PLANNED
-        changes = connection.execute(
-            journal.encode(), {"plan": planned.plan_hash, "runs": list(apply_runs), "namespace": planned.namespace}
-        ).fetchall()
-        usage = connection.execute(
-            "SELECT model, count(*), sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE run_id = %s "
-            "GROUP BY model ORDER BY model",
-            (planned.run_id,),
-        ).fetchall()
-    return DreamResult(
-        run=_dream_run(last),
-        state=last.state,
-        plan_hash=planned.plan_hash,
-        diff=_diff([(str(o), str(t), str(c), str(a), bool(s), int(str(n))) for o, t, c, a, s, n in changes]),
-        ops=ops,
-        skip_reasons=_skip_reasons(summary, ops),
-        llm_usage=tuple(ModelUsage(str(m), int(str(n)), int(str(i)), int(str(o))) for m, n, i, o in usage),
-        plan_run_id=planned.run_id,
-        apply_runs=apply_runs,
-        metadata={
-            "snapshot_id": str(row[2]) if row else "",
-            "probes": _mapping(row[1] if row else None),
-            "sentences": summary.get("sentences", []),
-            "needs_force": summary.get("needs_force", []),
-        },
-    )
-
-
-def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, object]) -> tuple[OpSummary, ...]:
-    """Every operation that ran, in order, with its items by what became of them."""
-    counts: dict[str, dict[str, int]] = {}
-    for operation, status, n in connection.execute(
-        "SELECT operation, status, count(*) FROM night.plan_items WHERE plan_hash = %s GROUP BY operation, status",
-        (plan_hash,),
-    ):
-        counts.setdefault(str(operation), {})[str(status)] = int(str(n))
-    left_out = _mapping(summary.get("skipped"))
-    ran = [n for n in (*AUDITS, *PLANNERS) if summary and n not in left_out]
-    return tuple(_summary(name, counts.get(name, {})) for name in dict.fromkeys((*ran, *sorted(counts))))
-
-
-def _summary(operation: str, by_status: Mapping[str, int]) -> OpSummary:
-    known = {name: by_status.get(name, 0) for name in ("applied", "skipped_stale", "failed", "deferred", "noop")}
-    pending = by_status.get("pending", 0) + by_status.get("approved", 0)
-    return OpSummary(operation, planned=sum(by_status.values()) - known["deferred"], pending=pending, **known)
-
-
-def _skip_reasons(summary: Mapping[str, object], ops: Sequence[OpSummary]) -> tuple[SkipReason, ...]:
-    found = [SkipReason(str(name), str(reason)) for name, reason in _mapping(summary.get("skipped")).items()]
-    for reason, detail in (
-        ("rejected_before", "items that a person rejected or undid, about rows that have not changed since"),
-        ("out_of_scope", "items about rows outside the scope"),
-    ):
-        n = summary.get(reason)
-        if isinstance(n, int) and n:
-            found.append(SkipReason("", reason, f"{n:,} {detail}"))
-    for op in ops:
-        if op.deferred:
-            found.append(
-                SkipReason(
-                    op.op_type, "deferred", f"{op.deferred:,} items conflict with others and wait for the next night"
-                )
-            )
-    return tuple(found)
-
-
-_JOURNALLED: Final = """
-SELECT i.operation, j.table_name, j.column_name, j.action, j.after_hash IS NOT NULL, count(DISTINCT j.row_id)
-FROM night.journal j JOIN night.plan_items i ON i.plan_hash = %(plan)s AND i.item_id = j.item_id
-WHERE j.run_id = ANY(%(runs)s::uuid[]) GROUP BY 1, 2, 3, 4, 5
-"""
-"""What runs wrote: (operation, table, column, action, whether a value is there now, rows)."""
-
-_PLANNED: Final = """
-WITH items AS (SELECT operation, mutation FROM night.plan_items WHERE plan_hash = %(plan)s AND decision <> 'review'
-  AND status NOT IN ('deferred', 'rejected'))
-SELECT operation, w ->> 0, w ->> 3, CASE w ->> 4 WHEN 'add' THEN 'add' ELSE 'set' END,
-  w ->> 4 <> 'set' OR w -> 6 <> 'null'::jsonb, count(DISTINCT w ->> 1)
-FROM items, jsonb_array_elements(mutation -> 'writes') w GROUP BY 1, 2, 3, 4, 5
-UNION ALL SELECT operation, i ->> 0, '', 'insert', true, count(*)
-FROM items, jsonb_array_elements(mutation -> 'inserts') i GROUP BY 1, 2
-UNION ALL SELECT operation, d ->> 0, '', 'delete', false, count(*)
-FROM items, jsonb_array_elements(mutation -> 'deletes') d GROUP BY 1, 2
-"""
-"""The same of what a plan would write."""
-
-
-def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
-    def count(table: str, column: str = "", action: str = "set", operation: str | None = None) -> int:
-        return sum(
-            n
-            for o, t, c, a, is_set, n in changes
-            if t == table and c == column and a == action and (is_set or a == "delete") and operation in (None, o)
-        )
-
-    vectors = ("entity_vectors", "recompute_centroids")
-    return DreamDiff(
-        entities_merged=count("entities", "merged_into"),
-        entities_added=count("entities", action="insert"),
-        edges_pruned=count("relationships", "invalidated_at", operation="prune_edges"),
-        edges_retired=count("relationships", "invalidated_at"),
-        edges_added=count("relationships", action="insert"),
-        facts_compacted=count("memory_facts", action="delete"),
-        facts_merged=count("memory_facts", "superseded_by", operation="dedupe_facts"),
-        facts_superseded=count("memory_facts", "superseded_by", operation="supersede_facts"),
-        memories_merged=count("memories", "merged_into"),
-        clusters_created=count("communities", action="insert"),
-        centroids_recomputed=count(vectors[0], "vector", operation=vectors[1])
-        + count(vectors[0], action="insert", operation=vectors[1]),
-        types_renamed=count("entities", "entity_type") + count("relationships", "relationship_type"),
-        rows_purged=sum(
-            count(table, action="delete") for table in ("memory_facts", "relationships", "communities", "memories")
-        ),
-    )
-
-
-def _status(connection: Connection, run: Run) -> DreamStatus:
-    counts, done, left = dict(run.counts), 0, 0
-    if run.mode == "apply" and run.approval_id:
-        rows = connection.execute(
-            "SELECT i.status, count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash "
-            "AND i.item_id = ANY(a.item_ids) WHERE a.id = %s GROUP BY i.status",
-            (run.approval_id,),
-        )
-        found = {str(status): int(str(n)) for status, n in rows}
-        left = found.get("approved", 0)
-        done = sum(found.values()) - left
-        counts = counts or found
-    tokens = connection.execute(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage WHERE run_id = %s", (run.run_id,)
-    ).fetchone()
-    return DreamStatus(
-        run_id=run.run_id,
-        namespace=run.namespace,
-        mode=run.mode,
-        state=run.state,
-        phase=str(run.progress.get("phase", "")),
-        done=_number(run.progress.get("done")),
-        total=_number(run.progress.get("total")),
-        waiting_for=str(run.progress.get("note", "")) if run.alive else "",
-        paused=run.pause_requested and run.alive,
-        cancel_requested=run.cancel_requested,
-        stuck=run.stuck,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        duration_ms=run.duration_seconds * 1000,
-        heartbeat_at=run.heartbeat_at,
-        heartbeat_age_seconds=run.heartbeat_age_seconds,
-        plan_hash=run.plan_hash,
-        items_done=done,
-        items_left=left,
-        counts=counts,
-        tokens=int(str(tokens[0])) if tokens else 0,
-        error=run.error,
-        trigger=run.trigger,
-        parameters=run.parameters,
-    )
-
-
-def _dream_run(run: Run) -> DreamRun:
-    return DreamRun(
-        run_id=run.run_id,
-        namespace=run.namespace,
-        mode=run.mode,
-        state=run.state,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        heartbeat_at=run.heartbeat_at,
-        duration_ms=run.duration_seconds * 1000,
-        plan_hash=run.plan_hash,
-        resume_of=run.run_id if run.trigger == "resume" else "",
-        error=run.error,
-        counts=run.counts,
-    )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
-
-
-def _json(value: object) -> dict[str, object]:
-    """A result as JSON values: instants as ISO 8601."""
-    return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}  # pyright: ignore[reportArgumentType]
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return _json(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, (tuple, list)):
-        return [_plain(part) for part in value]
-    return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value

@@ -15,7 +15,7 @@ import pytest
 
 import slowwave
 from slowwave.cli.main import main
-from slowwave.dreams import DreamProgress
+from slowwave.dream_results import DreamProgress
 from slowwave.errors import (
     DreamApplyDisabled,
     DreamDisabledError,

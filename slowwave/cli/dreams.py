@@ -9,7 +9,8 @@ import typer
 from rich.progress import Progress
 
 from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, program, show_json, show_table
-from slowwave.dreams import DreamProgress, DreamResult, Mode, dream_history
+from slowwave.dream_results import DreamProgress, DreamResult
+from slowwave.dreams import Mode, dream_history
 from slowwave.dreams import dream as run_dream
 from slowwave.errors import Refused
 from slowwave.plans.scope import DreamScope

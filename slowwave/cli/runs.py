@@ -12,7 +12,8 @@ from slowwave.applying.control import request_cancel
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.cli.dreams import told
 from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, program, show_json, show_table
-from slowwave.dreams import DreamStatus, dream_history, dream_pause, dream_resume, dream_status, dream_undo
+from slowwave.dream_results import DreamStatus
+from slowwave.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.errors import Refused
 from slowwave.plans.ledger import latest_plan, namespace_id
 from slowwave.store.connect import Store
