@@ -4,6 +4,7 @@ import dagster as dg
 
 from jobs.nights import freshness_job, night_job
 from jobs.retention import retention_job
+from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, told
 from slowwave.plans.ledger import expire_plans, namespaces
 from slowwave.store.connect import Store
@@ -22,20 +23,20 @@ def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Partitions that the sensor has not made yet are left to the next night."""
-    from slowwave.night import unchanged
+    from slowwave.night_runs import not_due
 
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
         expire_plans(store)
         known = set(context.instance.get_dynamic_partitions("namespaces"))
-        reasons = {name: "" if sunday else unchanged(store, name) for name in namespaces(store) if name in known}
+        reasons = {name: not_due(store, name, unchanged_too=not sunday) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(told(problem))
     skipped = [f"{name} is {reason}." for name, reason in reasons.items() if reason]
     night = f"{context.scheduled_execution_time:%Y-%m-%d}"
     requests = [
         dg.RunRequest(
-            run_key=f"{night}:{name}", partition_key=name, tags={"slowwave/ops": "weekly"} if sunday else None
+            run_key=f"{night}:{name}", partition_key=name, tags={OPERATIONS_TAG: WEEKLY_OPERATIONS} if sunday else None
         )
         for name, reason in reasons.items()
         if not reason

@@ -23,6 +23,9 @@ from slowwave.store.connect import Store
 OPERATIONS_TAG: Final = "slowwave/ops"
 """Run tag that names the operations of a night."""
 
+WEEKLY_OPERATIONS: Final = "weekly"
+"""The tag's value for what the settings switch on, and the weekly operations."""
+
 
 def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audit], dg.AssetsDefinition]:
     """An asset ``audit/<name>`` from a function of ``Inputs``; its docstring is what the operator reads."""
@@ -39,7 +42,7 @@ def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audi
         def asset(
             context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
         ) -> dg.MaterializeResult[Result]:
-            from slowwave.night import at_work
+            from slowwave.night_runs import at_work
 
             location = one_location(results)
             level = level_at(location)
@@ -68,7 +71,7 @@ def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Pl
         def asset(
             context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
         ) -> dg.MaterializeResult[Result]:
-            from slowwave.night import at_work
+            from slowwave.night_runs import at_work
 
             location = one_location(results)
             level = level_at(location)
@@ -90,7 +93,7 @@ def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> froz
     from slowwave.night import OPERATIONS  # brings all of the engine, which definitions do without
 
     asked = context.run.tags.get(OPERATIONS_TAG)
-    return weekly(settings, OPERATIONS) if asked == "weekly" else named(asked, OPERATIONS)
+    return weekly(settings, OPERATIONS) if asked == WEEKLY_OPERATIONS else named(asked, OPERATIONS)
 
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:

@@ -58,7 +58,8 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
     from slowwave.audits import AUDITS
-    from slowwave.night import at_work, make_plan, read_inputs, resume
+    from slowwave.night import make_plan, read_inputs
+    from slowwave.night_runs import at_work, resume
     from slowwave.night_stream import retell
     from slowwave.planners import PLANNERS
 

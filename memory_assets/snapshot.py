@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_now
 from resources.tables import mapped_snapshot
+from slowwave.operations import named
 from slowwave.results import Result
 from slowwave.snapshot_schema import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
@@ -42,13 +44,25 @@ ABOUT = {
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
-    from slowwave.night import at_work, resume, take_snapshot  # brings all of the engine, which definitions do without
+    from slowwave.night import OPERATIONS, take_snapshot  # brings all of the engine, which definitions do without
+    from slowwave.night_runs import at_work, resume
 
     with discreet(level_now(store, context.partition_key)):
         if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run
             trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
             run = context.run
-            resume(store, context.partition_key, run.run_id, trigger=trigger, parent_run_id=run.parent_run_id)
+            asked = run.tags.get(OPERATIONS_TAG)
+            some = (
+                named(asked, OPERATIONS) if asked != WEEKLY_OPERATIONS else None
+            )  # weekly ones come besides the nightly
+            resume(
+                store,
+                context.partition_key,
+                run.run_id,
+                trigger=trigger,
+                parent_run_id=run.parent_run_id,
+                parameters=None if some is None else {"ops": sorted(some)},
+            )
         with at_work(store, context.run.run_id):
             location = take_snapshot(store, context.partition_key)
     taken = mapped_snapshot(location)

@@ -7,8 +7,7 @@ command line, the demo and the Python API. A step reads the snapshot's files and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -16,28 +15,25 @@ import pyarrow as pa
 from psycopg.types.json import Jsonb
 
 from slowwave.audits import AUDITS
-from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
+from slowwave.errors import DreamCancelled
 from slowwave.footprint import release
 from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import writer_for
 from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
+from slowwave.night_runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night_stream import completed, open_stream, told
 from slowwave.operations import Inputs, Proposal, named, run_audit, run_planner
 from slowwave.planners import PLANNERS
-from slowwave.plans.claims import Stuck, beating, patiently
+from slowwave.plans.claims import beating
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
     check_cancelled,
-    finish_run,
-    heartbeat_expiry,
-    namespace_settings,
     open_budget,
     pending_review,
-    start_run,
     write_findings,
     write_plan,
 )
@@ -49,7 +45,6 @@ from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
 from slowwave.reports.model import Report, why_nothing
-from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -141,7 +136,7 @@ def run_night(
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     try:
-        with beating(store, "planner", run_id, _expiry(store, namespace)):
+        with beating(store, "planner", run_id, expiry(store, namespace)):
             say("snapshot")
             with stream.phase("snapshot"):
                 snapshot = load_snapshot(take_snapshot(store, namespace))
@@ -191,164 +186,6 @@ def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
             tell(step)
 
     return say
-
-
-def _expiry(store: Store, namespace: str) -> int:
-    with store.connect("reader") as connection:
-        return heartbeat_expiry(connection, namespace)
-
-
-def unchanged(store: Store, namespace: str) -> str:
-    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run."""
-    with store.connect("reader") as connection:
-        row = connection.execute(
-            "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
-            "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
-            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
-            "ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
-            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
-            "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
-            (namespace,),
-        ).fetchone()
-    if row is None or row[1] != row[2]:
-        return ""
-    overlay: Mapping[str, object] = row[0] if isinstance(row[0], dict) else {}
-    same = Settings.for_namespace(overlay).fingerprint() == row[3]
-    return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
-
-
-def begin(
-    store: Store,
-    namespace: str,
-    *,
-    trigger: str = "manual",
-    dagster_run_id: str = "",
-    parameters: Mapping[str, object] | None = None,
-    stuck: Stuck = "take over",
-    wait: float = 0.0,
-) -> str:
-    """Open the plan run, which holds the namespace from now on; returns its id.
-
-    Raises ``DreamDisabledError`` when nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at
-    once or after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, as planning writes no memory; with
-    ``stuck="raise"`` it raises ``DreamRunStuckError``.
-    """
-    with store.connect("planner") as connection:
-        if not _enabled(connection, namespace):
-            raise DreamDisabledError(
-                f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
-            )
-        return patiently(
-            lambda: start_run(
-                connection,
-                namespace,
-                "plan",
-                trigger=trigger,
-                dagster_run_id=dagster_run_id,
-                parameters=parameters,
-                stuck=stuck,
-            ),
-            wait,
-        )
-
-
-def _enabled(connection: Connection, namespace: str) -> bool:
-    try:
-        return namespace_settings(connection, namespace).enabled
-    except SettingsError:  # the run is opened, and ends with the sentence
-        return True
-
-
-def parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
-    """What a run was asked for, as the ledger keeps it."""
-    return {
-        **({"ops": sorted(ops)} if ops is not None else {}),
-        **({"scope": scope.to_json()} if scope.narrows else {}),
-    }
-
-
-def crash(store: Store, run_id: str, problem: BaseException) -> None:
-    """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
-    if isinstance(problem, DreamLockUnavailable):
-        return
-    state = "cancelled" if isinstance(problem, DreamCancelled) else "crashed"
-    with store.connect("planner") as connection:
-        finish_run(connection, run_id, ("planning",), state, error=in_words(problem, level_of_run(connection, run_id)))
-
-
-def resume(
-    store: Store, namespace: str, dagster_run_id: str, *, trigger: str = "manual", parent_run_id: str | None = None
-) -> str:
-    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id.
-
-    A run that is executed again goes on with the plan run of its parent, which is over. Raises ``DreamCancelled`` when a person
-    cancelled the plan run.
-    """
-    with store.connect("planner") as connection:
-        found = connection.execute(
-            "SELECT id::text FROM night.runs WHERE dagster_run_id = ANY(%s) AND mode = 'plan' AND state = 'planning' "
-            "ORDER BY started_at DESC LIMIT 1",
-            ([dagster_run_id, *([parent_run_id] if parent_run_id else [])],),
-        ).fetchone()
-        if found:
-            connection.execute(
-                "UPDATE night.runs SET dagster_run_id = %s, heartbeat_at = clock_timestamp() WHERE id = %s AND state = 'planning'",
-                (dagster_run_id, found[0]),
-            )
-            return str(found[0])
-        refuse_cancelled(connection, dagster_run_id)
-    return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id)
-
-
-@contextmanager
-def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
-    """A step of a Dagster run: the heart of its plan run beats meanwhile. One that opened none, as a re-audit, has none."""
-    with store.connect("planner") as connection:
-        refuse_cancelled(connection, dagster_run_id)
-        found = connection.execute(
-            "UPDATE night.runs r SET heartbeat_at = clock_timestamp() FROM memory.namespaces n WHERE n.id = r.namespace_id "
-            "AND r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' RETURNING r.id::text, n.slug",
-            (dagster_run_id,),
-        ).fetchone()
-    if found is None:
-        yield
-        return
-    run_id, namespace = str(found[0]), str(found[1])
-    check_cancelled(store, run_id)  # where a person may have paused it
-    with beating(store, "planner", run_id, _expiry(store, namespace)):
-        yield
-
-
-def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
-    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
-    row = connection.execute(
-        "SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1",
-        (dagster_run_id,),
-    ).fetchone()
-    if row and row[1] == "cancelled":
-        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
-
-
-def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
-    """Mark the plan run of a Dagster run that ended without a plan; returns how many there were.
-
-    An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
-    """
-    with store.connect("planner") as connection:
-        rows = connection.execute(
-            "SELECT r.id::text, n.slug FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
-            "WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
-            (dagster_run_id,),
-        ).fetchall()
-        crashed = [
-            (str(run), str(slug))
-            for run, slug in rows
-            if finish_run(connection, str(run), ("planning",), "crashed", error=reason[:500])
-        ]
-    for run_id, namespace in crashed:
-        with closing(open_stream(store, run_id, namespace, dagster_run_id=dagster_run_id)) as stream:
-            stream.failed("plan", SlowwaveError(reason), time.monotonic())
-    return len(crashed)
 
 
 def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bool:
@@ -462,7 +299,7 @@ def make_plan(
         },
         "sentences": list(probes.sentences),
         "needs_force": list(probes.needs_force),
-        "baselines": {name: dict(r.details) for name, r in reports.items() if r.details},
+        "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
     }
     state = write_plan(
         store,

@@ -14,7 +14,8 @@ from slowwave.cli.nights import score_night
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.errors import SettingsError
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night import Night, run_night, unchanged
+from slowwave.night import Night, run_night
+from slowwave.night_runs import unchanged
 from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
@@ -137,3 +138,18 @@ def test_a_night_with_an_impossible_setting_crashes_in_words_and_leaves_nothing(
         ]
         assert connection.execute("SELECT count(*) FROM night.plans").fetchone() == (0,)
     assert unchanged(demo, NAMESPACES[1]) == "", "a namespace that never had a night is not unchanged"
+
+
+def test_a_night_of_some_operations_is_no_whole_night(demo: Store) -> None:
+    """Whoever asked for the orphans alone has not looked at the rest: the next night runs, and knows the figures of the one before."""
+    namespace = NAMESPACES[0]
+    run_night(demo, namespace)
+    assert unchanged(demo, namespace)
+    assert not run_night(demo, namespace, ops="orphans").skipped
+    with demo.connect("owner") as connection:
+        connection.execute("UPDATE memory.entities SET name = name || '.' WHERE name LIKE 'A%'")
+    assert run_night(demo, namespace, ops="orphans").plan is not None
+    assert unchanged(demo, namespace) == ""
+    whole = run_night(demo, namespace)
+    assert not whole.skipped
+    assert "there is no earlier night" not in whole.reports["schema_drift"].headline

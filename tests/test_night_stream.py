@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slowwave.night import OPERATIONS, begin, crash_dagster_run, run_night
+from slowwave.night import OPERATIONS, run_night
+from slowwave.night_runs import begin, crash_dagster_run
 from slowwave.store.connect import Store
 from tests.memory_assets.project import project
 from tests.nights import new_world

@@ -13,7 +13,7 @@ from slowwave.applying.claim import claim_namespace, end_claim, note_progress
 from slowwave.applying.executor import apply_approval, waiting_approvals
 from slowwave.applying.undo import undo_run
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
-from slowwave.night import at_work, begin, crash, crash_dagster_run, resume
+from slowwave.night_runs import at_work, begin, crash, crash_dagster_run, resume
 from slowwave.plans.claims import beating
 from slowwave.plans.gate import approve
 from slowwave.plans.ledger import check_cancelled

@@ -76,6 +76,28 @@ def _skipped(store: Store, namespace: str) -> list[dict[str, str]]:
         ]
 
 
+def test_a_namespace_whose_nights_are_off_is_skipped_with_its_reason(store: Store) -> None:
+    """Off is a decision, not a failed run every night; not even on Sundays."""
+    world = new_world(store)
+    with store.connect("owner") as owner:
+        owner.execute("UPDATE memory.namespaces SET settings = '{\"enabled\": false}'")
+    with project(store, world.slug, on_disk=True) as night:
+        for when in (NIGHT, NIGHT - timedelta(days=1)):
+            skipped = tick(night, when)
+            assert isinstance(skipped, dg.SkipReason)
+            assert f"{world.slug} is disabled" in (skipped.skip_message or "")
+
+
+def test_a_run_of_some_operations_leaves_the_night_due(store: Store) -> None:
+    """The tag is part of what the run was asked for."""
+    world = new_world(store)
+    with project(store, world.slug, on_disk=True) as night:
+        assert night.run("night_job", world.slug, tags={"slowwave/ops": "orphans"}).success
+        requests = tick(night)
+    assert isinstance(requests, list)
+    assert [r.partition_key for r in requests] == [world.slug]
+
+
 def test_a_namespace_without_a_partition_waits_for_the_sensor(store: Store) -> None:
     """A request for a partition that is not there would fail the whole tick."""
     new_world(store)

@@ -16,7 +16,8 @@ from slowwave.applying.undo import undo_run
 from slowwave.audits import AUDITS
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night import crash_dagster_run, run_night
+from slowwave.night import run_night
+from slowwave.night_runs import crash_dagster_run
 from slowwave.operations import Inputs
 from slowwave.plans.gate import approve
 from slowwave.reports.events import Event

@@ -1,0 +1,198 @@
+"""The plan run of a night in the ledger: whether one is due, its beginning, its end, and the Dagster run that it belongs to.
+
+Planning itself belongs to ``slowwave.night``; who may hold a namespace, to ``slowwave.plans.claims``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Mapping
+from contextlib import closing, contextmanager
+
+from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
+from slowwave.night_stream import open_stream
+from slowwave.plans.claims import Stuck, beating, patiently
+from slowwave.plans.ledger import check_cancelled, finish_run, heartbeat_expiry, namespace_settings, start_run
+from slowwave.plans.scope import DreamScope
+from slowwave.reports.redaction import in_words, level_of_run
+from slowwave.settings import Settings
+from slowwave.store.connect import Connection, Store
+
+
+def not_due(store: Store, namespace: str, *, unchanged_too: bool = True) -> str:
+    """Why a scheduled night leaves a namespace out, or an empty string: nights are off there, or nothing has changed.
+
+    With ``unchanged_too`` false a namespace in which nothing has changed is planned all the same.
+    """
+    with store.connect("reader") as connection:
+        if not _enabled(connection, namespace):
+            return "disabled in its settings"
+    return unchanged(store, namespace) if unchanged_too else ""
+
+
+def unchanged(store: Store, namespace: str) -> str:
+    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run.
+
+    A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
+    """
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
+            "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
+            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL AND r.parameters = '{}' "
+            "ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
+            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
+            "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
+            (namespace,),
+        ).fetchone()
+    if row is None or row[1] != row[2]:
+        return ""
+    overlay: Mapping[str, object] = row[0] if isinstance(row[0], dict) else {}
+    same = Settings.for_namespace(overlay).fingerprint() == row[3]
+    return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
+
+
+def begin(
+    store: Store,
+    namespace: str,
+    *,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
+    parameters: Mapping[str, object] | None = None,
+    stuck: Stuck = "take over",
+    wait: float = 0.0,
+) -> str:
+    """Open the plan run, which holds the namespace from now on; returns its id.
+
+    Raises ``DreamDisabledError`` when nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at
+    once or after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, as planning writes no memory; with
+    ``stuck="raise"`` it raises ``DreamRunStuckError``.
+    """
+    with store.connect("planner") as connection:
+        if not _enabled(connection, namespace):
+            raise DreamDisabledError(
+                f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
+            )
+        return patiently(
+            lambda: start_run(
+                connection,
+                namespace,
+                "plan",
+                trigger=trigger,
+                dagster_run_id=dagster_run_id,
+                parameters=parameters,
+                stuck=stuck,
+            ),
+            wait,
+        )
+
+
+def _enabled(connection: Connection, namespace: str) -> bool:
+    try:
+        return namespace_settings(connection, namespace).enabled
+    except SettingsError:  # the run is opened, and ends with the sentence
+        return True
+
+
+def parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
+    """What a run was asked for, as the ledger keeps it."""
+    return {
+        **({"ops": sorted(ops)} if ops is not None else {}),
+        **({"scope": scope.to_json()} if scope.narrows else {}),
+    }
+
+
+def crash(store: Store, run_id: str, problem: BaseException) -> None:
+    """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
+    if isinstance(problem, DreamLockUnavailable):
+        return
+    state = "cancelled" if isinstance(problem, DreamCancelled) else "crashed"
+    with store.connect("planner") as connection:
+        finish_run(connection, run_id, ("planning",), state, error=in_words(problem, level_of_run(connection, run_id)))
+
+
+def resume(
+    store: Store,
+    namespace: str,
+    dagster_run_id: str,
+    *,
+    trigger: str = "manual",
+    parent_run_id: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+) -> str:
+    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id.
+
+    A run that is executed again goes on with the plan run of its parent, which is over. Raises ``DreamCancelled`` when a person
+    cancelled the plan run.
+    """
+    with store.connect("planner") as connection:
+        found = connection.execute(
+            "SELECT id::text FROM night.runs WHERE dagster_run_id = ANY(%s) AND mode = 'plan' AND state = 'planning' "
+            "ORDER BY started_at DESC LIMIT 1",
+            ([dagster_run_id, *([parent_run_id] if parent_run_id else [])],),
+        ).fetchone()
+        if found:
+            connection.execute(
+                "UPDATE night.runs SET dagster_run_id = %s, heartbeat_at = clock_timestamp() WHERE id = %s AND state = 'planning'",
+                (dagster_run_id, found[0]),
+            )
+            return str(found[0])
+        refuse_cancelled(connection, dagster_run_id)
+    return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters)
+
+
+@contextmanager
+def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
+    """A step of a Dagster run: the heart of its plan run beats meanwhile. One that opened none, as a re-audit, has none."""
+    with store.connect("planner") as connection:
+        refuse_cancelled(connection, dagster_run_id)
+        found = connection.execute(
+            "UPDATE night.runs r SET heartbeat_at = clock_timestamp() FROM memory.namespaces n WHERE n.id = r.namespace_id "
+            "AND r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' RETURNING r.id::text, n.slug",
+            (dagster_run_id,),
+        ).fetchone()
+    if found is None:
+        yield
+        return
+    run_id, namespace = str(found[0]), str(found[1])
+    check_cancelled(store, run_id)  # where a person may have paused it
+    with beating(store, "planner", run_id, expiry(store, namespace)):
+        yield
+
+
+def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
+    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
+    row = connection.execute(
+        "SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1",
+        (dagster_run_id,),
+    ).fetchone()
+    if row and row[1] == "cancelled":
+        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
+
+
+def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
+    """Mark the plan run of a Dagster run that ended without a plan; returns how many there were.
+
+    An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
+    """
+    with store.connect("planner") as connection:
+        rows = connection.execute(
+            "SELECT r.id::text, n.slug FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
+            "WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
+            (dagster_run_id,),
+        ).fetchall()
+        crashed = [
+            (str(run), str(slug))
+            for run, slug in rows
+            if finish_run(connection, str(run), ("planning",), "crashed", error=reason[:500])
+        ]
+    for run_id, namespace in crashed:
+        with closing(open_stream(store, run_id, namespace, dagster_run_id=dagster_run_id)) as stream:
+            stream.failed("plan", SlowwaveError(reason), time.monotonic())
+    return len(crashed)
+
+
+def expiry(store: Store, namespace: str) -> int:
+    """Seconds after which a run's heartbeat has expired in the namespace."""
+    with store.connect("reader") as connection:
+        return heartbeat_expiry(connection, namespace)
