@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy.dialects.postgresql import JSONB
 
-from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, literal
+from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
@@ -61,7 +61,7 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     for table in sorted(written):
         connection.execute(journal_cells(table, written[table]).encode(), parameters)
         connection.execute(write_cells(table, written[table]).encode(), parameters)
-    for table in sorted({i.table for item in fresh for i in item.mutation.inserts}):
+    for table in parents_first({i.table for item in fresh for i in item.mutation.inserts}):
         connection.execute(insert_rows(table, tables[table]).encode(), parameters)
     if going := {d.table for item in fresh for d in item.mutation.deletes}:
         connection.execute(PURGE_ON)
@@ -85,14 +85,17 @@ def _load(
             for w in item.mutation.writes:
                 c = w.cell
                 columns[c.table].add(c.column)
-                seen, value = _text(c.table, w.seen), _text(c.table, w.value)
-                copy.write_row((item.id, c.table, c.row, c.key, c.column, w.action, seen, value))
+                own = inserted_id(item.id, int(str(w.value))) if w.action == "row" else None
+                seen, value = _text(c.table, w.seen), own or _text(c.table, w.value)
+                action = "set" if own else w.action
+                copy.write_row((item.id, c.table, c.row, c.key, c.column, action, seen, value))
             for g in item.mutation.guards:
                 c = g.cell
                 columns[c.table].add(c.column)
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, "guard", _text(c.table, g.seen), None))
             for n, i in enumerate(item.mutation.inserts):
-                rows.append(_new_row(item.id, n, namespace_id, i.table, i.row, i.key, dict(i.values)))
+                row, values = i.named(item.id)
+                rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, values))
             for d in item.mutation.deletes:
                 gone.append((item.id, d.table, d.row, d.key, {c: _text(d.table, v) for c, v in d.seen.items()}))
     if rows or gone:
@@ -103,7 +106,10 @@ def _load(
             for item_id, table, row_id, key, seen in gone:
                 copy.write_row((item_id, table, row_id, key, True, "delete", json.dumps(seen)))
     connection.execute("ANALYZE batch_cells, batch_rows")
-    return columns, {table: sorted(body) for _, table, _, _, _, body in rows}
+    bodies: dict[str, set[str]] = defaultdict(set)
+    for _, table, _, _, _, body in rows:
+        bodies[table] |= body.keys()
+    return columns, {table: sorted(names) for table, names in bodies.items()}
 
 
 def _new_row(

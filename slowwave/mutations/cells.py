@@ -9,7 +9,7 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
 - a guard names a value that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the row is a vector, which is named by what
-  it describes;
+  it describes. What an item points at a row of its own names it by that number: ``row`` writes, and the ``refs`` of an insert;
 - a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
   column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final, Literal
@@ -36,7 +36,7 @@ from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, me
 Value = str | int | float | bool | None | tuple[str, ...]
 """A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
 
-Action = Literal["set", "add", "now", "item"]
+Action = Literal["set", "add", "now", "item", "row"]
 
 RELATIONSHIPS: Final = "#relationships"
 
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One cell changed: ``seen`` is what the plan saw, ``value`` what it shall be (a delta for ``add``)."""
+    """One cell changed: ``seen`` is what the plan saw, ``value`` what it shall be (a delta for ``add``, a number of ``row``)."""
 
     cell: Cell
     action: Action
@@ -71,12 +71,21 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """One new row; ``row`` and ``key`` name it only where the id rule does not (vectors)."""
+    """One new row; ``row`` and ``key`` name it only where the id rule does not (vectors).
+
+    ``refs`` are columns that hold the id of another row which the item inserts, by its number; ``id`` is that of a vector's own row.
+    """
 
     table: str
     values: Mapping[str, Value]
     row: str = ""
     key: str = ""
+    refs: Mapping[str, int] = field(default_factory=dict)
+
+    def named(self, item_id: str) -> tuple[str, dict[str, Value]]:
+        """Its row, empty where the id rule names it, and its values, with the ids of the item's own rows in place."""
+        ids: dict[str, Value] = {column: inserted_id(item_id, n) for column, n in self.refs.items()}
+        return str(ids.pop("id", self.row)), {**self.values, **ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +219,11 @@ def guarded(
     for w in writes:
         if w.action == "add":
             cells.add(Cell(w.cell.table, w.cell.row, ""))
-        elif w.cell.column in POINTERS:
+        elif w.cell.column in POINTERS and w.action != "row":
             cells |= _named(w.cell.table, {w.cell.column: w.value})
     for i in inserts:
         cells |= _named(i.table, i.values)
-        if i.table in VECTORS:
+        if i.table in VECTORS and i.row:
             cells.add(Cell(VECTORS[i.table], i.row, ""))
     for d in deletes:
         cells |= _named(d.table, d.seen)
@@ -256,15 +265,24 @@ def guards_from_json(rows: Iterable[Sequence[object]]) -> tuple[Guard, ...]:
 
 
 def inserts_to_json(inserts: Sequence[Insert]) -> list[list[object]]:
-    """Inserts as plans store them: [table, row, key, values]."""
-    return [[i.table, i.row, i.key, {c: _out(v) for c, v in i.values.items()}] for i in inserts]
+    """Inserts as plans store them: [table, row, key, values], and refs where there are any."""
+    return [
+        [i.table, i.row, i.key, {c: _out(v) for c, v in i.values.items()}, *([dict(i.refs)] if i.refs else [])]
+        for i in inserts
+    ]
 
 
 def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
     """The inverse of ``inserts_to_json``."""
     return tuple(
-        Insert(str(t), {str(c): _in(v) for c, v in values.items()}, str(r), str(k))
-        for t, r, k, values in rows
+        Insert(
+            str(t),
+            {str(c): _in(v) for c, v in values.items()},
+            str(r),
+            str(k),
+            {str(c): int(n) for refs in more if isinstance(refs, Mapping) for c, n in refs.items()},
+        )
+        for t, r, k, values, *more in rows
         if isinstance(values, Mapping)
     )
 
@@ -302,6 +320,6 @@ def _in(value: object) -> Value:
 
 
 def _action(value: object) -> Action:
-    if value not in ("set", "add", "now", "item"):
+    if value not in ("set", "add", "now", "item", "row"):
         raise Refused(f"A plan names the action {value!r}, which no mutation has.")
     return value

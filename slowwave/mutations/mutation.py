@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
+    POINTERS,
     RELATIONSHIPS,
     Delete,
     Guard,
@@ -155,7 +156,21 @@ KINDS: Final[Mapping[str, Kind]] = {
         frozenset({"entity_aliases", "entity_vectors"}),
     ),
     "rename_type": Kind({"entities": frozenset({"entity_type"}), "relationships": frozenset({"relationship_type"})}),
-    "insert_summary": Kind({"communities": frozenset({"valid_to"})}, frozenset({"communities"})),
+    "insert_summary": Kind(
+        {
+            "communities": frozenset({"valid_to"}),
+            "memories": frozenset({"state", "merged_into", "invalidated_at", "invalidated_by"})
+            | {"access_count", "reinforcement_count"},
+        },
+        frozenset({"communities", "memories", "memory_versions", "memory_vectors"}),
+    ),
+    "new_version": Kind(
+        {
+            "memories": frozenset({"current_version_id", "stage", "attributes", "state"}),
+            "memory_vectors": frozenset({"vector"}),
+        },
+        frozenset({"memory_versions", "memory_vectors"}),
+    ),
     "set_vector": Kind({t: frozenset({"vector"}) for t in _VECTOR_TABLES}, frozenset(_VECTOR_TABLES)),
     "filter_references": Kind(
         {
@@ -172,7 +187,14 @@ KINDS: Final[Mapping[str, Kind]] = {
             **{t: _INVALIDATE - {"valid_to"} for t in ("chunks", "pages", "promotions")},
         }
     ),
-    "set_state": Kind({"entities": frozenset({"state"}), "memories": frozenset({"state", "ring", "stage"})}),
+    "set_state": Kind(
+        {
+            "entities": frozenset({"state"}),
+            "memories": frozenset({"state", "ring", "stage"}),
+            "promotions": frozenset({"invalidated_at", "invalidated_by"}),
+        },
+        frozenset({"promotions"}),
+    ),
     "set_attributes": Kind(
         {
             "entities": frozenset({"attributes", "pinned"}),
@@ -181,6 +203,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "documents": frozenset({"metadata"}),
         }
     ),
+    "render_page": Kind({"pages": frozenset({"title", "body", "input_hash"})}, frozenset({"pages"})),
     "purge_rows": Kind(
         {"memory_facts": frozenset({"superseded_by"}), "memories": frozenset({"merged_into"})},
         deletes=frozenset({"memory_facts", "relationships", "communities", "memories"})
@@ -202,11 +225,15 @@ def check(mutation: Mutation) -> None:
             raise Refused(
                 f"{cell.table}.{cell.column} (row {cell.row}): counters change by deltas, and only counters do."
             )
+        if write.action == "row":
+            _check_own(mutation, cell.table, cell.column, write.value)
     for insert in mutation.inserts:
         if insert.table not in kind.inserts:
             raise Refused(f"{mutation.kind} may not insert into {insert.table}.")
         for column in insert.values:
             column_of(insert.table, column)
+        for column, n in insert.refs.items():
+            _check_own(mutation, insert.table, column, n)
     for guard in mutation.guards:
         if guard.cell.column != RELATIONSHIPS:
             column_of(guard.cell.table, guard.cell.column)
@@ -221,6 +248,14 @@ def check(mutation: Mutation) -> None:
         whole = _belongs_to(delete)
         if not (is_retired(delete.table, delete.seen) if whole is None else whole in gone):
             raise Refused(f"{mutation.kind} may not delete row {delete.row} of {delete.table}: it is not retired.")
+
+
+def _check_own(mutation: Mutation, table: str, column: str, n: object) -> None:
+    """A pointer to a row of the item's own has to name one that it inserts, and of the table to which the column points."""
+    target = VECTORS.get(table) if column == "id" else POINTERS.get(column)
+    inserts = mutation.inserts
+    if target is None or not isinstance(n, int) or not 0 <= n < len(inserts) or inserts[n].table != (target or table):
+        raise Refused(f"{mutation.kind} points {table}.{column} at a row that it does not insert.")
 
 
 def is_retired(table: str, seen: Mapping[str, object]) -> bool:

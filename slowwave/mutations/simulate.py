@@ -38,12 +38,11 @@ def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
             else:
                 writes[write.cell.table, write.cell.column].append((item_id, write))
         for n, insert in enumerate(mutation.inserts):
+            row, values = insert.named(item_id)
             if insert.table in VECTORS:
-                vectors[insert.table][insert.row] = decode(str(insert.values["vector"]))
+                vectors[insert.table][row] = decode(str(values["vector"]))
             else:
-                rows[insert.table].append(
-                    inserted_row(item_id, n, insert.table, insert.values) | {"recorded_at": stamp}
-                )
+                rows[insert.table].append(inserted_row(item_id, n, insert.table, values) | {"recorded_at": stamp})
         for delete in mutation.deletes:
             gone[delete.table].append(delete.row)
     tables = dict(snapshot.tables)
@@ -83,6 +82,8 @@ def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Wri
                 touched[position] = _native(stamp, field.type)
             case "item":
                 touched[position] = item_id
+            case "row":
+                touched[position] = inserted_id(item_id, int(str(write.value)))
             case "set":
                 touched[position] = _native(write.value, field.type)
     order = np.arange(len(old))

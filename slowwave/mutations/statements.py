@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from slowwave.mutations.cells import column_of, is_counter, references_to, row_columns, sql_type, table_of
-from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
+from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, metadata
 
 BATCH_TABLES: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
@@ -38,6 +38,9 @@ WHERE c.col = '#relationships' AND coalesce(incident.ids, '{}') <> c.seen::uuid[
 PURGE_ON: Final = "SET LOCAL slowwave.purge = 'on'"
 PURGE_OFF: Final = "SET LOCAL slowwave.purge = 'off'"
 """Between them versions of a memory may be deleted, which are append-only otherwise."""
+
+
+_USED: Final = ("last_accessed_at",)
 
 
 @cache
@@ -77,10 +80,12 @@ def stale_cells(table: str, columns: Iterable[str]) -> str:
 
 
 def stale_inserts(table: str) -> str:
-    """Items that would insert a named row which is there already: (item, row)."""
+    """Items that would insert a named row which is there already, or a page whose path another one has: (item, row that is there)."""
+    taken = "b.body ->> 'path' = t.path AND t.invalidated_at IS NULL AND t.namespace_id = %(namespace)s"
+    there = f"(b.named AND {_match(table, 'b')})" + (f" OR ({taken})" if table == "pages" else "")
     return (
-        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b JOIN memory.{table} t ON {_match(table, 'b')} "
-        f"WHERE b.tbl = '{table}' AND b.action = 'insert' AND b.named"
+        f"SELECT b.item_id::text, t.id::text FROM batch_rows b JOIN memory.{table} t ON {there} "
+        f"WHERE b.tbl = '{table}' AND b.action = 'insert'"
     )
 
 
@@ -106,7 +111,7 @@ def referring_rows(table: str) -> str:
         f"AND NOT EXISTS (SELECT 1 FROM batch_rows d WHERE d.item_id = b.item_id AND d.tbl = '{child}' AND d.action = 'delete' "
         f"AND d.row_id = x.id{' AND d.key = x.model' if child in VECTORS else ''}) "
         f"AND NOT EXISTS (SELECT 1 FROM batch_cells w WHERE w.item_id = b.item_id AND w.tbl = '{child}' AND w.row_id = x.id "
-        f"AND w.col = '{column}' AND w.action = 'set')"
+        f"AND w.col = '{column}' AND w.action = 'set' AND w.value IS DISTINCT FROM b.row_id::text)"
         for child, column in references_to(table)
     ]
     return " UNION ALL ".join(found)
@@ -189,11 +194,25 @@ def spared_rows(table: str) -> str:
 
 
 def changed_rows(table: str) -> str:
-    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row)."""
+    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row). Use of a row is no change of it."""
+    used = "".join(f" - '{c}'" for c in (*COUNTERS.get(table, ()), *_USED) if c in table_of(table).c)
     return (
         f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
-        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND {_row_image(table, 't')}::jsonb IS DISTINCT FROM b.body"
+        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND {_row_image(table, 't')}::jsonb{used} IS DISTINCT FROM b.body{used}"
     )
+
+
+def purged_targets(table: str, column: str, target: str) -> str:
+    """Undo: items that would point a cell or a row that they bring back at a row of ``target`` which a run deleted: (item, that row)."""
+    return f"""
+SELECT p.item_id::text, p.named::text FROM (
+  SELECT item_id, (body ->> '{column}')::uuid AS named FROM batch_rows WHERE tbl = '{table}' AND action = 'insert'
+  UNION SELECT item_id, value::uuid FROM batch_cells WHERE tbl = '{table}' AND col = '{column}' AND action = 'set'
+) p WHERE p.named IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM memory.{target} t WHERE t.id = p.named)
+  AND NOT EXISTS (SELECT 1 FROM batch_rows b WHERE b.tbl = '{target}' AND b.row_id = p.named AND b.action = 'insert')
+  AND EXISTS (SELECT 1 FROM night.journal j WHERE j.row_id = p.named AND j.table_name = '{target}' AND j.action = 'delete')
+"""
 
 
 def delete_rows(table: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from slowwave.errors import UndoBlocked
+from slowwave.mutations.cells import POINTERS
 from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
@@ -19,6 +20,7 @@ from slowwave.mutations.statements import (
     journal_cells,
     lock_rows,
     parents_first,
+    purged_targets,
     referring_rows,
     spared_rows,
     stale_cells,
@@ -104,6 +106,13 @@ def _refuse_blocked(
     for table in sorted(columns):
         found = connection.execute(stale_cells(table, columns[table]).encode(), parameters)
         blocked += [(table, str(row), str(column), str(item)) for item, row, column in found]
+    named = {(t, c) for t, columns_ in columns.items() for c in columns_} | {
+        (t, c) for t, a in rows for c in rows[t, a]
+    }
+    for table, column in sorted(p for p in named if p[1] in POINTERS):
+        target = POINTERS[column] or table
+        found = connection.execute(purged_targets(table, column, target).encode(), parameters)
+        blocked += [(target, str(row), "", str(item)) for item, row in found]
     for table, action in sorted(rows):
         query = changed_rows(table) if action == "delete" else stale_inserts(table)
         found = connection.execute(query.encode(), parameters)

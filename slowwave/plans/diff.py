@@ -32,6 +32,8 @@ def changes(item: Item) -> list[Change]:
                 before, after = _text(w.cell.table, w.seen), "time of apply"
             case "item":
                 before, after = _text(w.cell.table, w.seen), f"item {item.id}"
+            case "row":
+                before, after = _text(w.cell.table, w.seen), "the new row"
             case "set":
                 before, after = _text(w.cell.table, w.seen), _text(w.cell.table, w.value)
         shown.append(Change(w.cell.table, w.cell.row, w.cell.column, before, after))

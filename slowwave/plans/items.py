@@ -61,13 +61,18 @@ class Item:
         """What a rejection remembers: the operation's rows and what was seen of them.
 
         A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
-        is about, not by its words, which a model may choose anew.
+        is about, not by its words, which a model may choose anew; a page by its path and what it was rendered from.
         """
         named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
         if self.mutation.kind == "merge_rows":
             seen: list[list[object]] = guards_to_json(named)
         elif self.mutation.kind == "insert_summary":
             seen = [list(members) for members in self.mutation.members()]
+            if self.mutation.table == "memories":
+                seen = guards_to_json([g for g in named if g.cell.column == "current_version_id"])
+        elif self.mutation.kind == "render_page":
+            seen = [[w.value] for w in self.mutation.writes if w.cell.column == "input_hash"]
+            seen += [[i.values.get("path"), i.values.get("input_hash")] for i in self.mutation.inserts]
         else:
             seen = writes_to_json(self.mutation.writes) + deletes_to_json(self.mutation.deletes)
         rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]

@@ -102,7 +102,8 @@ def _rows(item: Item) -> Iterator[tuple[str, str]]:
         yield mutation.table, row
     for write in mutation.writes:
         yield write.cell.table, write.cell.row
-        yield from _referred(write.cell.table, write.cell.column, write.value)
+        if write.action != "row":
+            yield from _referred(write.cell.table, write.cell.column, write.value)
     for guard in mutation.guards:
         yield guard.cell.table, guard.cell.row
         if guard.cell.column == RELATIONSHIPS:

@@ -1,4 +1,4 @@
-"""Nothing lost: what is specific in absorbed rows stays reachable from the row that survives.
+"""Nothing lost: what is specific in rows that are absorbed or reworded stays reachable from the row that says it then.
 
 Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.texts.specifics``). Reachable is
 what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
-from slowwave.mutations.cells import Value
+from slowwave.mutations.cells import Value, inserted_id
+from slowwave.mutations.new_version import REDACTION
 from slowwave.mutations.rows import as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
@@ -41,7 +42,7 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpecificsProbe:
-    """``items`` merges with ``terms`` specifics on their absorbed rows, of which ``lost`` are not reachable, sorted."""
+    """``items`` merges and new texts with ``terms`` specifics before, of which ``lost`` are not reachable, sorted."""
 
     items: int
     terms: int
@@ -63,26 +64,29 @@ class SpecificsProbe:
 
     def sentence(self) -> str:
         """What an operator reads."""
-        looked = f"{self.terms:,} numbers, dates, names and negations in the rows that {self.items:,} merges absorb"
+        looked = (
+            f"{self.terms:,} numbers, dates, names and negations in the rows that {self.items:,} items absorb or reword"
+        )
         if self.passed:
             return f"Nothing is lost: all of {looked} stay reachable."
         return (
             f"{len(self.lost):,} of {looked} would no longer be reachable. "
-            f"{len(self.items_losing()):,} merges go to review: look at what each would lose."
+            f"{len(self.items_losing()):,} items go to review: look at what each would lose."
         )
 
 
 def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) -> SpecificsProbe:
-    """Look at every merge of ``items``, which are those that ``after`` has in it; other items lose nothing.
+    """Look at every merge and new text of ``items``, which are those that ``after`` has in it; other items lose nothing.
+
+    What a redaction takes out is to be lost, and is not looked for.
 
     Time: linear in the text of the rows that the merges name; cited sources are read only where something is missing without them.
     """
     read = cache(_terms)  # a name is an alias after a merge, and one chunk is cited by many
     merges: dict[str, list[_Merge]] = defaultdict(list)
     for item in items:
-        if item.mutation.kind == "merge_rows" and item.mutation.keep:
-            absorbed = tuple(row.id for row in item.mutation.absorb)
-            merges[item.mutation.table].append(_Merge(item.id, item.mutation.keep.id, absorbed))
+        if merge := _merge(item):
+            merges[item.mutation.table].append(merge)
     terms, lost = 0, list[Lost]()
     for table, found in merges.items():
         count, gone = _look(before, after, table, found, read)
@@ -95,6 +99,19 @@ class _Merge(NamedTuple):
     item: str
     keep: str
     absorbed: tuple[str, ...]
+
+
+def _merge(item: Item) -> _Merge | None:
+    """The row that says it afterwards, and those that said it: a new version stands for the one before it."""
+    mutation = item.mutation
+    rows = tuple(row.id for row in mutation.rows)
+    if mutation.kind == "merge_rows" and mutation.keep:
+        return _Merge(item.id, mutation.keep.id, tuple(row.id for row in mutation.absorb))
+    if mutation.kind == "new_version" and not any(i.values.get("reason") == REDACTION for i in mutation.inserts):
+        return _Merge(item.id, rows[0], rows)
+    if mutation.kind == "insert_summary" and mutation.table == "memories":
+        return _Merge(item.id, inserted_id(item.id, 0), rows)
+    return None
 
 
 def _look(

@@ -10,16 +10,19 @@ from datetime import timedelta
 from random import Random
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import UndoBlocked
 from slowwave.mutations.apply import apply_items
+from slowwave.mutations.consolidate_memories import Consolidation, consolidate_memories
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import NOW, invalidate_rows
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation, is_retired
+from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.purge_rows import purge_rows
 from slowwave.mutations.rename_type import rename_type
 from slowwave.mutations.set_columns import set_columns
@@ -94,6 +97,36 @@ def renames(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     return [*rename_type(snapshot, "entities", entities), *rename_type(snapshot, "relationships", edges)]
 
 
+def rewordings(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Live memories say something else, some at another stage, some with a new vector."""
+    live = [i for i in snapshot.live("memories")["id"].to_pylist() if r.random() < 0.6]
+    changes = [
+        NewVersion(
+            i,
+            f"Said again, {r.randrange(9)} times.",
+            "test",
+            stage=r.choice([None, "summary"]),
+            attributes=r.choice([None, {"k": r.randrange(3)}]),
+        )
+        for i in live
+    ]
+    vectors = np.array([[r.random() for _ in range(4)] for _ in live], np.float32) if r.random() < 0.5 else None
+    return new_versions(snapshot, changes, vectors)
+
+
+def consolidations(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Active memories in random disjoint groups get a summary, some with a vector."""
+    live = snapshot.live("memories")
+    ids = live["id"].filter(pc.equal(live["state"], "active")).to_pylist()
+    r.shuffle(ids)
+    found: list[Consolidation] = []
+    while ids:
+        cited = tuple(ids.pop() for _ in range(min(len(ids), r.choice([1, 2, 3]))))
+        vector = np.array([r.random() for _ in range(4)], np.float32) if r.random() < 0.5 else None
+        found.append(Consolidation(f"Together {r.randrange(9)}.", cited, {"tags": '["a"]', "importance": 0.7}, vector))
+    return consolidate_memories(snapshot, found)
+
+
 def purges(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     """Some of the retired rows, those that may name each other in one item; all were retired a year before the snapshot."""
     later = replace(snapshot, taken_at=START + timedelta(days=365))
@@ -114,6 +147,8 @@ KINDS: dict[str, Build] = {
     "set_attributes": attributes,
     "set_vector": new_vectors,
     "rename_type": renames,
+    "new_version": rewordings,
+    "insert_summary": consolidations,
     "purge_rows": purges,
 }
 
@@ -163,7 +198,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     assert digest(store, world.slug) == before
 
 
-@pytest.mark.parametrize("kind", ["merge_rows", "purge_rows"])
+@pytest.mark.parametrize("kind", ["merge_rows", "new_version", "insert_summary", "purge_rows"])
 @given(world=worlds(), r=st.randoms(use_true_random=False))
 def test_undoing_an_undo_applies_again(store: Store, kind: str, world: World, r: Random) -> None:
     """An undo is journalled like any change: what it put back is deleted again."""

@@ -194,6 +194,51 @@ def test_undo_refuses_when_another_row_took_the_name(store: Store) -> None:
     assert digest(store, "purge") == left
 
 
+def test_undo_brings_back_nothing_that_names_a_row_which_is_gone(store: Store) -> None:
+    """``old`` named ``middle`` and went first, ``middle`` later: undone first, ``old`` would name nothing. The later one first."""
+    namespace = facts(store)
+    before = digest(store, "purge")
+    first, _ = apply(store, namespace, purge(store, "memory_facts", ["old"]))
+    later, stale = apply(store, namespace, purge(store, "memory_facts", ["middle"]))
+    assert stale == {}
+    left = digest(store, "purge")
+    with pytest.raises(UndoBlocked, match=rf"memory_facts of row {uid('middle')} .*last deleted by run {later}"):
+        undo(store, namespace, first)
+    assert digest(store, "purge") == left
+    undo(store, namespace, later)
+    undo(store, namespace, first)
+    assert digest(store, "purge") == before
+
+
+def test_undo_points_no_cell_at_a_row_which_is_gone(store: Store) -> None:
+    """A merge turned ``merged`` away from ``gone``, which was purged then: undoing the merge alone would point it at nothing."""
+    namespace = memory(store)
+    pointer = Cell("memories", uid("merged"), "merged_into")
+    turned = Mutation("merge_rows", "memories", (Write(pointer, "set", uid("gone"), uid("kept")),))
+    first, stale = apply(store, namespace, [Item("test", "merge", turned)])
+    later, gone = apply(store, namespace, purge(store, "memories", ["gone"]))
+    assert stale == gone == {}
+    with pytest.raises(UndoBlocked, match=rf"memories of row {uid('gone')} .*last deleted by run {later}"):
+        undo(store, namespace, first)
+    undo(store, namespace, later)
+    undo(store, namespace, first)
+    assert ask(store, "SELECT merged_into FROM memory.memories WHERE id = %s", uid("merged")) == [
+        (uuid.UUID(uid("gone")),)
+    ]
+
+
+def test_an_item_that_points_at_what_it_deletes_is_stale(store: Store) -> None:
+    """A write excuses a pointer only when it points elsewhere; one that names the row which goes would name nothing."""
+    namespace = facts(store)
+    (item,) = purge(store, "memory_facts", ["middle", "old"])
+    (write,) = item.mutation.writes
+    left = digest(store, "purge")
+    forged = replace(item, mutation=replace(item.mutation, writes=(replace(write, value=uid("middle")),)))
+    _, stale = apply(store, namespace, [forged])
+    assert f"is named by row {uid('held')} of memory_facts" in stale[forged.id]
+    assert digest(store, "purge") == left
+
+
 def test_what_retired_a_purged_row_can_be_undone_only_after_the_purge(store: Store) -> None:
     """Undo of the run that retired it refuses, and names the run that deleted it; undoing both, the later first, is exact."""
     namespace = remember(store, "purge", memory_facts=[{**FACT, "id": "fact", "object": "1"}])
