@@ -1,0 +1,300 @@
+"""Dates: relative dates of a memory written out as ISO 8601, as they were meant on the day it was told.
+
+What the phrases are and mean belongs to ``slowwave.texts.date_phrases``; here is decided whether one may be read at the place where it
+stands. Quotations, code, addresses and headings are never touched (``slowwave.texts.verbatim``), nor titles, repetitions, figures of
+speech, or a phrase that has its date beside it. In doubt a phrase is left as it is: a missing date can be asked
+for, a wrong one is believed. Clock times are left aside.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from functools import cached_property
+from typing import Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from slowwave.texts.date_phrases import HINT, Grain, Place, Rule, Value, find
+from slowwave.texts.tenses import Cues, Tense
+from slowwave.texts.verbatim import Verbatim
+from slowwave.texts.vocabulary import words_of
+
+Write = Literal["beside", "replace"]
+
+
+class Rewrite(NamedTuple):
+    """One phrase that was written out.
+
+    ``phrase`` as it stood at ``start`` … ``end`` of the original text; ``value`` an ISO date (2026-04-14), month (2026-03), year (2026)
+    or interval with both ends in it (2026-04-06/2026-04-12); ``about``: the phrase is not exact ("a few days ago"); ``part`` of the
+    day that it names, else empty; ``kind`` the rule's name.
+    """
+
+    phrase: str
+    start: int
+    end: int
+    value: str
+    grain: Grain
+    about: bool = False
+    part: str = ""
+    kind: str = ""
+
+
+class Absolute(NamedTuple):
+    """A text with its relative dates written out, and what was written."""
+
+    text: str
+    rewrites: list[Rewrite]
+
+
+def absolutize(text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside") -> Absolute:
+    """Write out the relative dates of ``text``, which was said at ``anchor``.
+
+    An anchor with an offset is read in ``zone`` (IANA name), or as it is without one; a naive one is local time already. ``beside`` puts
+    the value in brackets behind the phrase, ``replace`` puts it in its place. Once more on the result changes nothing. Time: linear in
+    the text. Raises ``ValueError`` for a zone that is not known; never for a text.
+    """
+    if not _HINT.search(text):
+        return Absolute(text, [])
+    today = local_day(anchor, zone)
+    rewrites = [r for r in looked_at(text, today) if isinstance(r, Rewrite)]
+    if not rewrites:
+        return Absolute(text, [])
+    changed = _written(text, rewrites, write)
+    # a date that now stands where a word stood may let the words around it be read in another way: then nothing is written
+    if any(isinstance(r, Rewrite) for r in looked_at(changed, today)):
+        return Absolute(text, [])
+    return Absolute(changed, rewrites)
+
+
+def local_day(anchor: datetime, zone: str | None = None) -> date:
+    """The day of an instant in a zone. Raises ``ValueError`` for a zone that is not known."""
+    if zone is None or anchor.tzinfo is None:
+        return anchor.date()
+    try:
+        return anchor.astimezone(ZoneInfo(zone)).date()
+    except OverflowError:  # the first or last day of the calendar
+        return anchor.date()
+    except (OSError, KeyError) as error:
+        raise ValueError(f"There is no time zone {zone[:64]!r}. Use an IANA name such as Europe/Oslo.") from error
+
+
+class Left(NamedTuple):
+    """A phrase that was left as it is, and why: ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated`` or ``unclear``."""
+
+    phrase: str
+    start: int
+    end: int
+    reason: str
+    kind: str
+
+
+def looked_at(text: str, today: date) -> list[Rewrite | Left]:
+    """Every phrase of a text, from left to right: what would be written, or why not."""
+    if not _HINT.search(text):
+        return []
+    reading = _Reading(text, find(text))
+    return [reading.one(rule, match, today) for rule, match in reading.found]
+
+
+class _Reading:
+    """A text with its phrases; passages and verbs are looked up when the first phrase asks."""
+
+    def __init__(self, text: str, found: list[tuple[Rule, re.Match[str]]]) -> None:
+        self.text, self.found = text, found
+
+    @cached_property
+    def verbatim(self) -> Verbatim:
+        return Verbatim.of(self.text)
+
+    @cached_property
+    def cues(self) -> Cues:
+        return Cues.of(self.text, tuple(match.span() for _, match in self.found))
+
+    def one(self, rule: Rule, match: re.Match[str], today: date) -> Rewrite | Left:
+        text, (start, end) = self.text, match.span()
+        if owner := _OWNER.match(text, end):
+            end = owner.end()
+
+        def tense() -> Tense:
+            return self.cues.at(start, end)
+
+        reason = self._why_not(start, end)
+        value: Value | None = None
+        if not reason:
+            value = rule.resolve(match, Place(text, start, end, today, tense))
+        if value is None:
+            return Left(text[start:end], start, end, reason or "unclear", rule.name)
+        about = value.about
+        return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
+
+    def _why_not(self, start: int, end: int) -> str:
+        text = self.text
+        before, after = text[max(0, start - 48) : start], text[end : end + 48]
+        if _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after) or self.verbatim.touches(start, end):
+            return "verbatim"
+        if _DATED_AFTER.match(after) or _DATED_BEFORE.search(before):
+            return "dated"
+        if _is_title(text, start, end):
+            return "title"
+        if _REPEATED.search(before) or _REPEATED_AFTER.match(after):
+            return "repeated"
+        phrase = text[start:end].lower()
+        if any(
+            said.match(phrase) and (led.search(before.lower()) or followed.match(after.lower()))
+            for said, led, followed in _FIGURES
+        ):
+            return "figure of speech"
+        return ""
+
+
+def _written(text: str, rewrites: list[Rewrite], write: Write) -> str:
+    parts: list[str] = []
+    last = 0
+    for r in rewrites:
+        about = "about " if r.about else ""
+        if write == "beside":
+            parts += [text[last : r.end], f" ({about}{r.value})"]
+        else:
+            part = f"the {r.part} of " if r.part else ""
+            parts += [text[last : r.start], part, about, r.value, "'s" if _OWNER.search(r.phrase) else ""]
+        last = r.end
+    return "".join([*parts, text[last:]])
+
+
+def _is_title(text: str, start: int, end: int) -> bool:
+    """Whether capitals make a phrase the name of something: a song, a film, a newspaper, a feast."""
+    words = _WORD.findall(text[start:end])
+    before, after = text[max(0, start - 64) : start], text[end : end + 64]
+    opens = _OPENS.search(before) is not None
+    if text[start:end].isupper() and len(words[0]) > 1:
+        near = [w for w in (*_WORD.findall(before)[1:], *_WORD.findall(after)[:-1]) if w.lower() != w.upper()]
+        return bool(near) and not all(w.isupper() for w in near)
+    capital = [w for w in words if w[0].isupper()]
+    if not capital:
+        return False
+    plain = [w for w in words if not _CALENDAR.fullmatch(w)]
+    big = [w for w in plain if w[0].isupper()]
+    if big and (not opens or words[0] not in big or len(big) > 1):
+        return True
+    if ((big or not plain) and _WORK.search(before)) or (_EMPHASIS.search(before) and after[:1] in ("*", "_")):
+        return True
+    follow = _WORD_AFTER.match(after)
+    if follow and follow[1][0].isupper() and follow[1] not in _OFTEN_CAPITAL:
+        low = follow[1].lower()
+        if not plain or low in _SMALL or (big and _TO_THE_END.match(text, end)):
+            return True
+    if opens and plain and _WORK_AFTER.match(after):
+        return True
+    if not plain:  # a bare weekday: "Black Friday", "Easter Monday"
+        led = _WORD_BEFORE.search(before)
+        if led and led[1][0].isupper() and led[1].lower() not in _SMALL and not _OPENS.search(before[: led.start(1)]):
+            return not _CALENDAR.fullmatch(led[1])
+        return bool(_FEAST.search(before))
+    return False
+
+
+_HINT: Final = re.compile(HINT)
+_ISO: Final = r"\d{4}-\d{2}(?:-\d{2})?"
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DATE: Final = (
+    rf"(?:{_ISO}|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?\b|{_MONTH}\s\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}"
+    r"|(?:the\s)?\d{1,2}(?:st|nd|rd|th)\b|\d{4}\b)"
+)
+_DATED_AFTER: Final = re.compile(
+    rf"\s*(?:,\s*|[-–—:]\s*)?(?:\(\s*)?(?:(?:that\sis|i\.e\.|so|on|the|about|around|~)[,\s]\s*)*{_DATE}", re.IGNORECASE
+)
+_DATED_BEFORE: Final = re.compile(
+    rf"(?:{_ISO}|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s\d{{4}})?|\b(?:19|20)\d\d)"
+    r"\s*[,(–—-]\s*$",
+    re.IGNORECASE,
+)
+_OWNER: Final = re.compile(r"['’]s\b")
+_JOINED_BEFORE: Final = re.compile(r"[\w#@/\\.$=+&'’_]$|(?<!mid)(?<!early)(?<!late)-$")
+_JOINED_AFTER: Final = re.compile(r"[\w@/\\=$&_]|-\w|[(\[{]|\.[a-z0-9]|['’]\w|:\S|\s?[=!<>]=|\s=\s")
+_REPEATED: Final = re.compile(
+    r"\b(?:every(?:\s(?:other|single|second|third))?|each|alternate|any|per|most|usually\son|always\son|typically\son)\s$",
+    re.IGNORECASE,
+)
+_REPEATED_AFTER: Final = re.compile(
+    r"\s(?:after\s(?:week|month|year|day)|and\s(?:day|year|week)\sout)\b", re.IGNORECASE
+)
+
+_NEVER: Final = re.compile(r"(?!)")
+_HEADS: Final = (
+    r"\s(?:\w[\w-]*\s){0,2}?(?:world|society|technolog(?:y|ies)|youth|generations?|kids|children|teens|teenagers|standards?|economy|markets?|age|era|"
+    r"leaders?|people|women|men|students|consumers|culture|climate|tech|hero(?:es)?|problems?|challenges|environment|software|systems?|computers|"
+    r"internet|web|workforce|politics|music|life)\b"
+)
+_UNBOUND: Final = "".join(
+    rf"(?<!\b{word}\s)"
+    for word in ("as", "all", "end", "most", "part", "rest", "half", "much", "night", "because", "morning")
+)
+_FIGURES: Final = (
+    (
+        re.compile(r"yesterday"),
+        re.compile(
+            r"(?:\b(?:like|as\s(?:if|though))\s(?:it\s(?:was|were|happened|is)\s)?(?:only\s|just\s)?|\bborn\s|\b(?:an?|no|my|the)\s"
+            rf"|{_UNBOUND}of\s)$"
+        ),
+        _NEVER,
+    ),
+    (re.compile(r"(?:yesterday|today|tomorrow)['’]s"), _NEVER, re.compile(_HEADS)),
+    (
+        re.compile(r"today$"),
+        re.compile(
+            r"(?:\b(?:even|live\sfor|living\sfor|an?|no|my|our|kids|people|youth|society|children|world|known|know\sit|still\s\w+|use|used|exists?|"
+            rf"than|than\s(?:\w+\s){{1,3}}\w+|{_UNBOUND}of|seize|there|here|(?:remains?|stands?)\s(?:\w+\s){{0,2}}\w+|can\sdo)\s|\bhere,?\s)$"
+        ),
+        re.compile(
+            r"\sand\stomorrow\b(?!\s(?:i|we|at)\b)|\s(?:more\sthan\sever|or\snever|known|called|considered|regarded|one\sof|part\sof|home\sto)\b"
+            r"|\san?\s(?:museum|hotel|city|town|village|popular|major|common|modern)\b|\sis\s(?:history|an?\s(?:gift|present))\b"
+        ),
+    ),
+    (re.compile(r"(?:today|tonight)$"), re.compile(r"\busa\s$"), re.compile(r"\sshow\b")),
+    (
+        re.compile(r"tomorrow$"),
+        re.compile(
+            r"\b(?:an?|no|the|my|our|new|better|brighter|bright|like\sthere['’]s\sno|leaders\sof|world\sof|of|today\sand|never|gone|off\suntil|off\still|happier|safer|greener)\s$"
+        ),
+        re.compile(r"\s(?:comes|never|is\san?\smystery|may\snever|is\s(?:another|a\snew)\sday|people)\b"),
+    ),
+    (re.compile(r"(?:last|next)\s"), re.compile(r"\b(?:the\svery|until\sthe|next\sto)\s$"), _NEVER),
+    (
+        re.compile(r"on monday|(?:mon|tues|wednes|thurs|fri|satur|sun)day"),
+        re.compile(r"\b(?:thank\s(?:god|goodness)\sit['’]s|casual|black|cyber)\s$"),
+        _NEVER,
+    ),
+)
+"""Phrase, what leads it and what follows it: figures of speech, in which no day is meant."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD_BEFORE: Final = re.compile(r"([^\W\d_]+)\s$")
+_WORD_AFTER: Final = re.compile(r"\s([^\W\d_]+)")
+_OPENS: Final = re.compile(r"(?:^|[.!?:;…\n]|[—–]|\n\s*[-*+•]|\d[.)])[\s\"'“‘(*_>-]*$")
+_CALENDAR: Final = re.compile(
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Mon|Tues?|Wed|Thurs?|Thur|Fri|Sat|Sun|January|February|March|April|May|June|July|August|September|"
+    r"October|November|December"
+)
+_OFTEN_CAPITAL: Final = frozenset(("I", "I'm", "AI", "TV", "Mum", "Mom", "Dad", "Grandma", "Grandpa"))
+_SMALL: Final = words_of("""
+never is by the in and was of for to on at comes with without from or a an not no after before night live nights lights man river times
+again once more will morning football school star best
+""")
+_TO_THE_END: Final = re.compile(r"(?:\s[A-Z][\w'’]{0,30}){2,8}\s*(?:[.!?,;:)\n]|$)")
+_WORK: Final = re.compile(
+    r"\b(?:song|film|movie|book|novel|album|band|episode|show|series|single|track|title|titled|entitled|called|named|cover|newspaper|magazine|musical)"
+    r"(?:\s\w+){0,2}?[\s:,–-]+[*_]*$",
+    re.IGNORECASE,
+)
+_WORK_AFTER: Final = re.compile(
+    r"(?:\s[A-Z]\w*){0,4}\s(?:by\s(?:the\s)?[A-Z]|(?:is|was)\s(?:an?|my|his|her|the|their|our)\s(?:\w+\s){0,2}(?:song|film|movie|book|novel|album|hit|single|ballad|band)\b)"
+)
+_EMPHASIS: Final = re.compile(r"[*_]$")
+_FEAST: Final = re.compile(
+    r"\b(?:black|good|easter|cyber|ash|palm|giving|bloody|casual|fat|shrove|maundy|holy|whit|trinity|super|ruby|freaky|taco|clean|great|spy)\s$",
+    re.IGNORECASE,
+)

@@ -1,0 +1,107 @@
+"""Tenses: whether what stands at a place of an English text is past or still to come.
+
+Made for one question: which Monday "on Monday" is. It looks at verbs by their forms, not at grammar; where these say nothing or
+speak of plans of the past ("planned to go on Friday") there is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Final, Literal, NamedTuple
+
+from slowwave.texts.vocabulary import words_of
+
+Tense = Literal["past", "future", "unclear", "none"]
+"""``unclear``: a plan of the past, of which the day may be either; ``none``: no verb tells."""
+
+
+class Cues(NamedTuple):
+    """Where a text has verbs that tell, and where its clauses end. ``Cues.of`` reads them; time linear in the text."""
+
+    starts: tuple[int, ...]
+    kinds: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str, without: tuple[tuple[int, int], ...] = ()) -> Cues:
+        """Cues of a text outside some spans, which are sorted and do not overlap."""
+        begins = [start for start, _ in without]
+        found: list[tuple[int, str]] = []
+        for match in _CUE.finditer(text.replace("’", "'")):
+            start, kind = match.start(), str(match.lastgroup)
+            place = bisect_right(begins, start) - 1
+            if place >= 0 and start < without[place][1]:
+                continue
+            if kind == "regular" and match[0].casefold() in _NO_PAST:
+                continue
+            found.append((start, _KIND.get(kind, kind)))
+        return cls(tuple(start for start, _ in found), tuple(kind for _, kind in found))
+
+    def at(self, start: int, end: int) -> Tense:
+        """The tense at a span: the verb before it in its clause, else the one after it there, else the same in its sentence.
+
+        The order of words counts, never how far apart they are. Time: linear in the cues of the sentence that no clause ends,
+        and these are looked at from the nearest on, so it is small in any real text.
+        """
+        left, right = bisect_left(self.starts, start) - 1, bisect_left(self.starts, end)
+        for stops in (("clause", "sentence"), ("sentence",)):
+            for found in (self._first(left, -1, stops), self._first(right, 1, stops)):
+                if found:
+                    return found
+        return "none"
+
+    def _first(self, place: int, step: int, stops: tuple[str, ...]) -> Tense | None:
+        for _ in range(_FAR):
+            if not 0 <= place < len(self.kinds) or self.kinds[place] in stops:
+                return None
+            if self.kinds[place] == "past":
+                return "past"
+            if self.kinds[place] == "future":
+                return "future"
+            if self.kinds[place] == "unclear":
+                return "unclear"
+            place += step
+        return None
+
+
+_FAR: Final = 24  # cues that are looked at on each side
+_KIND: Final = {"regular": "past", "irregular": "past", "hedged": "unclear", "ahead": "future"}
+_IRREGULAR: Final = words_of("""
+was were wasn't weren't had hadn't did didn't been went gone met saw seen got took taken made came said gave given bought found left felt
+ran ate eaten drank drove driven flew wrote written spoke spoken broke broken began brought built caught chose chosen fell fallen forgot
+heard held kept knew known lost paid sent slept sold spent stood swam taught thought threw thrown understood woke won wore became sang sat
+shot rode ridden rang dreamt learnt told drew grew hid lay led lent meant rose shook shut slid stole struck swore tore wept withdrew dug fed
+fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave spilt
+""")
+_NO_PAST: Final = words_of("""
+need feed speed seed weed indeed exceed proceed succeed hundred naked wicked sacred kindred bleed breed freed greed embed shed sled wed
+tired excited interested bored married worried scared relaxed crowded closed limited unlimited complicated advanced detailed united
+used based related supposed armed
+""")
+_UNCLEAR: Final = words_of("""
+planned wanted decided agreed promised hoped intended expected scheduled booked arranged reserved invited reminded asked postponed
+rescheduled moved supposed
+""")
+
+_CUE: Final = re.compile(
+    rf"""
+    (?P<sentence>(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?]+(?=[\s"')\]]|$)|[;\n])
+    |(?P<clause>[,:–—]|\b(?:and|but|so|because|which|while|although|though|since\ then)\b)
+    |(?P<ahead>(?:\b(?:will|won't|shall|must|should|to)|'ll)\ (?:not\ |also\ |then\ )?be\ \w+)
+    |(?P<nothing>(?:\b(?:have|has)|['’](?:ve|s))\ got\b(?!\ to\b))
+    |(?P<future>\b(?:will|won't|shall|gonna|'ll|let's|let\ us|please|remind|remember\ to|don't\ forget|looking\ forward
+        |see\ (?:you|ya|u)|(?:have|has|need|needs|want|wants|plan|plans|hope|hopes|intend|intends|expect|expects|got|ought|due|about|ready
+        |going|try|would\ like|'d\ like|supposed)\ to|must|should|upcoming|deadline
+        |(?:am|is|are)\ (?:you|we|they|he|she|it|i)\ (?:not\ |still\ )?\w+ing|(?:can|could|would|shall)\ (?:we|you|i)
+        |(?:am|is|are|'m|'re|'s)\ (?:not\ |also\ |just\ |only\ |all\ |still\ |probably\ |actually\ )?\w+ing
+        |(?:am|is|are|'m|'re|'s)\ (?:not\ )?(?:scheduled|planned|booked|set|due|invited|expected|supposed)
+        |(?:starts|begins|leaves|arrives|departs|opens|expires|takes\ place)\b)\b|(?<=\w)['’]ll\b)
+    |(?P<unclear>\b(?:was|were)\ (?:going|hoping|planning|supposed|scheduled|planned|booked|due|about|set|to)\b
+        |\b(?:{"|".join(sorted(_UNCLEAR))})\b)
+    |(?P<passive>(?:\b(?:is|are)|'re)\ (?:not\ |\w+ly\ )?[a-z]{{2,18}}ed\b)
+    |(?P<hedged>\b(?:would|might|could)\b|['’]d\ )
+    |(?P<irregular>\bthank(?:s|\ you)\ for\b|\b(?:{"|".join(sorted(_IRREGULAR))})\b)
+    |(?P<regular>\b[a-z]{{2,18}}ed\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
