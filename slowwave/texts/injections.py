@@ -1,0 +1,267 @@
+"""Phrases that speak to a model and not to a reader: orders to drop its rules, to leak its prompt or data, to call a tool.
+
+Sentences are read as rows of classes: each word that matters (an order to ignore, instructions, previous, …; English, German, French,
+Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish, Swedish) becomes one letter, every other word a dot, the end of a
+sentence a bar, and rules are patterns over these letters. What has no words apart (Chinese, Japanese, Korean) and what is fixed
+(chat templates, tool calls) is looked for as it stands; words and phrases stand in ``order_phrases.toml``. Texts are folded first, so
+that a disguise changes nothing; base64, hexadecimal digits, escapes, bits, ROT13 and reversed text are read as well.
+
+Talk about injections ("the phrase 'ignore previous instructions' is an attack") and ordinary orders ("ignore my last message") are none.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slowwave.texts.findings import Finding, Severity, outermost
+from slowwave.texts.folding import folded, spelled_out
+
+_FILE: Final = tomllib.loads(Path(__file__).with_name("order_phrases.toml").read_text(encoding="utf-8"))
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[.!?;:]+(?=\s|$)|\n+")
+_BARE = re.compile(r"[^\W_]+")
+
+
+def _classes() -> dict[str, str]:
+    known: dict[str, str] = {}
+    for letter, words in _FILE["classes"].items():
+        for word in words.split():
+            known.setdefault(folded(word)[0], letter)
+    return known
+
+
+_CLASS: Final = _classes()
+_TRIGGERS: Final = frozenset(word for word, letter in _CLASS.items() if letter in "ILSZXDM") | frozenset(
+    folded(w)[0]
+    for w in ("everything", "above", "instructed", "developer", "dan", "jailbreak", "memory", "decode", "told", "tool")
+)
+_ROTATED: Final = frozenset(
+    codecs.encode(w, "rot13") for w in ("ignore", "instructions", "disregard", "previous", "system", "prompt", "reveal")
+)
+_REVERSED: Final = frozenset(
+    w[::-1] for w in ("ignore", "instructions", "disregard", "previous", "system", "prompt", "reveal")
+)
+
+_RULES: Final[tuple[tuple[str, Severity, re.Pattern[str]], ...]] = (
+    (
+        "instruction override",
+        "high",
+        re.compile(
+            r"V[^|ILV]{0,4}[PAY][^|IV]{0,3}I|V[^|ILV]{0,3}[PAY][^|LV]{0,3}[PYKS][^|LV]{0,2}L|V[^|V]{0,4}I[^|V]{0,2}P|P[^|V]{0,2}I[^|V]{0,2}V(?=\||$)"
+        ),
+    ),
+    (
+        "instruction override",
+        "high",
+        re.compile(r"V[^|]{0,2}Y[^|]{0,2}L(?=[^|]{0,3}[FRAO]|[^|]{0,20}\|?[^|]{0,6}[UYFZ])"),
+    ),
+    (
+        "system prompt extraction",
+        "high",
+        re.compile(
+            r"R[^|R]{0,5}S[^|]{0,2}I|R[^|R]{0,4}Y[^|]?I[^|]?S|R[^|R]{0,4}I[^|]?S(?=\||$)|R[^|R]{0,4}Y[^|]{0,3}I[^|]{0,4}M|"
+            r"R[^|R]{0,3}Y[^|]{0,2}[SP][^|]{0,1}[IC]"
+        ),
+    ),
+    (
+        "jailbreak persona",
+        "high",
+        re.compile(r"F[^|]{0,9}N[^|]{0,3}[LIZ]|[UB][^|]{0,4}Z[^|]{0,2}|Z[^|]{0,2}B|F[^|]{0,4}Z"),
+    ),
+    ("exfiltration", "high", re.compile(r"T[^|]{0,4}S[^|]{0,2}I")),
+    ("safety override", "high", re.compile(r"K[^|]{0,3}[LI][^|]{0,3}X")),
+)
+
+
+class _Phrase(NamedTuple):
+    """A fixed phrase: literals of which the text must hold one, and the pattern."""
+
+    rule: str
+    severity: Severity
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _phrase(row: Mapping[str, Any]) -> _Phrase:
+    pattern = "|".join(row["patterns"])
+    for name, words in _FILE["words"].items():
+        pattern = pattern.replace(f"{{{name}}}", words)
+    return _Phrase(row["rule"], row.get("severity", "high"), tuple(row["hints"]), re.compile(pattern))
+
+
+_PHRASES: Final = tuple(map(_phrase, _FILE["phrases"]))
+_HINTS: Final = {h: [n for n, p in enumerate(_PHRASES) if h in p.hints] for p in _PHRASES for h in p.hints}
+_COMPACT = re.compile(
+    r"(?:ignore|disregard|forget|bypass)(?:all|any|the|your|my|of)*(?:previous|prior|above|earlier|system)?(?:the)?"
+    r"(?:instruction|rule|prompt|guideline)|(?:reveal|show|print)(?:me|your|the)*systemprompt"
+)
+_QUOTES: Final = "\"'`“”‘’«»„"
+_TALK = re.compile(
+    r"prompt[- ]inject|jailbreak (?:attempt|attack|prompt)|inject(?:ion)? (?:attack|attempt|string|phrase|pattern|example)|\bphrases?\b|"
+    r"such as|for example|e\.g\.|\bexamples?\b|attackers?|\bdetect|classif|red[- ]team|like (?:this|\"|')|"
+    r"says? something like|blocklist|test case|malicious"
+)
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/_\-]{24,}={0,2}|[A-Z2-7]{24,}={0,6})(?![A-Za-z0-9+/=])")
+_HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){16,}(?![0-9A-Fa-f])")
+_ESCAPES = re.compile(r"(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{2,6};){8,}")
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});")
+_BITS = re.compile(r"(?<!\d)(?:[01]{8}[ ,]?){8,}(?!\d)")
+_LONGEST_WORD: Final = 4_000
+
+
+def injections(text: str) -> list[Finding]:
+    """Every phrase that a rule knows, disguised or not. Cost: linear in the text."""
+    small, places = folded(text)
+    words = set(_BARE.findall(small))
+    found = [*_in_words(small, places, words), *_decoded(text, words)]
+    return outermost(found) if found else found
+
+
+def _spoken(text: str) -> list[Finding]:
+    """Phrases of a text as it stands."""
+    small, places = folded(text)
+    return _in_words(small, places, set(_BARE.findall(small)))
+
+
+def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Finding]:
+    """Phrases of a folded text."""
+    found: list[Finding] = []
+    spelled = spelled_out(small)
+    found += [
+        Finding(start, end, "injection", "spelled-out order")
+        for start, end, word in spelled
+        if len(word) > 7 and _COMPACT.search(word)
+    ]
+    if spelled:
+        for start, end, word in reversed(spelled):
+            if len(word) < 25:
+                small = f"{small[:start]}{word.ljust(end - start)}{small[end:]}"
+        words = words | {word for _, _, word in spelled}
+    if not words.isdisjoint(_TRIGGERS):
+        found += _sentences(small)
+    found += _phrases(small)
+    found = [f for f in found if not _talked_about(small, f)]
+    if not places:
+        return found
+    return [Finding(places[f.start], places[f.end], f.kind, f.rule, f.severity) for f in found]
+
+
+def _sentences(small: str) -> Iterator[Finding]:
+    """Matches of the rules over classes of words."""
+    letters: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for match in _WORD.finditer(small):
+        word = match[0]
+        spans.append(match.span())
+        letters.append(_CLASS.get(word, ".") if word[0].isalnum() else "|")
+    row = "".join(letters)
+    for rule, severity, pattern in _RULES:
+        for match in pattern.finditer(row):
+            start, end = spans[match.start()][0], spans[match.end() - 1][1]
+            if not _denied(row, small, spans, match.start()):
+                yield Finding(start, end, "injection", rule, severity)
+
+
+def _denied(row: str, small: str, spans: list[tuple[int, int]], at: int) -> bool:
+    """Whether the order is told of, or forbidden: "never ignore …", "I forget …", "he told me to …" ."""
+    before = [small[slice(*spans[k])] for k in range(max(0, at - 3), at) if row[k] != "|"]
+    return bool(before) and (
+        before[-1] in _TELLERS
+        or any(w in ("don't", "never", "cannot", "can't", "nicht", "didn't", "won't") for w in before)
+    )
+
+
+_TELLERS: Final = frozenset(
+    (
+        "i",
+        "we",
+        "they",
+        "he",
+        "she",
+        "people",
+        "users",
+        "students",
+        "who",
+        "often",
+        "sometimes",
+        "always",
+        "i'll",
+        "i'd",
+    )
+)
+
+
+def _phrases(small: str) -> Iterator[Finding]:
+    hinted = {n for hint, phrases in _HINTS.items() if hint in small for n in phrases}
+    for n in sorted(hinted):
+        phrase = _PHRASES[n]
+        for match in phrase.pattern.finditer(small):
+            yield Finding(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
+
+
+def _talked_about(small: str, finding: Finding) -> bool:
+    """Whether a phrase stands in quotation marks in a text about such phrases."""
+    before, after = small[max(0, finding.start - 3) : finding.start].rstrip(), small[finding.end : finding.end + 60]
+    quoted = bool(before) and before[-1] in _QUOTES and any(q in after for q in _QUOTES)
+    if not quoted:
+        return False
+    around = small[max(0, finding.start - 200) : finding.start] + after
+    return bool(_TALK.search(around))
+
+
+def _decoded(text: str, words: set[str]) -> Iterator[Finding]:
+    """Orders in what an encoding hides."""
+    for pattern, decode in ((_ENCODED, _base), (_HEXADECIMAL, _hexadecimal), (_ESCAPES, _escaped), (_BITS, _bits)):
+        for match in pattern.finditer(text):
+            said = decode(match[0][:_LONGEST_WORD])
+            if said and _spoken(said):
+                yield Finding(match.start(), match.end(), "injection", "encoded order")
+    if len(words & _ROTATED) > 1 and _spoken(codecs.encode(text, "rot13")):
+        yield Finding(0, len(text), "injection", "encoded order")
+    if len(words & _REVERSED) > 1 and _spoken(text[::-1]):
+        yield Finding(0, len(text), "injection", "encoded order")
+
+
+def _base(word: str) -> str:
+    """Base64 or base32 of readable text, else nothing."""
+    if len(word) % 8 == 0 and re.fullmatch(r"[A-Z2-7]+=*", word):
+        try:
+            return _readable(base64.b32decode(word))
+        except (ValueError, binascii.Error):
+            pass
+    plain = word.rstrip("=").replace("-", "+").replace("_", "/")
+    plain = plain[: len(plain) - (len(plain) % 4 == 1)]
+    try:
+        return _readable(base64.b64decode(plain + "=" * (-len(plain) % 4)))
+    except (ValueError, binascii.Error):
+        return ""
+
+
+def _hexadecimal(word: str) -> str:
+    digits = re.sub("[ :]", "", word)
+    return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+
+
+def _escaped(word: str) -> str:
+    return "".join(
+        chr(code) if (code := int(m[5]) if m[5] else int(m[1] or m[2] or m[3] or m[4], 16)) < 0x110000 else ""
+        for m in _ESCAPE.finditer(word)
+    )
+
+
+def _bits(word: str) -> str:
+    return _readable(bytes(int(part, 2) for part in re.findall("[01]{8}", word)))
+
+
+def _readable(octets: bytes) -> str:
+    """The octets as text, if they are one: letters and spaces for the most part."""
+    said = octets.decode("utf-8", "ignore")
+    letters = sum(c.isalpha() or c.isspace() for c in said)
+    return said if len(said) >= 0.9 * len(octets) and letters >= 0.75 * len(said) else ""
