@@ -16,7 +16,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from slowwave.errors import SettingsError
 
-_ADDRESSES: Final = frozenset(("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path"))
+_ADDRESSES: Final = frozenset(
+    ("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path")
+)
 
 
 class Expertise(BaseModel):
@@ -47,6 +49,23 @@ class Settings(BaseSettings):
     supersede_facts_enabled: bool = Field(default=True, description="Nightly: close facts that newer ones replace.")
     cluster_events_enabled: bool = Field(default=True, description="Nightly: merge events that are one event.")
     compact_facts_enabled: bool = Field(default=False, description="Nightly: purge what is past its retention.")
+    redact_or_quarantine_enabled: bool = Field(default=True, description="Nightly: act on what the safety scan finds.")
+    accept_external_edits_enabled: bool = Field(
+        default=True, description="Nightly: take note of memories that an outside dreamer rewrote."
+    )
+    dedupe_memories_enabled: bool = Field(default=True, description="Nightly: merge memories that tell the same.")
+    consolidate_clusters_enabled: bool = Field(
+        default=False, description="Nightly: one summary for memories of one matter; the weekly night has it anyway."
+    )
+    decay_transition_enabled: bool = Field(
+        default=False, description="Nightly: shorten ageing memories; the weekly night has it anyway."
+    )
+    absolutize_dates_enabled: bool = Field(default=True, description="Nightly: write out relative dates.")
+    archive_stale_enabled: bool = Field(default=False, description="Nightly: archive what nobody has use for.")
+    promote_memories_enabled: bool = Field(default=True, description="Nightly: promote memories that recall proves.")
+    backfill_tags_enabled: bool = Field(default=True, description="Nightly: concept tags.")
+    reembed_enabled: bool = Field(default=True, description="Nightly: vectors for memories and chunks without one.")
+    compile_pages_enabled: bool = Field(default=True, description="Nightly: MEMORY.md and DREAMS.md.")
 
     expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
     frequency_delta_threshold: float = Field(
@@ -145,6 +164,98 @@ class Settings(BaseSettings):
     centroid_min_intra_cluster_cosine: float = Field(
         default=0.88, ge=0, le=1, description="Every member's cosine to the core."
     )
+
+    reflection_mode: Literal["coordinated", "always"] = Field(
+        default="coordinated", description="Whether the cadence gates below hold; always ignores them."
+    )
+    gate_min_hours: float = Field(default=24.0, ge=0, description="Hours between two scheduled nights (too_soon).")
+    gate_min_new_records: int = Field(
+        default=5, ge=0, description="New memories that a scheduled night needs (too_few_new_records)."
+    )
+    gate_min_sessions: int = Field(
+        default=5, ge=0, description="New sessions that a scheduled weekly night needs (too_few_sessions)."
+    )
+    memory_dedupe_cosine_threshold: float = Field(
+        default=0.92, ge=0, le=1, description="Cosine at which two memories may tell the same."
+    )
+    neighbour_top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
+    neighbour_similarity: float = Field(
+        default=0.75, ge=0.1, le=0.99, description="Cosine from which two memories are neighbours."
+    )
+    conflict_low_importance: float = Field(
+        default=0.3, ge=0, le=1, description="Of two memories below this, the newer wins without a person."
+    )
+    dates_write: Literal["beside", "replace"] = Field(
+        default="beside", description="Whether the ISO date follows a relative one in brackets or takes its place."
+    )
+    dates_zone: str = Field(default="UTC", description="Zone of authors whose memories name none.")
+    consolidation_min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
+    consolidation_cohesion: float = Field(
+        default=0.8, ge=0, le=1, description="Cosine that every two members of a summary have."
+    )
+    consolidation_max_clusters_per_run: int = Field(default=10, ge=1, le=100, description="Summaries a night.")
+    consolidation_max_input_tokens: int = Field(
+        default=1500, ge=100, le=10_000, description="Tokens of one summary's sources; larger clusters are split."
+    )
+    consolidation_max_output_tokens: int = Field(default=300, ge=50, le=2_000, description="Tokens of a summary.")
+    consolidation_cooldown_days: int = Field(
+        default=7, ge=1, le=90, description="Days until a summary may become part of another one."
+    )
+    consolidation_model: str = Field(
+        default="", description="Model that words summaries and shortened memories; empty takes the sources' sentences."
+    )
+    decay_days: dict[str, int] = Field(
+        default_factory=lambda: {"full": 7, "compressed": 30, "summary": 90, "essence": 365},
+        description="Days in each stage before the next.",
+    )
+    decay_tokens: dict[str, int] = Field(
+        default_factory=lambda: {"full": 500, "compressed": 250, "summary": 150, "essence": 50},
+        description="Tokens that a memory has in each stage.",
+    )
+    relevance_half_life_days: dict[str, float] = Field(
+        default_factory=lambda: {"user": 10_000.0, "reference": 10_000.0, "feedback": 365.0, "project": 90.0},
+        description="Days in which recency falls by half, per kind; 90 for other kinds.",
+    )
+    relevance_decay_rate: float = Field(default=0.01, ge=0, description="Loss of importance an hour.")
+    archive_policy: Literal["stale", "natural_selection"] = Field(
+        default="stale", description="Which memories archive_stale takes: unread and faded, or the least relevant."
+    )
+    archive_effective_importance: float = Field(
+        default=0.2, ge=0, le=1, description="Effective importance below which an unread memory is stale."
+    )
+    archive_min_age_hours: float = Field(default=168.0, ge=0, description="Age that a stale memory has.")
+    natural_selection_floor: float = Field(default=0.1, ge=0, description="Relevance below which a memory goes.")
+    natural_selection_ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
+    reembed_max_per_night: int = Field(
+        default=5_000, ge=0, description="Vectors that a night makes for memories and chunks without one."
+    )
+    signals_compat: bool = Field(
+        default=False, description="nexo's original signals: no window, cap 6, weights of 0.94, no gate on days."
+    )
+    promote_min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
+    promote_min_recalls: int = Field(default=3, ge=1, description="Recalls that a promotion needs.")
+    promote_min_queries: int = Field(default=2, ge=1, description="Distinct questions that a promotion needs.")
+    promote_min_days: int = Field(default=2, ge=1, description="Distinct days that a promotion needs.")
+    promote_max_per_night: int = Field(default=20, ge=1, description="Promotions of one night, the best first.")
+    promote_revoke_score: float = Field(
+        default=0.1, ge=0, le=1, description="Score below which a promotion is revoked."
+    )
+    backfill_tags_scope: Literal["promoted", "all"] = Field(
+        default="promoted", description="Whether concept tags are for promoted memories or for all."
+    )
+    screening_policy: Literal["block", "redact", "quarantine", "warn"] = Field(
+        default="quarantine", description="What is done with memories that hold a secret or an injection."
+    )
+    screening_on_import: Literal["block", "quarantine", "warn"] = Field(
+        default="warn", description="What an import does with rows that hold a secret or an injection."
+    )
+    workspace_path: str = Field(
+        default="",
+        description="Folder with a folder a namespace for MEMORY.md and DREAMS.md; empty keeps pages in the store.",
+    )
+    pages_git: bool = Field(default=False, description="Commit pages in the workspace folder with git.")
+    pages_max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
+    pages_max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
 
     blast_radius_share: float = Field(
         default=0.02, ge=0, le=1, description="Share of live rows a plan may retire or reword."
