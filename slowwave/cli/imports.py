@@ -21,6 +21,13 @@ app = typer.Typer(help="Import messages, Letta agents or entities.", no_args_is_
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
 Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
+_FOUND = {
+    "secret": "secrets",
+    "injection": "orders to a model",
+    "hidden": "hidden characters",
+    "lookalike": "look-alike words",
+}
+
 OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with a row that cannot be taken.")]
 
 
@@ -66,10 +73,17 @@ def _run(
                 "seen": summary.seen,
                 "added": dict(summary.added),
                 "skipped": [{"file": str(s.file), "line": s.line, "reason": s.reason} for s in summary.skipped],
+                "screened": dict(summary.screened),
+                "quarantined": summary.quarantined,
             }
         )
         return
     for skipped in summary.skipped:
         err.print(f"left out {plain(skipped.file)} line {skipped.line}: {plain(skipped.reason)}")
     added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
+    if summary.screened:
+        told = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
+        err.print(
+            f"screening: {told}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says."
+        )
     out.print(f"{summary.seen:,} rows read into {len(summary.namespaces)} namespaces; added {plain(added)}.")

@@ -6,6 +6,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -25,6 +26,7 @@ from slowwave.imports.rows import (
     storable,
     unreadable,
 )
+from slowwave.imports.screening import Screening
 from slowwave.language.embedder import Embedder
 
 COLUMNS: Final = ("id", "source", "entity_type", "name", "attrs")
@@ -43,16 +45,16 @@ def import_entities(
 
     ``attrs`` is a JSON object or empty. A row is known by (namespace, source, id). Raises ``ImportRefused``.
     """
-    check = RowCheck(str(path), on_error)
+    check = RowCheck(str(path), on_error, screening=Screening.of(connection))
     try:
         slug = chosen_slug(namespace) or slug_of(path.name.removesuffix(".gz").removesuffix(".csv"))
     except BadRow as error:
         unreadable(path, error)
-    records = list(read_records(path, check))
+    records = list(read_records(path, check, slug))
     return write_records(connection, slug, records, check, embedder=embedder, progress=progress)
 
 
-def read_records(path: Path, check: RowCheck) -> Iterator[Record]:
+def read_records(path: Path, check: RowCheck, namespace: str = "") -> Iterator[Record]:
     """The good rows of a file, in its order; the others go to ``check``. A row repeated word for word counts once."""
     first: dict[tuple[str, str], tuple[int, Record]] = {}
     try:
@@ -70,11 +72,16 @@ def read_records(path: Path, check: RowCheck) -> Iterator[Record]:
                     earlier = first.setdefault((record.source, record.external_id), (reader.line_num, record))
                     if earlier[1] != record:
                         raise BadRow(f"its source and id were used in line {earlier[0]} for another entity")
+                    state = "active"
+                    if earlier[1] is record:
+                        state = check.screening.state(
+                            namespace, "\n".join((record.name, *map(str, record.attributes.values())))
+                        )
                 except BadRow as error:
                     check.bad(reader.line_num, str(error))
                     continue
                 if earlier[1] is record:
-                    yield record
+                    yield record if state == "active" else replace(record, state=state)
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         unreadable(path, error)
 

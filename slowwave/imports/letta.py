@@ -29,6 +29,7 @@ from slowwave.imports.rows import (
     storable,
     unreadable,
 )
+from slowwave.imports.screening import Screening
 from slowwave.language.embedder import Embedder
 
 
@@ -47,7 +48,7 @@ def import_letta(
     Ids in such a file are numbered anew by every export, so rows are known by a hash of agent, time, role and content; the
     file's id stays in the memory's attributes. A block that changed is a new memory. Raises ``ImportRefused``.
     """
-    check = RowCheck(str(path), on_error)
+    check = RowCheck(str(path), on_error, screening=Screening.of(connection))
     turns = list(read_agents(path, check, chosen_slug(namespace)))
     return write_turns(connection, turns, check, embedder=embedder, source="letta", progress=progress)
 
@@ -76,12 +77,14 @@ def read_agents(path: Path, check: RowCheck, namespace: str | None = None) -> It
                 name = required_text(agent, "name")
                 slug = namespace or slug_of(name)
                 turn = _block(row, name, content) if kind == "block" else _message(row, name)
+                if turn is None or (slug, turn.external_id) in known:
+                    continue
+                known.add((slug, turn.external_id))
+                state = check.screening.state(slug, turn.content)
             except BadRow as error:
                 check.bad(place, f"{kind} {place} of agent {agent.get('name')!r}: {error}")
                 continue
-            if turn is not None and (slug, turn.external_id) not in known:
-                known.add((slug, turn.external_id))
-                yield replace(turn, namespace=slug)
+            yield replace(turn, namespace=slug, state=state)
 
 
 def _rows(agent: dict[str, Any], blocks: dict[str, Any]) -> Iterator[tuple[int, str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from slowwave.imports.rows import (
     required_text,
     unreadable,
 )
+from slowwave.imports.screening import Screening
 from slowwave.language.embedder import Embedder
 
 
@@ -40,7 +42,7 @@ def import_messages(
     A turn without ``id`` is known by a hash of its namespace, time, role and content, and true repeats by their number. The
     whole file is read and checked before anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
     """
-    check = RowCheck(str(path), on_error)
+    check = RowCheck(str(path), on_error, screening=Screening.of(connection))
     turns = list(read_messages(path, check, chosen_slug(namespace)))
     return write_turns(connection, turns, check, embedder=embedder, source="messages", progress=progress)
 
@@ -61,6 +63,8 @@ def read_messages(path: Path, check: RowCheck, namespace: str | None = None) -> 
                     earlier = first.setdefault((turn.namespace, turn.external_id), (line, turn))
                     if earlier[1] != turn:
                         raise BadRow(f"its id was used in line {earlier[0]} for another turn")
+                    if earlier[0] == line:
+                        turn = replace(turn, state=check.screening.state(turn.namespace, turn.content))
                 except BadRow as error:
                     check.bad(line, str(error))
                     continue

@@ -20,6 +20,7 @@ from sqlalchemy import Table
 from slowwave.errors import ImportRefused, StoreError
 from slowwave.imports import mentions
 from slowwave.imports.rows import RowCheck, SkippedRow
+from slowwave.imports.screening import State
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 from slowwave.store.load import load_rows
@@ -48,6 +49,7 @@ class Turn:
     kind: str = "episodic"
     subject: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    state: State = "active"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,24 @@ class Record:
     entity_type: str
     name: str
     attributes: Mapping[str, Any]
+    state: State = "active"
 
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What an import did: slugs, rows added by table, rows left out, rows seen, and good rows that were there already."""
+    """What an import did: slugs, rows added by table, rows left out, rows seen, and good rows that were there already.
+
+    ``screened`` counts the rows that held a secret, an injection, hidden characters or look-alikes, by kind; of those, ``quarantined``
+    begin outside recall.
+    """
 
     namespaces: tuple[str, ...]
     added: Mapping[str, int]
     skipped: tuple[SkippedRow, ...]
     seen: int
     known: int
+    screened: Mapping[str, int] = field(default_factory=dict)
+    quarantined: int = 0
 
 
 def namespace_id(slug: str) -> str:
@@ -90,7 +99,8 @@ def write_turns(
 
     A turn becomes a chunk of its session's document and a memory with its first version (valid from ``created_at``). Names
     in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships. A turn is known
-    by its external id, whatever it says; known turns change nothing. Vectors are made before the first row is written.
+    by its external id, whatever it says; known turns change nothing. Vectors are made before the first row is written. A quarantined
+    turn becomes a memory alone: its words make no chunk and no names, which recall would find.
     Raises ``ImportRefused`` (read-only namespace), ``EmbeddingError``, ``StoreError``.
     """
     groups: defaultdict[str, list[Turn]] = defaultdict(list)
@@ -108,7 +118,7 @@ def write_turns(
             if fresh:
                 _write_fresh(connection, namespace, fresh, embedder, source, added, steps.part(len(group)))
         steps.finish(len(group))
-    return ImportSummary(tuple(groups), dict(added), tuple(check.skipped), check.seen, known)
+    return _summary(tuple(groups), added, check, known)
 
 
 def write_records(
@@ -149,7 +159,14 @@ def write_records(
                     connection, namespace, embedder.model, {"entity_vectors": (ids, texts)}, vectors, added, step
                 )
         steps.finish(len(records))
-    return ImportSummary((slug,) if records else (), dict(added), tuple(check.skipped), check.seen, known)
+    return _summary((slug,) if records else (), added, check, known)
+
+
+def _summary(slugs: tuple[str, ...], added: Mapping[str, int], check: RowCheck, known: int) -> ImportSummary:
+    screening = check.screening
+    return ImportSummary(
+        slugs, dict(added), tuple(check.skipped), check.seen, known, dict(screening.found), screening.quarantined
+    )
 
 
 def _write_fresh(
@@ -167,9 +184,10 @@ def _write_fresh(
     memory_ids = [_id(namespace, "memories", turn.external_id) for turn in turns]
     version_ids = [_id(namespace, "memory_versions", turn.external_id) for turn in turns]
     contents = [turn.content for turn in turns]
+    shown = [n for n, turn in enumerate(turns) if turn.state == "active"]
     passages = [
-        mentions.Passage(chunk, documents[turn.session], turn.created_at, turn.content)
-        for chunk, turn in zip(chunk_ids, turns, strict=True)
+        mentions.Passage(chunk_ids[n], documents[turns[n].session], turns[n].created_at, turns[n].content)
+        for n in shown
     ]
     graph = mentions.plan_graph(connection, namespace, mentions.read_names(passages))
     entities = mentions.entity_rows(namespace, graph, source)
@@ -179,7 +197,7 @@ def _write_fresh(
     _insert(connection, tables.documents, new_documents, len(new_documents), added)
     ordinals = _ordinals(connection, list(documents.values()))
     chunks: list[dict[str, object]] = []
-    for chunk, turn in zip(chunk_ids, turns, strict=True):
+    for chunk, turn in ((chunk_ids[n], turns[n]) for n in shown):
         document = documents[turn.session]
         ordinals[document] += 1
         chunks.append(
@@ -205,9 +223,10 @@ def _write_fresh(
             "session_id": turn.session,
             "attributes": dict(turn.attributes),
             "source_document_ids": [documents[turn.session]],
-            "source_chunk_ids": [chunk],
+            "source_chunk_ids": [chunk] if turn.state == "active" else [],
             "current_version_id": version,
             "valid_from": turn.created_at,
+            "state": turn.state,
         }
         for memory, chunk, version, turn in zip(memory_ids, chunk_ids, version_ids, turns, strict=True)
     ]
@@ -222,7 +241,7 @@ def _write_fresh(
     relationships = mentions.relationship_rows(namespace, graph)
     _insert(connection, tables.relationships, relationships, len(relationships), added)
     described = {
-        "chunk_vectors": (chunk_ids, contents),
+        "chunk_vectors": ([chunk_ids[n] for n in shown], [contents[n] for n in shown]),
         "memory_vectors": (memory_ids, contents),
         "entity_vectors": ([str(row["id"]) for row in entities], entity_texts),
     }
@@ -316,6 +335,7 @@ def _entity_row(namespace: str, row_id: str, record: Record) -> dict[str, object
         "name": record.name,
         "attributes": dict(record.attributes),
         "mention_count": 1,
+        "state": record.state,
     }
 
 

@@ -16,16 +16,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 from slowwave.errors import ImportRefused
+from slowwave.imports.screening import BadRow, Screening
 
 OnError = Literal["stop", "skip"]
 
 SLUG: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 LONGEST_ID: Final = 500
 """Characters of a source id; an index entry has no room for more."""
-
-
-class BadRow(ValueError):  # noqa: N818 - a finding of this package, always caught in it
-    """A row that cannot be taken; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +36,13 @@ class SkippedRow:
 
 @dataclass(slots=True)
 class RowCheck:
-    """Counts rows and decides about bad ones: refuse the file, or note the row and go on."""
+    """Counts rows and decides about bad ones: refuse the file, or note the row and go on. ``screening`` judges what they say."""
 
     file: str
     on_error: OnError
     seen: int = 0
     skipped: list[SkippedRow] = field(default_factory=list)
+    screening: Screening = field(default_factory=Screening)
 
     def bad(self, line: int, reason: str) -> None:
         """A row cannot be taken. Raises ``ImportRefused`` unless rows may be skipped."""
