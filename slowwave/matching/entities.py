@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from slowwave.errors import Refused
+from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
 from slowwave.matching.match import Matches, match
 from slowwave.settings import Settings
 
@@ -32,24 +32,26 @@ def match_entities(table: Any, settings: Settings | None = None) -> Matches:
 
     Raises ``Refused`` with the row named.
     """
-    columns = _columns(table)
-    ids = _ids(columns["id"])
+    columns = read_columns(table, _KNOWN, ("id", "name"))
+    ids = read_ids(columns["id"])
     n = len(ids)
     entities = pa.table(
         {
             "id": pa.array(ids, pa.string()),
-            "entity_type": pa.array([_text(t) or "entity" for t in columns.get("entity_type", [""] * n)], pa.string()),
-            "name": pa.array([_text(t) or "" for t in columns["name"]], pa.string()),
+            "entity_type": pa.array(
+                [read_text(t) or "entity" for t in columns.get("entity_type", [""] * n)], pa.string()
+            ),
+            "name": pa.array([read_text(t) or "" for t in columns["name"]], pa.string()),
             "attributes": pa.array(
                 [_attributes(k, a) for k, a in enumerate(columns.get("attributes", ()))] or [None] * n
             ),
             "source_document_ids": pa.array(_lists(columns, "documents", n), pa.list_(pa.string())),
-            "source": pa.array([_text(s) for s in columns.get("source", [None] * n)], pa.string()),
+            "source": pa.array([read_text(s) for s in columns.get("source", [None] * n)], pa.string()),
         }
     )
     aliases = _lists(columns, "aliases", n)
     owners = [id_ for id_, names in zip(ids, aliases, strict=True) for _ in names]
-    matrix, rows = _vectors(columns.get("vector"), n)
+    matrix, rows = read_vectors(columns.get("vector"), n)
     return match(
         entities,
         settings or Settings(),
@@ -62,37 +64,9 @@ def match_entities(table: Any, settings: Settings | None = None) -> Matches:
     )
 
 
-def _columns(table: Any) -> dict[str, list[Any]]:
-    """The known columns as lists."""
-    if isinstance(table, pa.Table):
-        found = {c: table[c].to_pylist() for c in table.column_names if c in _KNOWN}
-    elif hasattr(table, "columns") and hasattr(table, "to_dict"):
-        found = {str(c): table[c].tolist() for c in table.columns if str(c) in _KNOWN}
-    else:
-        raise Refused(
-            f"A table to match is an Arrow table or a pandas frame, not {type(table).__name__}. Convert it first."
-        )
-    missing = [c for c in ("id", "name") if c not in found]
-    if missing:
-        raise Refused(f"The table has no column {' and no column '.join(missing)}. Rename the columns that hold them.")
-    return found
-
-
-def _ids(given: Sequence[Any]) -> list[str]:
-    ids = [_text(i) for i in given]
-    seen: set[str] = set()
-    for row, id_ in enumerate(ids):
-        if not id_:
-            raise Refused(f"Row {row} has no id. Give every row one of its own.")
-        if id_ in seen:
-            raise Refused(f"Row {row} repeats the id {id_[:80]!r}. Give every row one of its own.")
-        seen.add(id_)
-    return [str(i) for i in ids]
-
-
 def _attributes(row: int, given: Any) -> str | None:
     """Attributes as JSON text, None where there are none."""
-    if _missing(given) or given == "":
+    if is_missing(given) or given == "":
         return None
     if isinstance(given, Mapping):
         return json.dumps(given, default=str)
@@ -112,29 +86,3 @@ def _lists(columns: Mapping[str, list[Any]], name: str, n: int) -> list[list[str
         given = [link.get(name) if isinstance(link, Mapping) else None for link in columns["links"]]
     values: Sequence[Any] = given if given is not None else [()] * n
     return [[str(x) for x in v] if isinstance(v, (list, tuple, set, np.ndarray)) else [] for v in values]
-
-
-def _vectors(given: Sequence[Any] | None, n: int) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """Vectors as a matrix and each row's place in it, -1 where it has none."""
-    if given is None:
-        return None, None
-    has = [k for k, v in enumerate(given) if not _missing(v)]
-    if not has:
-        return None, None
-    size = len(given[has[0]])
-    for row in has:
-        if len(given[row]) != size:
-            raise Refused(
-                f"The vector of row {row} has {len(given[row])} numbers, others have {size}. Use one model for all."
-            )
-    rows = np.full(n, -1, np.int64)
-    rows[has] = np.arange(len(has))
-    return np.array([given[k] for k in has], np.float32), rows
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
-
-
-def _text(value: Any) -> str | None:
-    return None if _missing(value) else str(value)

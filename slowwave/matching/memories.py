@@ -1,0 +1,285 @@
+"""``match_memories`` and ``cluster_memories``: which memories tell the same, and which are about one matter.
+
+Vectors say which memories are near; whether two tell the same is said by their texts (``slowwave.texts.sameness``). Cosine alone never
+merges, and what contradicts is never merged. What becomes of the groups is decided by the planners.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from slowwave.matching import clusters
+from slowwave.matching.cohesion import cohesive_groups
+from slowwave.matching.columns import read_columns, read_ids, read_vectors
+from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.matching.vectors import unit_rows
+from slowwave.texts.keys import keys
+from slowwave.texts.sameness import Sameness, sameness
+from slowwave.texts.tokens import tokenise
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Embed = Callable[[Sequence[str]], np.ndarray]
+Decision = Literal["merge", "review", "contradiction", "different"]
+
+FLOOR: Final = 0.75
+"""Cosine from which a pair is looked at."""
+
+LENIENCE: Final = 0.12
+"""How much less cosine two texts need that have the same words in the same order: function words and form move vectors."""
+
+SYNONYMS: Final = 0.88
+"""Cosine of two words alone from which they may stand for each other, in the offline model: of 31 pairs tried, synonyms had .70 to .96,
+others up to .87."""
+
+NEAREST: Final = 10
+"""Neighbours of a memory that are looked at; copies of one text count as one."""
+
+_COMMON: Final = 3  # texts that use a word, from which it is no slip of another
+_COLUMNS: Final = ("id", "text", "created_at", "kind", "vector", "scope", "subject", "author")
+_ALIKE: Final = ("kind", "scope", "subject", "author")
+
+
+class MemoryPair(NamedTuple):
+    """Two ids, the smaller first, how near they are, what was decided, and the sentence that says why."""
+
+    a: str
+    b: str
+    cosine: float
+    decision: Decision
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryMatches:
+    """What was decided. ``merges`` are disjoint groups of ids to merge now; ``pairs`` all that were looked at, nearest first; ``counts``
+    the denominators: rows, texts, pairs, decisions."""
+
+    merges: tuple[tuple[str, ...], ...]
+    pairs: tuple[MemoryPair, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def review(self) -> tuple[MemoryPair, ...]:
+        """The pairs for a person."""
+        return tuple(p for p in self.pairs if p.decision == "review")
+
+    @property
+    def contradictions(self) -> tuple[MemoryPair, ...]:
+        """The pairs that cannot both be true."""
+        return tuple(p for p in self.pairs if p.decision == "contradiction")
+
+    def explain(self, a: str, b: str) -> MemoryPair | None:
+        """The pair of two ids; None when it was not looked at."""
+        a, b = min(a, b), max(a, b)
+        return next((p for p in self.pairs if (p.a, p.b) == (a, b)), None)
+
+
+def match_memories(
+    table: Any,
+    *,
+    threshold: float = 0.92,
+    embed: Embed | None = None,
+) -> MemoryMatches:
+    """Match the rows of an Arrow table or pandas frame with each other; the order of the rows does not matter.
+
+    Columns: ``id`` and ``text``; optional ``created_at``, ``kind``, ``scope``, ``subject``, ``author`` (only rows that agree in all that
+    are there are compared) and ``vector`` (numbers, one length, null where there is none). Without vectors ``embed`` makes them, else the
+    offline model.
+
+    A pair merges when the texts have equal keys; or say the same and the cosine reaches ``threshold`` (``LENIENCE`` less when they have
+    the same words in the same order). No two rows of a group contradict or say something else. A pair that is near and doubtful is for
+    *review*. Raises ``Refused`` with the row named, ``EmbeddingError`` when nothing can embed.
+
+    Time: that of ``neighbours`` over the distinct texts, and some 200 µs for each pair of neighbours, at most ``NEAREST`` a text.
+    """
+    people = _People.of(table, embed)
+    own = people.distinct()
+    i, j, cosine = _near(people, own, FLOOR - LENIENCE if threshold < FLOOR else FLOOR)
+    same = _Reader.of(people, _embedder(embed) if people.embedded else None)
+
+    def decide(x: int, y: int, c: float) -> tuple[Decision, str]:
+        found = same.say(x, y)
+        if found.decision == "same":
+            needed = threshold - LENIENCE if found.exact else threshold
+            return ("merge", found.reason) if c >= needed - 1e-6 else ("review", f"{found.reason} But not near enough.")
+        if found.decision == "doubtful":
+            return ("review", found.reason) if c >= threshold - 1e-6 else ("different", found.reason)
+        return found.decision, found.reason
+
+    decided = [decide(x, y, c) for x, y, c in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True)]
+    merge = np.array([d == "merge" for d, _ in decided], bool)
+    order = np.lexsort((j[merge], i[merge], -cosine[merge]))
+
+    def forbids(x: Ints, y: Ints) -> NDArray[np.bool_]:
+        apart = [same.say(a, b).decision != "same" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        return np.array(apart, bool)
+
+    def agrees(x: Ints, y: Ints, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.ones(len(x), bool)
+
+    grown = clusters.grow(len(people.ids), i[merge][order], j[merge][order], forbids, agrees)
+    label = grown.label[people.copy_of]
+    merges = people.groups(label)
+    pairs = tuple(
+        MemoryPair(people.ids[x], people.ids[y], round(c, 4), d, reason)
+        for x, y, c, (d, reason) in sorted(
+            zip(i.tolist(), j.tolist(), cosine.tolist(), decided, strict=True), key=lambda p: (-p[2], p[0], p[1])
+        )
+    )
+    counts = Counter({"rows": len(people.ids), "texts": len(own), "pairs": len(pairs)})
+    counts.update({f"pairs: {d}": 0 for d in ("merge", "review", "contradiction", "different")})
+    counts.update(f"pairs: {d}" for d, _ in decided)
+    counts["groups"], counts["merged away"] = len(merges), sum(len(m) - 1 for m in merges)
+    return MemoryMatches(merges, pairs, dict(counts))
+
+
+def cluster_memories(
+    table: Any,
+    *,
+    floor: float = 0.65,
+    cohesion: float = 0.6,
+    nearest: int = NEAREST,
+    min_size: int = 3,
+    embed: Embed | None = None,
+) -> tuple[tuple[str, ...], ...]:
+    """Groups of ids about one matter, for an Arrow table or pandas frame as ``match_memories`` takes it; the order of the rows does not
+    matter.
+
+    Groups grow along pairs of neighbours (the ``nearest`` of each row, cosine ≥ ``floor``), strongest first, and every two members have
+    a cosine ≥ ``cohesion``: so a chain of near pairs is no group, and a row far from all is in none. Groups are disjoint, sorted by their
+    first id, and hold at least ``min_size`` rows. Only rows of one kind, scope, subject and author come together, where there are such
+    columns. Time: that of ``neighbours``, and the squared sizes of the groups.
+    """
+    people = _People.of(table, embed)
+    i, j, cosine = _near(people, np.arange(len(people.ids)), floor, nearest)
+    unit = people.units if np.array_equal(people.rows, np.arange(len(people.units))) else people.units[people.rows]
+    found = cohesive_groups(unit, i, j, np.rint(cosine * 1e5), cohesion - 1e-6, most=len(people.ids))
+    return tuple(sorted(tuple(people.ids[k] for k in group) for group in found if len(group) >= min_size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _People:
+    """Rows in the order of their ids. ``copy_of`` (n,) is the first row of the same block and key; ``units`` (v, d) unit vectors and
+    ``rows`` (n,) each row's place among them, -1 where it has none; ``embedded`` when the vectors are ours."""
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    block: Ints
+    copy_of: Ints
+    units: Floats
+    rows: Ints
+    embedded: bool
+
+    @classmethod
+    def of(cls, table: Any, embed: Embed | None) -> _People:
+        columns = read_columns(table, _COLUMNS, ("id", "text"))
+        ids = read_ids(columns["id"])
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        columns = {
+            name: values.take(order) if isinstance(values, pa.ChunkedArray) else [values[k] for k in order]
+            for name, values in columns.items()
+        }
+        texts = tuple("" if t is None or t != t else str(t) for t in columns["text"])
+        block = np.zeros(len(ids), np.int64)
+        for name in _ALIKE:
+            codes = {v: c for c, v in enumerate(dict.fromkeys(map(str, columns.get(name, ()))))}
+            own = np.array([codes[str(v)] for v in columns.get(name, ())] or np.zeros(len(ids)), np.int64)
+            _, block = np.unique(block * (len(codes) + 1) + own, return_inverse=True)
+        matrix, rows = read_vectors(columns.get("vector"), len(ids))
+        key = keys(pa.array(texts, pa.large_string())).dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        first: dict[tuple[int, int], int] = {}
+        copy_of = np.array(
+            [
+                first.setdefault((b, k), n) if texts[n].strip() else n
+                for n, (b, k) in enumerate(zip(block.tolist(), key.tolist(), strict=True))
+            ],
+            np.int64,
+        )
+        if matrix is None or rows is None:
+            said = [n for n in range(len(ids)) if texts[n].strip()]
+            distinct = list(dict.fromkeys(texts[n] for n in said))
+            place = {text: k for k, text in enumerate(distinct)}
+            matrix = np.asarray(_embedder(embed)(distinct), np.float32) if distinct else np.empty((0, 1), np.float32)
+            rows = np.array([place.get(text, -1) for text in texts], np.int64)
+            embedded = True
+        else:
+            embedded = embed is not None
+        units, kept = unit_rows(matrix)
+        at = np.full(len(matrix) + 1, -1)
+        at[kept] = np.arange(len(kept))
+        ordered = tuple(ids[k] for k in order)
+        return cls(ordered, texts, block.astype(np.int64), copy_of, units, at[rows], embedded)
+
+    def distinct(self) -> Ints:
+        """The rows that are no copy of an earlier one."""
+        return np.flatnonzero(self.copy_of == np.arange(len(self.ids)))
+
+    def groups(self, label: Ints) -> tuple[tuple[str, ...], ...]:
+        """The ids of rows that have a label in common."""
+        members: dict[int, list[str]] = {}
+        for id_, of in zip(self.ids, label.tolist(), strict=True):
+            members.setdefault(of, []).append(id_)
+        return tuple(sorted(tuple(m) for m in members.values() if len(m) > 1))
+
+
+def _near(people: _People, own: Ints, floor: float, k: int = NEAREST) -> tuple[Ints, Ints, Floats]:
+    """Neighbours within each block among rows ``own``: i < j and the cosine."""
+    own = own[people.rows[own] >= 0]
+    found: list[tuple[Ints, Ints, Floats]] = []
+    order = own[np.argsort(people.block[own], kind="stable")]
+    for part in np.split(order, np.flatnonzero(np.diff(people.block[order])) + 1):
+        if len(part) > 1:
+            i, j, cosine = pairs_of(*neighbours(people.units, k, floor, people.rows[part]))
+            found.append((part[i], part[j], cosine))
+    empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    i, j, cosine = (np.concatenate(c) for c in zip(empty, *found, strict=True))
+    return i, j, cosine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reader:
+    """Sameness of rows, each pair of texts compared once."""
+
+    texts: tuple[str, ...]
+    compare: Callable[[str, str], Sameness]
+
+    @classmethod
+    def of(cls, people: _People, embed: Embed | None) -> _Reader:
+        uses = Counter(word for text in set(people.texts) for word in set(tokenise(text)))
+        common = {word for word, count in uses.items() if count >= _COMMON}
+
+        @lru_cache(maxsize=65_536)
+        def vector(word: str) -> NDArray[np.float32]:
+            assert embed is not None  # noqa: S101 - asked with an embedder only
+            return np.asarray(embed([word])[0], np.float32)
+
+        def synonyms(x: str, y: str) -> bool:
+            return float(vector(x) @ vector(y)) >= SYNONYMS
+
+        @lru_cache(maxsize=262_144)
+        def compare(a: str, b: str) -> Sameness:
+            return sameness(a, b, synonyms if embed is not None else None, common)
+
+        return cls(people.texts, compare)
+
+    def say(self, x: int, y: int) -> Sameness:
+        """What two rows are to each other."""
+        a, b = self.texts[x], self.texts[y]
+        return self.compare(min(a, b), max(a, b))
+
+
+def _embedder(embed: Embed | None) -> Embed:
+    if embed is not None:
+        return embed
+    from slowwave.language.embedder import OfflineEmbedder  # its model takes a second to load
+
+    return OfflineEmbedder().embed
