@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,8 +14,7 @@ from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
 from slowwave.store.tables import EXPORTED, VECTORS
-
-BYTES_A_TOKEN: Final = 4
+from slowwave.texts.token_count import RULE, counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def census(inputs: Inputs) -> Report:
             "vector_models": {name: vectors.model for name, vectors in snapshot.vectors.items()},
             "oldest": min((t.oldest for t in filled), default=""),
             "newest": max((t.newest for t in filled), default=""),
-            "token_rule": f"{BYTES_A_TOKEN} bytes of UTF-8 a token, rounded up for each text",
+            "token_rule": RULE,
         },
     )
 
@@ -92,9 +89,8 @@ def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
     """Live memories that have a current text, and the tokens of those texts."""
     versions = snapshot.table("memory_versions")
     current = pc.index_in(snapshot.live("memories")["current_version_id"], value_set=versions["id"].combine_chunks())
-    texts = versions["content"].take(pc.drop_null(current))
-    lengths = pc.binary_length(pc.cast(texts, pa.binary())).to_numpy().astype(np.int64)
-    return len(lengths), int((-(-lengths // BYTES_A_TOKEN)).sum())
+    tokens = counts(versions["content"].take(pc.drop_null(current)))
+    return len(tokens), int(tokens.sum())
 
 
 def _headline(rows: int, live: int, tables: int, tokens: int, recalls: int, window: int) -> str:
