@@ -1,15 +1,16 @@
 -- How each recalled row (entity, chunk or memory) was used in the recall window. All signals lie between 0 and 1:
 -- ``frequency`` ln(1 + recalls) / ln(1 + cap); ``relevance`` mean score of the hit, 1 / rank where none was logged;
--- ``diversity`` distinct queries / 5, folded in case and space; ``consolidation`` distinct days (UTC) / 5; ``recency``
--- halves over one window; ``selected_rate`` share of recalls that the agent used. ``score`` weighs them 0.24, 0.30, 0.15,
--- 0.10, 0.15, 0.06. A row counts once an event; a row that was selected counts as recalled.
+-- ``diversity`` distinct queries / 5, folded in case, space and closing marks; ``consolidation`` distinct days (UTC) / 5;
+-- ``recency`` halves over one window; ``selected_rate`` share of recalls that the agent used. ``score`` weighs them 0.24,
+-- 0.30, 0.15, 0.10, 0.15, 0.06. A row counts once an event; a row that was selected counts as recalled. Memories have a
+-- half-life a kind: what promotes them is the same score with their own recency (``slowwave.signals``).
 -- check: unique row_id
 -- check: not_null row_id, recalls, score
 with events as (
   select
     id,
     occurred_at,
-    lower(trim(regexp_replace(nfc_normalize(query), '\s+', ' ', 'g'))) as question,
+    lower(trim(regexp_replace(regexp_replace(nfc_normalize(query), '[\s?!.…？！。]+$', ''), '\s+', ' ', 'g'))) as question,
     hit_ids,
     selected_ids,
     scores,
