@@ -71,8 +71,9 @@ class Item:
             if self.mutation.table == "memories":
                 seen = guards_to_json([g for g in named if g.cell.column == "current_version_id"])
         elif self.mutation.kind == "render_page":
+            made = [i.values for i in self.mutation.inserts]
             seen = [[w.value] for w in self.mutation.writes if w.cell.column == "input_hash"]
-            seen += [[i.values.get("path"), i.values.get("input_hash")] for i in self.mutation.inserts]
+            seen = seen or [[values.get("path"), values.get("input_hash")] for values in made]
         else:
             seen = writes_to_json(self.mutation.writes) + deletes_to_json(self.mutation.deletes)
         rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]

@@ -23,6 +23,7 @@ from slowwave.mutations.invalidate_rows import NOW, invalidate_rows
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation, is_retired
 from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.mutations.promote import Promotion, promote, revoke
 from slowwave.mutations.purge_rows import purge_rows
 from slowwave.mutations.rename_type import rename_type
 from slowwave.mutations.set_columns import set_columns
@@ -71,6 +72,17 @@ def states(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     """Memories are archived or stay active."""
     values = {i: {"state": r.choice(["archived", "active"])} for i in world.ids("memories")}
     return set_columns(snapshot, "set_state", "memories", values)
+
+
+def promotions(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Of the promotions that stand some are revoked; memories without one are promoted, here and there into the ring they are in."""
+    standing = snapshot.live("promotions").to_pylist()
+    back = {p["memory_id"] for p in standing if r.random() < 0.6}
+    found = revoke(snapshot, [p["id"] for p in standing if p["memory_id"] in back])
+    live = snapshot.live("memories").to_pylist()
+    new = [m["id"] for m in live if m["state"] == "active" and m["id"] not in {p["memory_id"] for p in standing}]
+    scores = {"score": 0.5, "recency": r.random()}
+    return [*found, *promote(snapshot, [Promotion(i, r.choice(["longterm", "working"]), scores) for i in new])]
 
 
 def attributes(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
@@ -144,6 +156,7 @@ KINDS: dict[str, Build] = {
     "filter_references": cleanings,
     "invalidate_rows": invalidations,
     "set_state": states,
+    "promotions": promotions,
     "set_attributes": attributes,
     "set_vector": new_vectors,
     "rename_type": renames,

@@ -1,0 +1,136 @@
+"""Pages in git: the page files of one namespace, and nothing else, become a commit when they have changed.
+
+The program is called without a shell, without hooks, prompts, signing or inherited ``GIT_`` variables, and never for long. No remote
+is ever touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.pages.page import MEMORY
+
+_SECONDS: Final = 30
+_IDENTITY: Final = ("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost")
+_QUIET: Final = (
+    *("--literal-pathspecs", "--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+    *("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"),
+)
+_ENTRY: Final = re.compile(r"^- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)$", re.MULTILINE)
+_FIGURES: Final = re.compile(r" _\([^()]*\)_$")
+_SPOKEN: Final = re.compile(r"\\(?=[^\w\s])")
+_BULLETS: Final = 20
+_BULLET: Final = 80
+
+
+def commit_pages(base: Path, name: str, files: Sequence[str], *, run_id: str, undo: bool) -> tuple[str, str]:
+    """Commit files of the folder ``name`` of the workspace: the commit's id and a sentence about what went wrong, either may be empty.
+
+    A workspace outside any repository becomes one. Nothing is committed when nothing changed, nor when a file holds a secret,
+    whoever wrote it.
+    """
+    if not files:
+        return "", ""
+    program = shutil.which("git")
+    if program is None:
+        return "", "There is no git on PATH, so pages are not committed. Install it, or set SLOWWAVE_PAGES_GIT=false."
+    try:
+        return _commit(program, base, name, files, run_id, undo=undo), ""
+    except Refused as problem:
+        return "", str(problem)
+    except subprocess.TimeoutExpired:
+        return (
+            "",
+            f"git took longer than {_SECONDS} seconds, so pages are not committed. Run `slowwave pages sync` later.",
+        )
+    except OSError as problem:
+        return "", f"git could not be run ({problem.strerror}), so pages are not committed."
+
+
+def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: str, *, undo: bool) -> str:
+    def git(*arguments: str, may_fail: bool = False) -> str:
+        done = subprocess.run(
+            [program, *_QUIET, *_IDENTITY, *arguments],
+            cwd=base,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        if done.returncode and not may_fail:
+            told = done.stderr.decode(errors="replace").strip().splitlines()
+            why = "".join(c for c in (told[-1] if told else "") if c.isprintable())[:200]
+            raise Refused(
+                f"git {_verb(arguments)} failed, so pages are not committed: {why} Then run `slowwave pages sync`."
+            )
+        return done.stdout.decode(errors="replace") if not done.returncode else ""
+
+    if not git("rev-parse", "--show-toplevel", may_fail=True):
+        git("-c", "init.defaultBranch=main", "init", "--quiet")
+    paths = [f"{name}/{file}" for file in files]
+    _refuse_secrets(base, paths)
+    known = frozenset(git("ls-files", "-z", "--", *paths).split("\0"))
+    paths = [path for path in paths if path in known or (base / path).exists()]
+    if not paths:
+        return ""
+    if not git("status", "--porcelain", "--", *paths):
+        return ""
+    before = git("show", f"HEAD:./{name}/{MEMORY}", may_fail=True)
+    subject, body = _message(before, _read(base / name / MEMORY), run_id, undo=undo)
+    git("add", "--all", "--", *paths)
+    git("commit", "--quiet", "--no-verify", "--only", "-m", subject, "-m", body, "--", *paths)
+    return git("rev-parse", "HEAD").strip()
+
+
+def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, str]:
+    """Subject and body (nexo 3.3): how many memories the index has got, and the first of them."""
+    known = {memory for _, memory in _ENTRY.findall(before)}
+    new = [line for line, memory in _ENTRY.findall(after) if memory not in known]
+    subject = f"dream: {len(new)} promotion(s)" if new else "dream: pages rendered again"
+    told = [f"Run: {run_id}"] if run_id else []
+    if undo:
+        return f"dream: undo{f' by run {run_id[:8]}' if run_id else ''}", "\n".join(told)
+    bullets = [_bullet(line) for line in new[:_BULLETS]]
+    return subject, "\n\n".join(part for part in ("\n".join(told), "\n".join(bullets)) if part)
+
+
+def _bullet(line: str) -> str:
+    """An entry as plain text, without figures and backslashes."""
+    said = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
+    return said if len(said) <= _BULLET else said[: _BULLET - 1].rstrip() + "…"
+
+
+def _refuse_secrets(base: Path, paths: Sequence[str]) -> None:
+    """Name the files that hold a secret: what is committed is hard to take back."""
+    from slowwave.texts.screening import screen
+
+    found = [path for path in paths if any(f.kind == "secret" for f in screen(_read(base / path)))]
+    if found:
+        raise Refused(
+            f"{', '.join(found)}: a secret stands in the file, so pages are not committed. Take it out, then run `slowwave pages sync`."
+        )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    return next((a for n, a in enumerate(arguments) if not a.startswith("-") and arguments[n - 1] != "-c"), "")
+
+
+def _environment() -> dict[str, str]:
+    """The environment without what would point git at another repository, index, editor or identity."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SLOWWAVE_"))}
+    return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
