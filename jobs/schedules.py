@@ -1,4 +1,4 @@
-"""The schedules: a night a namespace, unless nothing has changed in it since its last one, the alarms, and retention."""
+"""The schedules: a night a namespace, unless a gate is closed for it, the alarms, and retention."""
 
 import dagster as dg
 
@@ -16,30 +16,32 @@ from slowwave.store.connect import Store
     cron_schedule="0 3 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="At 03:00 UTC: a night for every namespace that has changed since its last one. On Sundays for all of them, with the "
-    "weekly operations.",
+    description="At 03:00 UTC: a night for every namespace for which no gate is closed; on Sundays with the weekly operations where "
+    "they have enough to do.",
 )
 def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Partitions that the sensor has not made yet are left to the next night."""
-    from slowwave.night_runs import not_due
+    """Partitions that the sensor has not made yet are left to the next night; a closed gate is told with its name."""
+    from slowwave.gates import due
 
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
         expire_plans(store)
         known = set(context.instance.get_dynamic_partitions("namespaces"))
-        reasons = {name: not_due(store, name, unchanged_too=not sunday) for name in namespaces(store) if name in known}
+        nights = {name: due(store, name, weekly=sunday) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(told(problem))
-    skipped = [f"{name} is {reason}." for name, reason in reasons.items() if reason]
-    night = f"{context.scheduled_execution_time:%Y-%m-%d}"
+    skipped = [str(one.closed) for one in nights.values() if one.closed]
+    date = f"{context.scheduled_execution_time:%Y-%m-%d}"
     requests = [
         dg.RunRequest(
-            run_key=f"{night}:{name}", partition_key=name, tags={OPERATIONS_TAG: WEEKLY_OPERATIONS} if sunday else None
+            run_key=f"{date}:{name}",
+            partition_key=name,
+            tags={OPERATIONS_TAG: WEEKLY_OPERATIONS} if one.weekly else None,
         )
-        for name, reason in reasons.items()
-        if not reason
+        for name, one in nights.items()
+        if one.night
     ]
     if not requests:
         return dg.SkipReason(" ".join(skipped) or "There is no namespace yet.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slowwave.gates import holds_back_audits
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection
 
@@ -23,7 +24,8 @@ class Freshness:
 def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     """A namespace that changed since its last snapshot, or never had one, was audited within ``freshness_audit_days``.
 
-    One that nothing has changed in is not audited again, and is not late.
+    One that nothing has changed in is not audited again, and is not late; nor is one that a gate keeps from its nights: it is switched
+    off, read-only, or has too few new records.
     """
     rows = connection.execute(
         "SELECT n.slug, n.settings, extract(epoch FROM now() - coalesce(s.taken_at, n.recorded_at)) / 86400, s.taken_at "
@@ -35,8 +37,9 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     ).fetchall()
     late: list[str] = []
     for slug, overlay, days, taken in rows:
-        limit = _settings(overlay).freshness_audit_days
-        if float(str(days)) > limit:
+        settings = _settings(overlay)
+        limit = settings.freshness_audit_days
+        if float(str(days)) > limit and not holds_back_audits(connection, str(slug), settings):
             since = (
                 f"was last audited {float(str(days)):.0f} days ago and has changed since"
                 if taken

@@ -1,6 +1,7 @@
-"""The plan run of a night in the ledger: whether one is due, its beginning, its end, and the Dagster run that it belongs to.
+"""The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
 
-Planning itself belongs to ``slowwave.night``; who may hold a namespace, to ``slowwave.plans.claims``.
+Planning itself belongs to ``slowwave.night``; who may hold a namespace, to ``slowwave.plans.claims``; whether a night is due, to
+``slowwave.gates``.
 """
 
 from __future__ import annotations
@@ -8,26 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Generator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
 
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
 from slowwave.night_stream import open_stream
 from slowwave.plans.claims import Stuck, beating, patiently
 from slowwave.plans.ledger import check_cancelled, finish_run, heartbeat_expiry, namespace_settings, start_run
 from slowwave.plans.scope import DreamScope
-from slowwave.reports.redaction import in_words, level_of_run
+from slowwave.reports.redaction import cut, in_words, level_of_run
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
-
-def not_due(store: Store, namespace: str, *, unchanged_too: bool = True) -> str:
-    """Why a scheduled night leaves a namespace out, or an empty string: nights are off there, or nothing has changed.
-
-    With ``unchanged_too`` false a namespace in which nothing has changed is planned all the same.
-    """
-    with store.connect("reader") as connection:
-        if not _enabled(connection, namespace):
-            return "disabled in its settings"
-    return unchanged(store, namespace) if unchanged_too else ""
+LONGEST_REASON: Final = 500
+"""Characters of a reason that are kept."""
 
 
 def unchanged(store: Store, namespace: str) -> str:
@@ -39,8 +35,8 @@ def unchanged(store: Store, namespace: str) -> str:
         row = connection.execute(
             "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
             "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
-            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL AND r.parameters = '{}' "
-            "ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
+            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
+            "AND r.parameters - 'reason' - 'weekly' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
             "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
             "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
             (namespace,),
@@ -50,6 +46,37 @@ def unchanged(store: Store, namespace: str) -> str:
     overlay: Mapping[str, object] = row[0] if isinstance(row[0], dict) else {}
     same = Settings.for_namespace(overlay).fingerprint() == row[3]
     return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LastNights:
+    """When a namespace's last night began, and the last one with the weekly operations; None where there was none. ``hours`` is the
+    age of the former, ``weekly_days`` of the latter or, where there was none, of the namespace.
+    """
+
+    night: datetime | None
+    weekly: datetime | None
+    hours: float
+    weekly_days: float
+
+
+def last_nights(connection: Connection, namespace_id: str) -> LastNights:
+    """The last nights that came to their end, whoever asked for them; some operations, rows or another instant are no night."""
+    row = connection.execute(
+        "SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600, "
+        "extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 FROM memory.namespaces n, LATERAL "
+        "(SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs "
+        "WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') "
+        "AND parameters - 'reason' - 'weekly' = '{}') r WHERE n.id = %s",
+        (namespace_id,),
+    ).fetchone()
+    night, weekly, hours, days = row or (None, None, 0.0, 0.0)
+    return LastNights(
+        night if isinstance(night, datetime) else None,
+        weekly if isinstance(weekly, datetime) else None,
+        float(str(hours)),
+        float(str(days)),
+    )
 
 
 def begin(
@@ -94,12 +121,22 @@ def _enabled(connection: Connection, namespace: str) -> bool:
         return True
 
 
-def parameters(ops: Collection[str] | None, scope: DreamScope) -> dict[str, object]:
-    """What a run was asked for, as the ledger keeps it."""
+def parameters(
+    ops: Collection[str] | None, scope: DreamScope, *, now: datetime | None = None, reason: str = ""
+) -> dict[str, object]:
+    """What a run was asked for, as the ledger keeps it; ``now`` is the instant as which it plans, ``reason`` why it was asked for."""
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
         **({"scope": scope.to_json()} if scope.narrows else {}),
+        **({"now": now.astimezone(UTC).isoformat()} if now else {}),
+        **({"reason": plain_reason(reason)} if reason.strip() else {}),
     }
+
+
+def plain_reason(text: str) -> str:
+    """A reason as it is kept: one line, without control and hidden characters, cut at 500."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return cut(line, LONGEST_REASON)
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:

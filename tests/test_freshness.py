@@ -17,7 +17,9 @@ def _write(store: Store, query: str, *parameters: object) -> None:
 
 
 def test_a_namespace_that_changed_and_was_not_audited_is_late(store: Store) -> None:
-    """Never audited for three days: late. Audited: well. Changed since, with an old snapshot: late again. Unchanged: well."""
+    """Never audited for three days: late. Audited: well. Changed since, with an old snapshot: late again, once a
+    night is due. Unchanged: well.
+    """
     world = new_world(store)
     with store.connect("reader") as reader:
         assert audited(reader, [world.slug]).late == ()
@@ -30,6 +32,10 @@ def test_a_namespace_that_changed_and_was_not_audited_is_late(store: Store) -> N
         _write(
             store, "INSERT INTO memory.changes (namespace_id, table_name) VALUES (%s, 'entities')", world.namespace_id
         )
+        _write(store, "UPDATE night.runs SET started_at = started_at - interval '3 days'")
+        _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"gate_min_new_records\": 1000}'")
+        assert audited(reader, [world.slug]).late == (), "too few new records: the schedule waits for more"
+        _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"gate_min_new_records\": 5}'")
         answer = audited(reader, [world.slug])
     assert answer.looked_at == 1
     assert "last audited 3 days ago and has changed since" in answer.late[0]

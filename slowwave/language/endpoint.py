@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Final, Literal
 
@@ -39,9 +42,10 @@ class Reply:
 class Endpoint:
     """``base_url`` + ``/v1/`` + ``path``; the base may end in ``/v1`` or not. Raises ``ValueError`` when it is no http(s) address.
 
-    A request is tried ``attempts`` times in all when the answer is late, broken, 429 or 5xx, waiting as ``Retry-After`` says
-    (``longest_pause`` seconds at most) or 0.5, 1, 2, … seconds. ``timeout`` holds for a whole answer, ``most_bytes`` for its
-    size. The key is read from ``key_variable`` whenever a client is made.
+    A request is tried ``attempts`` times in all when the answer is late, broken, 429 or 5xx, waiting as ``Retry-After`` says or up to
+    0.5, 1, 2, … seconds, of which chance takes as much as half, so that clients that failed together do not come back together; never
+    more than ``longest_pause`` seconds. A server that answered the last attempt with 429 is left alone for as long by the next request,
+    too. ``timeout`` holds for a whole answer, ``most_bytes`` for its size. The key is read from ``key_variable`` whenever a client is made.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Endpoint:
         longest_pause: float,
         most_bytes: int,
         pause: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         try:
             url = httpx.URL(base_url)
@@ -70,6 +75,8 @@ class Endpoint:
         self._longest_pause = longest_pause
         self._most_bytes = most_bytes
         self._pause = pause
+        self._chance = chance
+        self._rests_until = 0.0
 
     def client(self) -> httpx.Client:
         """A client with the key, to be closed by the caller; one serves many requests."""
@@ -81,14 +88,23 @@ class Endpoint:
     def post(self, client: httpx.Client, body: Mapping[str, object]) -> Reply:
         """Send ``body`` as JSON; lone surrogates, which no server takes, are replaced. Raises nothing for the server's faults."""
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        if (rest := self._rests_until - time.monotonic()) > 0:
+            self._pause(rest)
+        self._rests_until = 0.0
         lost, attempt = 0, 1
         while True:
             reply, wait = self._once(client, content)
             lost += reply.lost
             passing = reply.kind in ("timeout", "unreachable") or reply.status == 429 or reply.status >= 500
-            if attempt == self._attempts or not passing:
+            if not passing:
                 return replace(reply, lost=lost)
-            self._pause(min(_seconds(wait, _FIRST_PAUSE * 2 ** (attempt - 1)), self._longest_pause))
+            own = _FIRST_PAUSE * 2 ** (attempt - 1) * (1 - self._chance() / 2)
+            seconds = min(_seconds(wait, own), self._longest_pause)
+            if attempt == self._attempts:
+                if reply.status == 429:
+                    self._rests_until = time.monotonic() + seconds
+                return replace(reply, lost=lost)
+            self._pause(seconds)
             attempt += 1
 
     def _once(self, client: httpx.Client, content: bytes) -> tuple[Reply, str]:
@@ -124,9 +140,12 @@ def _certificates() -> ssl.SSLContext:
 
 
 def _seconds(retry_after: str, otherwise: float) -> float:
-    """What ``Retry-After`` asks in seconds; a date or nonsense counts as absent."""
+    """What ``Retry-After`` asks in seconds, be it a number or a date; nonsense and what is past count as absent."""
     try:
         asked = float(retry_after or "nan")
     except ValueError:
-        return otherwise
+        try:
+            asked = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):  # a date without a zone is none, either
+            return otherwise
     return asked if asked >= 0 else otherwise

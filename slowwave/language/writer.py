@@ -14,14 +14,17 @@ WRITER: Final = Role(
 )
 
 
-def writer_for(settings: Settings) -> Chat | None:
-    """The model that the settings name, or None. Raises ``SettingsError`` when it has no endpoint."""
-    model = settings.community_summary_model
+def writer_for(settings: Settings, setting: str = "community_summary_model") -> Chat | None:
+    """The model that a setting names, at the endpoint of writers, or None. Raises ``SettingsError`` when there is no endpoint.
+
+    ``setting`` is ``community_summary_model`` or ``consolidation_model``.
+    """
+    model = str(getattr(settings, setting))
     if not model:
         return None
     if not settings.writer_endpoint:
         raise SettingsError(
             f"The model {model} is to write summaries, and no endpoint that serves it is set, so it cannot be asked. Set "
-            "SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_COMMUNITY_SUMMARY_MODEL to nothing."
+            f"SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_{setting.upper()} to nothing."
         )
     return EndpointChat(settings.writer_endpoint, model, timeout=settings.writer_timeout_seconds, role=WRITER)

@@ -8,10 +8,12 @@ import dagster as dg
 
 from slowwave.plans.ledger import latest_plan
 from slowwave.store.connect import Store
+from tests.dreamers import dead_run
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
 
 NIGHT = datetime(2026, 3, 2, 3, tzinfo=UTC)
+SUNDAY = NIGHT - timedelta(days=1)
 
 
 def tick(night: Project, when: datetime = NIGHT) -> dg.SkipReason | list[dg.RunRequest]:
@@ -48,20 +50,51 @@ def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None
         assert [r.partition_key for r in requests] == [other.slug]
 
 
-def test_on_sundays_every_namespace_has_a_night_with_the_weekly_operations(store: Store) -> None:
-    """Unchanged or not; the tag reaches the planners, which are off on other nights."""
+def test_on_sundays_a_night_has_the_weekly_operations(store: Store) -> None:
+    """Unchanged or not, as age alone is work for them; the tag reaches the planners, which are off on other nights."""
     world = new_world(store)
+    with store.connect("owner") as owner:  # a world's rows were all recorded on one day
+        owner.execute("UPDATE memory.namespaces SET settings = settings || '{\"gate_min_sessions\": 1}'")
     with project(store, world.slug, on_disk=True) as night:
         assert night.run("night_job", world.slug).success
-        requests = tick(night, NIGHT - timedelta(days=1))
+        skipped = tick(night, SUNDAY)
+        assert isinstance(skipped, dg.SkipReason)
+        assert f"too_soon: {world.slug} had a night 0.0 hours ago" in (skipped.skip_message or "")
+        with store.connect("owner") as owner:
+            owner.execute("UPDATE night.runs SET started_at = started_at - interval '1 day'")
+        requests = tick(night, SUNDAY)
         assert isinstance(requests, list)
         assert [r.tags["slowwave/ops"] for r in requests] == ["weekly"]
         assert night.run("night_job", world.slug, tags=requests[0].tags).success
+        assert night.value("SELECT parameters FROM night.runs ORDER BY started_at DESC LIMIT 1") == {"weekly": True}
     off = {"community_summaries": "op_disabled_by_config", "purge_expired": "op_disabled_by_config"}
     weekday, sunday = _skipped(store, world.slug)[-2:]
     assert off.items() <= weekday.items()
     assert "community_summaries" not in sunday
     assert sunday["purge_expired"] == "op_not_requested"
+
+
+def test_on_sundays_few_sessions_leave_the_plain_night(store: Store) -> None:
+    """The weekly operations wait for more; what the day brought does not."""
+    world = new_world(store)
+    with project(store, world.slug, on_disk=True) as night:
+        requests = tick(night, SUNDAY)
+    assert isinstance(requests, list)
+    assert [(r.partition_key, r.tags.get("slowwave/ops")) for r in requests] == [(world.slug, None)]
+
+
+def test_a_closed_gate_is_told_by_its_name_and_fails_nothing(store: Store) -> None:
+    """A namespace that somebody works in is left out; the others have their night."""
+    world, other = new_world(store, 7), new_world(store, 400)
+    held = dead_run(store, world.slug, "apply", "applying", 1)
+    with project(store, world.slug, other.slug, on_disk=True) as night:
+        requests = tick(night)
+        assert isinstance(requests, list)
+        assert [r.partition_key for r in requests] == [other.slug]
+        night.instance.delete_dynamic_partition("namespaces", other.slug)
+        skipped = tick(night)
+    assert isinstance(skipped, dg.SkipReason)
+    assert f"locked: {world.slug} is held by run {held}" in (skipped.skip_message or "")
 
 
 def _skipped(store: Store, namespace: str) -> list[dict[str, str]]:

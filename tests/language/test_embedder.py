@@ -95,7 +95,8 @@ def test_a_busy_server_is_asked_again_after_the_pause_it_names(endpoint: Server)
     endpoint.answer = lambda body, n: replies.get(n) or (200, vectors(body["input"]), {})
     pauses: list[float] = []
     assert EndpointEmbedder(endpoint.url, "m", pause=pauses.append).embed(["a"]).shape == (1, 3)
-    assert pauses == [3.0, 1.0]
+    assert pauses[0] == 3.0
+    assert 0.5 <= pauses[1] <= 1.0
 
 
 def test_a_server_that_stays_busy_is_given_up_and_a_refusal_is_not_repeated(endpoint: Server):
@@ -153,7 +154,7 @@ def test_an_unreachable_server_is_named(endpoint: Server):
     pauses: list[float] = []
     with pytest.raises(EmbeddingError, match="could not be asked"):
         EndpointEmbedder(endpoint.url, "m", pause=pauses.append).embed(["a"])
-    assert pauses == [0.5, 1.0, 2.0, 4.0]
+    assert [most / 2 <= pause <= most for most, pause in zip((0.5, 1, 2, 4), pauses, strict=True)] == [True] * 4
 
 
 def test_settings_choose_the_embedder_and_refuse_a_name_for_two_models():

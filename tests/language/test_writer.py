@@ -36,6 +36,17 @@ def test_the_writer_has_a_key_of_its_own(server: Server, monkeypatch: pytest.Mon
     assert (writer.model, request["model"], request["key"]) == ("w", "w", "Bearer sk-writer")
 
 
+def test_one_endpoint_serves_both_writers(server: Server):
+    """Summaries of communities and of memories may have different models, or only one of them any."""
+    settings = Settings(consolidation_model="c", writer_endpoint=server.url)
+    assert writer_for(settings) is None
+    consolidator = writer_for(settings, "consolidation_model")
+    assert consolidator is not None
+    assert consolidator.model == "c"
+    with pytest.raises(SettingsError, match="SLOWWAVE_CONSOLIDATION_MODEL"):
+        writer_for(Settings(consolidation_model="c"), "consolidation_model")
+
+
 def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.MonkeyPatch):
     """What to do next is said with the variables that matter here."""
     monkeypatch.setenv("SLOWWAVE_WRITER_API_KEY", "sk-writer")
