@@ -61,7 +61,11 @@ def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
                 run.run_id,
                 trigger=trigger,
                 parent_run_id=run.parent_run_id,
-                parameters=None if some is None else {"ops": sorted(some)},
+                parameters={"weekly": True}
+                if asked == WEEKLY_OPERATIONS
+                else None
+                if some is None
+                else {"ops": sorted(some)},
             )
         with at_work(store, context.run.run_id):
             location = take_snapshot(store, context.partition_key)

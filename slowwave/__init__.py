@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from slowwave.applying.undo import UndoResult
+    from slowwave.dream_outcome import DreamOutcome, dream_now
     from slowwave.dream_results import (
         DreamDiff,
         DreamProgress,
@@ -46,6 +47,7 @@ __all__ = [
     "DreamDisabledError",
     "DreamForbiddenOpError",
     "DreamLockUnavailable",
+    "DreamOutcome",
     "DreamProgress",
     "DreamResult",
     "DreamRun",
@@ -62,6 +64,7 @@ __all__ = [
     "dream",
     "dream_cancel",
     "dream_history",
+    "dream_now",
     "dream_pause",
     "dream_resume",
     "dream_status",
@@ -71,6 +74,7 @@ __all__ = [
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
     "UndoResult": "slowwave.applying.undo",
+    **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.dream_outcome"),
     **dict.fromkeys(
         (
             *("DreamDiff", "DreamProgress", "DreamResult", "DreamRun", "DreamStatus"),

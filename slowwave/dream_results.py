@@ -15,7 +15,10 @@ from slowwave.store.connect import Connection, Store
 
 @dataclass(frozen=True, slots=True)
 class DreamRun:
-    """One run of the ledger. ``mode`` is plan, apply or undo; ``resume_of`` its own id when it was gone on with, else empty."""
+    """One run of the ledger. ``mode`` is plan, apply or undo; ``resume_of`` its own id when it was gone on with, else empty; ``reason``
+    why somebody asked for it, where they said so; ``consolidations`` the figures of the summaries that an apply run wrote (see
+    ``consolidations_of``).
+    """
 
     run_id: str
     namespace: str
@@ -29,6 +32,8 @@ class DreamRun:
     resume_of: str = ""
     error: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    consolidations: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
@@ -153,6 +158,7 @@ class DreamStatus:
     error: str
     trigger: str
     parameters: Mapping[str, object]
+    reason: str = ""
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
@@ -221,6 +227,7 @@ def _skip_reasons(summary: Mapping[str, object], ops: Sequence[OpSummary]) -> tu
     for reason, detail in (
         ("rejected_before", "items that a person rejected or undid, about rows that have not changed since"),
         ("out_of_scope", "items about rows outside the scope"),
+        ("budget_spent", "calls of models that the token budget of the run or the day did not allow"),
     ):
         n = summary.get(reason)
         if isinstance(n, int) and n:
@@ -326,10 +333,37 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
         error=run.error,
         trigger=run.trigger,
         parameters=run.parameters,
+        reason=run.reason,
     )
 
 
-def dream_run(run: Run) -> DreamRun:
+_CONSOLIDATIONS: Final = """
+SELECT j.run_id::text, count(*), sum((e ->> 'source_count')::int), avg((e ->> 'cluster_similarity')::float),
+  sum((e ->> 'token_savings')::int)
+FROM (SELECT DISTINCT run_id, item_id FROM night.journal WHERE run_id = ANY(%s::uuid[])) j
+JOIN night.runs r ON r.id = j.run_id
+JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id, LATERAL (SELECT i.evidence -> 'evidence') AS x (e)
+WHERE i.operation = 'consolidate_clusters' AND i.status = 'applied' GROUP BY 1
+"""
+
+
+def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, dict[str, float]]:
+    """Apply run → ``summaries``, ``sources``, ``similarity`` (mean of the clusters') and ``token_savings`` (Plugged.in's
+    ``dream_consolidations``) of the items that it applied and nobody undid; runs without any are left out."""
+    ids = [run.run_id for run in runs if run.mode == "apply"]
+    rows = connection.execute(_CONSOLIDATIONS, (ids,)).fetchall() if ids else []
+    return {
+        str(run): {
+            "summaries": int(str(n)),
+            "sources": int(str(sources)),
+            "similarity": round(float(str(similarity)), 4),
+            "token_savings": int(str(saved)),
+        }
+        for run, n, sources, similarity, saved in rows
+    }
+
+
+def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> DreamRun:
     """A run of the ledger as the Python API shows it."""
     return DreamRun(
         run_id=run.run_id,
@@ -344,6 +378,8 @@ def dream_run(run: Run) -> DreamRun:
         resume_of=run.run_id if run.trigger == "resume" else "",
         error=run.error,
         counts=run.counts,
+        reason=run.reason,
+        consolidations=consolidations or {},
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 
 from slowwave.applying.claim import Claim
@@ -17,7 +18,16 @@ from slowwave.applying.control import request_cancel, request_pause, request_res
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.switches import refuse_unwritable
 from slowwave.applying.undo import UndoResult, undo_run
-from slowwave.dream_results import DreamProgress, DreamResult, DreamRun, DreamStatus, dream_run, result_of, status_of
+from slowwave.dream_results import (
+    DreamProgress,
+    DreamResult,
+    DreamRun,
+    DreamStatus,
+    consolidations_of,
+    dream_run,
+    result_of,
+    status_of,
+)
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
 from slowwave.night import OPERATIONS, Progress, run_night
 from slowwave.night_runs import begin, parameters
@@ -50,6 +60,7 @@ def dream(
     note: str = "",
     on_progress: Callable[[DreamProgress], None] | None = None,
     callbacks: Sequence[Callback] = (),
+    reason: str = "",
 ) -> DreamResult:
     """Plan a night for a namespace (its name or id), and with ``mode="apply"`` apply what is approved.
 
@@ -60,6 +71,7 @@ def dream(
     - ``resume_from`` names a run that did not end: an apply run goes on with what is left of its sealed plan, a plan run plans again, both
       under their own ids. One that is completed gives its result.
     - ``wait``: seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone as crashed.
+    - ``reason`` is why it was asked for; it is kept with the run, in one line of at most 500 characters.
     - ``on_progress`` gets a ``DreamProgress``, ``callbacks`` every event of the runs; what they raise is logged, and the run goes on.
 
     Without ``store`` it is the one that the environment names. Raises ``DreamDisabledError`` (nights are off), ``DreamApplyDisabled``
@@ -82,7 +94,8 @@ def dream(
         if chosen == "apply":
             refuse_unwritable(connection, slug)
     asked = _Asked(
-        store, slug, chosen, approver, wait, "take over" if abandon else "raise", force, note, on_progress, callbacks
+        *(store, slug, chosen, approver, wait, "take over" if abandon else "raise", force, note),
+        *(on_progress, callbacks, reason),
     )
     if resume_from is not None:
         return _resume(asked, resume_from, _given_scope(scope, ops))
@@ -99,7 +112,9 @@ def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None
     """The newest runs of a namespace, newest first, with their own times."""
     with (store or open_store()).connect("reader") as connection:
         scope = namespace_id(connection, _slug(connection, namespace))
-        return tuple(dream_run(run) for run in runs_of(connection, scope, limit))
+        runs = runs_of(connection, scope, limit)
+        consolidated = consolidations_of(connection, runs)
+        return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)
 
 
 def dream_cancel(run_id: str, *, store: Store | None = None) -> DreamStatus:
@@ -153,6 +168,7 @@ class _Asked:
     note: str
     on_progress: Callable[[DreamProgress], None] | None
     callbacks: Sequence[Callback]
+    reason: str = ""
 
     def tell(self, progress: DreamProgress) -> None:
         """Tell whoever waits; what they raise is theirs."""
@@ -174,14 +190,14 @@ def _plan_and_apply(asked: _Asked, scope: DreamScope) -> DreamResult:
     run_id = begin(
         asked.store,
         asked.namespace,
-        parameters=parameters(scope.op_kinds, scope),
+        parameters=parameters(scope.op_kinds, scope, reason=asked.reason),
         stuck=asked.stuck,
         wait=asked.wait,
     )
     return _plan(asked, run_id, scope, "manual")
 
 
-def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str) -> DreamResult:
+def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str, now: datetime | None = None) -> DreamResult:
     try:
         night = run_night(
             asked.store,
@@ -192,6 +208,7 @@ def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str) -> DreamR
             progress=_steps(asked, run_id),
             callbacks=asked.callbacks,
             run_id=run_id,
+            now=now,
         )
     except DreamCancelled:
         return result_of(asked.store, run_id, ())
@@ -296,7 +313,8 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         stored = DreamScope.from_json({"op_kinds": run.parameters.get("ops"), **_mapping(run.parameters.get("scope"))})
         with store.connect("planner") as connection:
             patiently(lambda: reopen_run(connection, run, stuck=asked.stuck), asked.wait)
-        return _plan(asked, run.run_id, scope if scope != DreamScope() else stored, "resume")
+        now = datetime.fromisoformat(str(run.parameters["now"])) if run.parameters.get("now") else None
+        return _plan(asked, run.run_id, scope if scope != DreamScope() else stored, "resume", now)
     if asked.mode == "apply" and run.state in ("awaiting_approval", "approved"):
         return _sign_and_apply(asked, run.run_id, run.plan_hash)
     return result_of(store, run.run_id, ())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
 from slowwave.night_runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night_stream import completed, open_stream, told
-from slowwave.operations import Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations import BUDGET_SPENT, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.planners import PLANNERS
 from slowwave.plans.claims import beating
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
@@ -34,6 +35,7 @@ from slowwave.plans.ledger import (
     check_cancelled,
     open_budget,
     pending_review,
+    unless_decided,
     write_findings,
     write_plan,
 )
@@ -120,18 +122,22 @@ def run_night(
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
+    now: datetime | None = None,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
-    An unchanged namespace is skipped unless ``force``, or operations or a scope are named; ``run_id`` is a run that is open already.
+    An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; ``run_id`` is a run that is open
+    already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
+    gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
     """
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
-    if not force and names is None and not scope.narrows and (reason := unchanged(store, namespace)):
+    asked_for_all = names is None and not scope.narrows and now is None
+    if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
-    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope))
+    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
     say = _steps(store, run_id, progress)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
@@ -139,7 +145,7 @@ def run_night(
         with beating(store, "planner", run_id, expiry(store, namespace)):
             say("snapshot")
             with stream.phase("snapshot"):
-                snapshot = load_snapshot(take_snapshot(store, namespace))
+                snapshot = load_snapshot(take_snapshot(store, namespace, now=now))
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)
             reports: dict[str, Report] = {}
@@ -158,7 +164,7 @@ def run_night(
                     phase.operations += 1
             say("plan")
             with stream.phase("probe"):
-                night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names)
+                night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names, now=now)
         completed(stream, night, inputs, began)
         return night
     except DreamCancelled as problem:
@@ -205,12 +211,16 @@ def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bo
         return written.rowcount == 1
 
 
-def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
-    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location."""
+def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
+    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
+
+    With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
+    """
     base = base or base_path()
     settings = Settings.for_namespace({})
     snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
-    location = save_snapshot(snapshot, base)
+    dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
+    location = save_snapshot(dated, base)
     gone = remove_old(namespace, base, Settings.for_namespace(snapshot.settings).snapshot_keep_nights)
     with store.connect("planner") as connection, connection.transaction():
         connection.execute(
@@ -249,6 +259,7 @@ def read_inputs(
         judges_for(settings),
         budget=open_budget(store, snapshot.namespace, settings, run_id),
         writer=writer_for(settings),
+        consolidator=writer_for(settings, "consolidation_model"),
     )
 
 
@@ -273,21 +284,29 @@ def make_plan(
     *,
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
+    now: datetime | None = None,
 ) -> Night:
-    """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may."""
+    """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
+
+    A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that the same is one plan.
+    """
     scope = scope or DreamScope()
     snapshot, settings = inputs.snapshot, inputs.settings
-    header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, settings.fingerprint())
+    sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S-asof%f}" if now else snapshot.snapshot_id
+    header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
     proposed = [i for p in proposals.values() for i in p.items]
     items = not_rejected(snapshot, proposed)
     inside = within(scope, snapshot, items)
     plan, probes = prove(header, inside, inputs, proposals, scope=scope, ops=ops)
+    if now:
+        plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
     summary = {
         "items": _per_operation(plan.items),
         "deferred": len(plan.deferred),
         "rejected_before": len(proposed) - len(items),
         "out_of_scope": len(items) - len(inside),
+        "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
         "skipped": {
             name: report.skipped
             for name, report in (*reports.items(), *((n, p.report) for n, p in proposals.items()))
@@ -392,7 +411,7 @@ def prove(
     focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
         # what judges left open stays a question to a person, and what a model wrote is not written twice
-        replace(inputs, judges=(), writer=None, focus=focus, learnt=learnt),
+        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
         after,
         lambda changed: within(
             scope or DreamScope(),

@@ -30,7 +30,8 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 class Inputs:
     """All that an operation may read or ask. It has no connection to the store.
 
-    ``budget`` is asked before every call of a model and told what it cost; ``writer`` writes summaries, when one is configured.
+    ``budget`` is asked before every call of a model and told what it cost; ``writer`` writes summaries of communities, ``consolidator``
+    those of memories and shorter texts, when they are configured.
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
     operation, and need not learn again.
@@ -46,6 +47,7 @@ class Inputs:
     learnt: Mapping[str, Model] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     writer: Chat | None = None
+    consolidator: Chat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,28 @@ class Proposal:
     nearer: tuple[str, ...] = ()
 
 
+BUDGET_SPENT: Final = "budget_spent"
+"""In a planner's numbers: calls of models that the token budget of the run or the day did not allow."""
+
 Audit = Callable[[Inputs], Report]
 Planner = Callable[[Inputs], Proposal]
 
 SWITCHES: Final[Mapping[str, str]] = {
+    "redact_or_quarantine": "redact_or_quarantine_enabled",
+    "accept_external_edits": "accept_external_edits_enabled",
+    "consolidate_clusters": "consolidate_clusters_enabled",
+    "decay_transition": "decay_transition_enabled",
+    "absolutize_dates": "absolutize_dates_enabled",
+    "archive_stale": "archive_stale_enabled",
+    "promote_memories": "promote_memories_enabled",
+    "backfill_tags": "backfill_tags_enabled",
+    "reembed": "reembed_enabled",
+    "compile_pages": "compile_pages_enabled",
     "contradictions": "contradiction_detect_enabled",
     "resolve_conflicts": "contradiction_reconcile_enabled",
     "dedupe_facts": "dedupe_facts_enabled",
     "supersede_facts": "supersede_facts_enabled",
-    "dedupe_memories": "cluster_events_enabled",
+    "dedupe_memories": "dedupe_memories_enabled",
     "dedupe_entities": "dedupe_entities_enabled",
     "recompute_centroids": "centroid_recompute_enabled",
     "normalize_schema": "normalize_schema_enabled",
@@ -82,7 +97,7 @@ SWITCHES: Final[Mapping[str, str]] = {
 """Operation → the setting that makes it part of a night for which nobody names operations. The others always are."""
 
 
-WEEKLY: Final = ("community_summaries",)
+WEEKLY: Final = ("consolidate_clusters", "decay_transition", "community_summaries")
 """Operations that are dear and seldom news: the scheduled night from Saturday to Sunday has them besides."""
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
@@ -156,9 +171,11 @@ def run_planner(name: str, planner: Planner, inputs: Inputs, ops: Collection[str
     """The planner's proposal with its time, or an empty one that says why it did not run."""
     if reason := skip_reason(name, inputs.settings, ops):
         return Proposal((), _left_out(name, reason))
-    began, clock = datetime.now(UTC), time.perf_counter()
+    began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(inputs)
     report = replace(proposal.report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+    if missed := inputs.budget.refused - refused:
+        report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})
     return replace(proposal, report=report)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from datetime import datetime
 
 import pytest
 
@@ -19,6 +20,7 @@ from slowwave.night_runs import unchanged
 from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.memories import ago, ask, remember
 
 
 @pytest.fixture
@@ -153,3 +155,47 @@ def test_a_night_of_some_operations_is_no_whole_night(demo: Store) -> None:
     whole = run_night(demo, namespace)
     assert not whole.skipped
     assert "there is no earlier night" not in whole.reports["schema_drift"].headline
+
+
+def test_a_night_as_of_an_instant_follows_it_and_can_be_repeated(store: Store) -> None:
+    """Retention counts to that instant; the same instant is the same plan while it stands, and nothing when it is applied."""
+    gone = {"recorded_at": ago(600), "invalidated_at": ago(400)}
+    remember(store, "acme", memory_facts=[{"id": "f", "subject": "s", "predicate": "p", "object": "o", **gone}])
+
+    def night(now: datetime) -> Night:
+        return run_night(store, "acme", ops="purge_expired", now=now)
+
+    assert night(ago(100)).new_items == 0, "300 days had passed then"
+    first, again = night(ago(10)), night(ago(10))
+    assert first.plan
+    assert again.plan
+    assert first.new_items == again.new_items == 1
+    assert again.plan.plan_hash == first.plan.plan_hash != night(ago(9)).plan.plan_hash  # type: ignore[union-attr]
+    assert ask(store, "SELECT count(*) FROM night.snapshots WHERE taken_at < now() - interval '1 day'") == [(0,)]
+    third = night(ago(10))
+    assert third.plan
+    assert third.plan.plan_hash != first.plan.plan_hash, "the plan of that hash was superseded, and a state is final"
+    reject(store, "acme", third.plan.plan_hash, rejected_by="me", reason="not yet")
+    assert night(ago(10)).new_items == 0
+    ask(store, "DELETE FROM night.rejections")
+    fourth = night(ago(8))
+    assert fourth.plan
+    approval = approve(store, "acme", fourth.plan.plan_hash, approver="me")
+    assert apply_approval(store, approval.id).counts["applied"] == 1
+    empty = [night(ago(8)).plan for _ in range(2)]
+    assert empty[0]
+    assert empty[1]
+    assert (empty[0].items, empty[0].plan_hash) == ((), empty[1].plan_hash)
+
+
+def test_a_night_as_of_an_instant_is_never_unchanged_and_no_last_night(store: Store) -> None:
+    """Nobody has looked at that instant before, and nobody has looked at today through it."""
+    remember(store, "acme")
+    run_night(store, "acme")
+    assert run_night(store, "acme").skipped
+    assert run_night(store, "acme", now=ago(-30)).skipped == ""
+    ask(store, "INSERT INTO memory.documents (id, namespace_id) SELECT gen_random_uuid(), id FROM memory.namespaces")
+    run_night(store, "acme", now=ago(-30))
+    assert run_night(store, "acme").skipped == ""
+    ((parameters,),) = ask(store, "SELECT DISTINCT parameters FROM night.runs WHERE parameters <> '{}'")
+    assert parameters == {"now": ago(-30).isoformat()}

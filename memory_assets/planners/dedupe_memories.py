@@ -9,10 +9,10 @@ from slowwave.operations import Inputs, Proposal
     models=(),
 )
 def dedupe_memories(inputs: Inputs) -> Proposal:
-    """Events that were noted twice become one: the survivor keeps its text and takes tags, sources and counts of the others.
+    """Memories that tell the same become one: the survivor keeps its text and takes tags, sources and counts of the others.
 
-    They must have scope, subject and author in common, lie within the window, and be near the survivor. What differs in a number,
-    a date or a negation is never merged.
+    They must have kind, scope, subject, author and audience in common and be near the survivor; events besides within the window. What
+    contradicts, or differs in a number, a date or a negation, is never merged, nor is a pinned memory absorbed.
     """
     from slowwave.planners.dedupe_memories import dedupe_memories as run
 

@@ -7,7 +7,7 @@ from slowwave.operations import Inputs, Proposal
 @planner(
     tables=(
         *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
-        *("conflicts", "rejections"),
+        *("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
     ),
     models=(),
 )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import psycopg
@@ -19,6 +20,7 @@ from psycopg.types.json import Jsonb
 from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress, wishes
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
+from slowwave.applying.pages import follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.errors import DreamApplyDisabled, Refused, SlowwaveError
@@ -112,6 +114,8 @@ def apply_approval(
             if claimed:
                 claimed(claim)
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
+            if any(s.item.id in named and s.item.mutation.kind == "render_page" for s in plan.items):
+                run.before_end = partial(follow_pages, store, claim, settings)
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
                 stream.phase("apply") as phase,
@@ -167,7 +171,10 @@ class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
 
 @dataclass(slots=True)
 class _Run:
-    """One apply run under its claim. ``done`` counts the approval's items that are decided, those of earlier attempts included."""
+    """One apply run under its claim. ``done`` counts the approval's items that are decided, those of earlier attempts included.
+
+    ``before_end`` is done once the items are, or a person cancelled, while the run can still be resumed.
+    """
 
     connection: Connection
     claim: Claim
@@ -177,6 +184,7 @@ class _Run:
     stream: Stream
     progress: Progress | None
     done: int = 0
+    before_end: Callable[[], object] | None = None
 
     def result(self) -> ApplyResult:
         """Apply batch after batch to the end, or until a person cancels."""
@@ -197,6 +205,8 @@ class _Run:
             self._tell(batch, statuses, seconds)
             if self.progress:
                 self.progress(self.done, total)
+        if self.before_end:
+            self.before_end()
         with self.connection.transaction():
             if not lock_batch(self.connection, self.claim):
                 return self._cancelled()
@@ -212,6 +222,8 @@ class _Run:
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "completed", counts)
 
     def _cancelled(self) -> ApplyResult:
+        if self.before_end:
+            self.before_end()
         counts = _counts(self.connection, self.approval)
         end_claim(self.connection, self.claim, "cancelled", counts=counts)
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "cancelled", counts)

@@ -10,6 +10,7 @@ from typing import Final
 
 from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress
 from slowwave.applying.events import append_events
+from slowwave.applying.pages import follow_pages, wrote_pages
 from slowwave.errors import DreamCancelled, Refused
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.claims import beating
@@ -77,6 +78,8 @@ def undo_run(
             ):
                 status = "undone" if _is_applied(connection, source.run_id) else "applied"
                 undone = _undo(connection, claim, source.run_id, chosen, status)
+                if wrote_pages(connection, source.run_id):
+                    follow_pages(store, claim, settings, undo=True)
                 phase.operations = len(undone)
                 _tell(connection, stream, source, undone, status, time.monotonic() - began)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))

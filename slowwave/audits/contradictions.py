@@ -1,4 +1,4 @@
-"""Contradictions: live relationships and facts that cannot both be true; ``slowwave.conflicts`` finds them."""
+"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.conflicts`` finds them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def contradictions(inputs: Inputs) -> Report:
     """List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
 
     Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
-    objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. A
-    description or object that says more or something else is no conflict, nor are rows whose valid times do not overlap. What people
-    decided is not looked at here: every contradiction is listed, each night again. Cost: a few sorts of the rows.
+    objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
+    near ones of one kind and subject that differ in a number, a date, a term or a "not". A description or object that says more or
+    something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
+    contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
     """
     found = find_conflicts(inputs.snapshot, inputs.settings)
     conflicts = found.conflicts
@@ -71,11 +72,11 @@ def _finding(conflict: Conflict) -> Finding:
 
 
 def _headline(conflicts: int, doubtful: int, numbers: Mapping[str, int]) -> str:
-    rows = numbers["relationships looked at"] + numbers["facts looked at"]
+    rows = sum(numbers[f"{what} looked at"] for what in ("relationships", "facts", "memories"))
     if not conflicts:
-        return f"None of {rows:,} live relationships and facts contradicts another."
+        return f"None of {rows:,} live relationships, facts and memories contradicts another."
     some = f", {doubtful:,} of them doubtful" if doubtful else ""
-    return f"{conflicts:,} contradictions among {rows:,} live relationships and facts{some}."
+    return f"{conflicts:,} contradictions among {rows:,} live relationships, facts and memories{some}."
 
 
 def _plot(reasons: Counter[str]) -> Bars:

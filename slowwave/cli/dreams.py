@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 from rich.progress import Progress
 
-from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, program, show_json, show_table
+from slowwave.cli.session import (
+    Json,
+    Namespace,
+    err,
+    instant_of,
+    open_store,
+    out,
+    plain,
+    program,
+    show_json,
+    show_table,
+)
 from slowwave.dream_results import DreamProgress, DreamResult
 from slowwave.dreams import Mode, dream_history
 from slowwave.dreams import dream as run_dream
@@ -37,7 +47,7 @@ def dream(
 ) -> None:
     """Plan, and with `--mode apply` apply what a policy or --approver approves."""
     store = open_store()
-    scope = DreamScope(None, _instant("since", since), _instant("until", until), _ids(entity), _ids(document))
+    scope = DreamScope(None, instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
     with Progress(console=err, transient=True) as progress:
         bar = progress.add_task(plain(namespace), total=None)
 
@@ -46,7 +56,7 @@ def dream(
 
         result = run_dream(
             namespace,
-            _mode(mode),
+            mode_of(mode),
             scope,
             ops,
             approver,
@@ -76,7 +86,7 @@ def history(
     if json:
         show_json([run.to_json() for run in runs])
         return
-    columns = ("run", "mode", "state", "began", "seconds", "counts")
+    columns = ("run", "mode", "state", "began", "seconds", "counts", "reason")
     show_table(
         f"Runs of {namespace}",
         columns,
@@ -90,10 +100,17 @@ def history(
                     f"{run.duration_ms / 1000:,.1f}",
                 ),
                 told(run.counts),
+                run.reason,
             )
             for run in runs
         ],
     )
+    for run in runs:
+        if c := run.consolidations:
+            out.print(
+                f"Run {run.run_id[:8]}: {c['summaries']:,} summaries for {c['sources']:,} memories, mean similarity "
+                f"{c['similarity']:.2f}, {c['token_savings']:,} tokens saved."
+            )
 
 
 def told(counts: object) -> str:
@@ -129,7 +146,8 @@ def _show(result: DreamResult) -> None:
         out.print(f"Go on with it: {program()} dream {name} --resume-from {result.run.run_id}")
 
 
-def _mode(text: str | None) -> Mode | None:
+def mode_of(text: str | None) -> Mode | None:
+    """An option's mode; what is none is refused."""
     if text is None or text == "dry-run" or text == "apply":
         return text
     raise Refused(f"There is no mode {text[:32]!r}: --mode is dry-run or apply. Nothing was done.")
@@ -137,16 +155,3 @@ def _mode(text: str | None) -> Mode | None:
 
 def _ids(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset(part.strip().lower() for part in text.split(",") if part.strip())
-
-
-def _instant(option: str, text: str | None) -> datetime | None:
-    """An instant; a day or a time without a zone is UTC."""
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise Refused(
-            f"--{option} {text[:40]!r} is no instant. Write it as 2026-05-01 or 2026-05-01T09:00:00Z."
-        ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

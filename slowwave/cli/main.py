@@ -9,7 +9,21 @@ from typing import Annotated
 import psycopg
 import typer
 
-from slowwave.cli import conflicts, dreams, imports, metrics, nights, plans, retention, runs, switches, why
+from slowwave.cli import (
+    as_of,
+    conflicts,
+    dream_now,
+    dreams,
+    imports,
+    metrics,
+    nights,
+    pages,
+    plans,
+    retention,
+    runs,
+    switches,
+    why,
+)
 from slowwave.cli.session import Json, Namespace, fail, open_store, out, plain, show_json, show_table
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.reports.telemetry import configure
@@ -26,15 +40,18 @@ app.add_typer(imports.app, name="import")
 app.add_typer(plans.app, name="plans")
 app.add_typer(runs.app, name="runs")
 app.add_typer(conflicts.app, name="conflicts")
+app.add_typer(pages.app, name="pages")
 app.command("night")(nights.night)
 app.command("demo")(nights.demo)
 app.command("dream")(dreams.dream)
+app.command("dream-now")(dream_now.dream_now)
 app.command("apply")(runs.apply)
 app.command("undo")(runs.undo)
 app.command("history")(dreams.history)
 app.command("switch")(switches.switch)
 app.command("namespace")(switches.namespace)
 app.command("why")(why.why)
+app.command("as-of")(as_of.as_of)
 app.command("metrics")(metrics.metrics)
 app.command("retain")(retention.retain)
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
 import typer
 from rich.progress import Progress
 
-from slowwave.cli.session import Json, chosen_namespaces, err, open_store, out, plain, program, show_json, show_table
+from slowwave.cli.session import (
+    Json,
+    chosen_namespaces,
+    err,
+    instant_of,
+    open_store,
+    out,
+    plain,
+    program,
+    show_json,
+    show_table,
+)
 from slowwave.errors import SlowwaveError
 from slowwave.night import OPERATIONS, Night, run_night
 from slowwave.operations import named
@@ -22,12 +34,20 @@ def night(
         str | None,
         typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
     ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            help="Plan as if it were this instant (ISO 8601): ages and windows follow it. The rows are those of today, and an apply "
+            "stamps the real time."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Audit and plan now. Nothing is applied without an approval."""
     store = open_store()
     named(ops, OPERATIONS)
-    nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force, ops=ops)
+    instant = instant_of("now", now)
+    nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force, ops=ops, now=instant)
     if json:
         shown = [n.to_json() for n in nights] + [{"namespace": n, "error": str(e)} for n, e in failures]
         show_json(shown if namespace == "ALL" else shown[0])
@@ -132,7 +152,7 @@ def show_night(one: Night) -> None:
 
 
 def _run_nights(
-    store: Store, names: Sequence[str], *, force: bool, ops: str | None = None
+    store: Store, names: Sequence[str], *, force: bool, ops: str | None = None, now: datetime | None = None
 ) -> tuple[list[Night], list[tuple[str, SlowwaveError]]]:
     """Nights one after another; one that fails does not stop the others."""
     nights: list[Night] = []
@@ -145,7 +165,7 @@ def _run_nights(
                 progress.update(bar, description=f"{plain(name)}: {plain(step)}")
 
             try:
-                nights.append(run_night(store, name, force=force, ops=ops, progress=say))
+                nights.append(run_night(store, name, force=force, ops=ops, progress=say, now=now))
             except SlowwaveError as problem:
                 failures.append((name, problem))
             progress.advance(bar)

@@ -9,6 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -81,3 +82,16 @@ def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence; returns the exit code."""
     err.print(f"[bold red]{'Refused' if isinstance(problem, Refused) else 'Error'}:[/] {plain(problem, 4000)}")
     return 2 if isinstance(problem, Refused) else 1
+
+
+def instant_of(option: str, text: str | None) -> datetime | None:
+    """An option's instant; a day or a time without a zone is UTC. What is no instant is refused."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise Refused(
+            f"--{option} {text[:40]!r} is no instant. Write it as 2026-05-01 or 2026-05-01T09:00:00Z."
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

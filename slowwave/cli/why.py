@@ -87,7 +87,9 @@ def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
     with store.connect("reader") as connection:
         rows = connection.execute(
             "SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
-            "SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])",
+            "SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
+            "SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id "
+            "WHERE m.id = ANY(%(ids)s::uuid[])",
             {"ids": wanted},
         ).fetchall()
     texts = {str(id_): str(text) for id_, text in rows}

@@ -14,11 +14,12 @@ from typing import Any, Final, Literal
 from slowwave.mutations.cells import canonical_json
 
 Reason = Literal["object", "number", "date", "polarity", "low_similarity", "property_contradiction", "reversed"]
-Table = Literal["relationships", "memory_facts"]
+Table = Literal["relationships", "memory_facts", "memories"]
 
 SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "relationships": ("source_entity_id", "target_entity_id", "relationship_type", "description", "properties"),
     "memory_facts": ("subject", "predicate", "object", "fact_text"),
+    "memories": ("kind", "subject", "current_version_id"),
 }
 """Table → the columns in which its rows say something."""
 

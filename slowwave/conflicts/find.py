@@ -1,4 +1,4 @@
-"""Finding conflicts: over all live relationships and facts of a snapshot. The audit reports them, the planner decides them."""
+"""Finding conflicts: over all live relationships, facts and memories of a snapshot. The audit reports them, the planner decides them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from slowwave.conflicts.columns import Tally, live_rows
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
 from slowwave.conflicts.facts import fact_conflicts
+from slowwave.conflicts.memories import memory_conflicts
 from slowwave.facts import SAYS, live_facts, told_facts
 from slowwave.predicates import Predicate, Verdict, weigh
 from slowwave.settings import Settings
@@ -27,8 +28,8 @@ class Found:
 
 
 def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
-    """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships and
-    memory_facts.
+    """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships,
+    memory_facts, memories, memory_versions and memory_vectors.
 
     A pair of rows stands in one conflict, with the first reason found. Time: a few sorts of each table.
     """
@@ -45,6 +46,7 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
+        *memory_conflicts(snapshot, settings, tally),
     ]
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slowwave.errors import ChatError
-from slowwave.language.budget import Budget, Usage
-from slowwave.language.chat import ATTEMPTS, Chat, most_tokens
+from slowwave.language.asking import ask_within, object_in
+from slowwave.language.budget import Budget
+from slowwave.language.chat import Chat
 from slowwave.matching.judge import fenced, visible
 from slowwave.texts.grounding import ungrounded
 
@@ -73,7 +72,6 @@ _MOST_SHOWN_TIES: Final = 60
 _MOST_TIES: Final = 10
 _MOST_DESCRIPTIONS: Final = 5
 
-_FENCED = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 _SENTENCE = re.compile(r".+?[.!?…](?=\s|$)")
 _ENDED = (".", "!", "?", "…")
 
@@ -167,22 +165,11 @@ def written(community: Community, writer: Chat, budget: Budget, operation: str) 
     user = prompt(community)
     if not user:
         return _instead(community, "too long")
-    estimate = ATTEMPTS * most_tokens(SYSTEM, user, SCHEMA, MAX_TOKENS)
-    if not budget.allow(estimate):
+    answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, MAX_TOKENS)
+    if answer is None:
         return None
-    began = time.perf_counter()
-    try:
-        answer = writer.ask(SYSTEM, user, SCHEMA, MAX_TOKENS)
-    except ChatError as error:
-        if error.tokens:
-            budget.spend(Usage(operation, writer.model, error.tokens, seconds=time.perf_counter() - began), estimate)
-        else:
-            budget.release(estimate)
-        return _instead(community, error.kind, tokens=error.tokens, failure=str(error))
-    except BaseException:
-        budget.release(estimate)
-        raise
-    budget.spend(Usage(operation, writer.model, answer.tokens, seconds=time.perf_counter() - began), estimate)
+    if answer.problem:
+        return _instead(community, answer.problem, tokens=answer.tokens, failure=answer.failure)
     claims = _claims(answer.text)
     if claims is None:
         return _instead(community, "bad answer", tokens=answer.tokens)
@@ -285,17 +272,15 @@ def _instead(community: Community, problem: str, *, tokens: int = 0, dropped: in
 
 def _claims(answer: str) -> list[Any] | None:
     """The claims of a model's answer as they came; None when it is not of the schema."""
-    fence = _FENCED.fullmatch(answer)
-    try:
-        value: Any = json.loads(fence[1] if fence else answer)
-        claims: Any = value["claims"]
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return None
+    value = object_in(answer)
+    claims: Any = value.get("claims") if value else None
     return claims if isinstance(claims, list) else None
 
 
 def _kept(community: Community, claims: Sequence[Any]) -> tuple[Claim, ...]:
-    """The claims that cite members that were shown, and none but these, and that say nothing that these do not."""
+    """The claims that cite members that were shown, and none but these, that say nothing that these do not, and nothing unsafe."""
+    from slowwave.texts.screening import unsafe  # its rules take a while to load
+
     texts = _texts(community)
     kept: dict[str, Claim] = {}
     for claim in claims[:_MOST_CLAIMS]:
@@ -309,7 +294,7 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[Claim, ...]:
             continue
         line = visible(said, _LONGEST_CLAIM)
         ids = tuple(dict.fromkeys(str(id_) for id_ in cited))
-        if line and not ungrounded(line, [text for id_ in ids for text in texts[id_]]):
+        if line and not unsafe(line) and not ungrounded(line, [text for id_ in ids for text in texts[id_]]):
             kept.setdefault(line, Claim(_ended(line), ids))
     return tuple(kept.values())
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from slowwave.conflicts.conflict import SAID, Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.judge import Judged, Question, Verdict, judge_conflicts
 from slowwave.conflicts.verdicts import Standing, standing_verdicts
+from slowwave.memories import version_texts
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.rows import standing_ids
@@ -29,6 +30,7 @@ from slowwave.planners.rejections import rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
+from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 
 OPERATION: Final = "resolve_conflicts"
@@ -39,11 +41,34 @@ MARGIN: Final = 1.5
 HALF_LIFE_DAYS: Final = 365.0
 """Days in which the recency of a statement falls by half."""
 
+LEAD: Final = 0.1
+"""By how much one memory must weigh more than the other, of 1, before evidence decides alone."""
+
+HALF_LIFE_HOURS: Final = 168.0
+"""Hours in which the recency of a memory falls by half (mnemo 2.4)."""
+
+RELIABILITY: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("tool", "tool_output"), 0.9),
+    **dict.fromkeys(("human", "user", "user_input", "canonical"), 0.8),
+    "system": 0.75,
+    **dict.fromkeys(("model", "model_response", "assistant"), 0.7),
+    "agent": 0.6,
+    "consolidation": 0.5,
+    "retrieval": 0.4,
+    "import": 0.3,
+}
+"""Source of a memory → how reliable it is (mnemo 2.4)."""
+
+UNKNOWN: Final = 0.5
+"""Reliability of a source that is not in the table."""
+
 _QUOTED: Final = 3  # passages a side that a judge reads
 _SOURCES: Final = 10
 _SHOWN: Final = 300  # characters of what a row says, in evidence
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _WEIGHED: Final = ("confidence", "source_chunk_ids", "valid_from")
+_KEPT: Final = ("state", "pinned")
+_OF_MEMORIES: Final = ("importance", "source", "pinned", "state")
 
 _Fields = Mapping[str, Any]
 
@@ -71,6 +96,7 @@ class Sides:
     sources_of: Mapping[str, str]  # chunk → the source of its document
     taken_at: datetime
     precedence: tuple[str, ...]
+    low: float  # importance under which memories are too slight to ask a person
 
 
 def resolve_conflicts(inputs: Inputs) -> Proposal:
@@ -78,9 +104,10 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
 
     The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
     (else recorded_at), ``evidence_weighted`` confidence × standing sources × recency, ``source_precedence`` the most trusted source,
-    ``two_judges`` two models that agree (khora 8.10). A decision that is not sure becomes a review, as does every one about a conflict that
-    is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``. Rows are
-    decided about strongest first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
+    ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo 2.4
+    does, and a pinned one loses only when a person says so. A decision that is not sure becomes a review, as does every one about a
+    conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``. Rows
+    are decided about strongest first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)
@@ -88,7 +115,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     verdicts = standing_verdicts(snapshot)
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, Decision]] = []
-    sides = _sides(snapshot, found.conflicts, settings.source_precedence)
+    sides = _sides(snapshot, found.conflicts, settings)
     policy = settings.contradiction_reconcile_policy
     for conflict in found.conflicts:
         standing = verdicts.get(conflict.seen)
@@ -106,9 +133,12 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     judged = Judged({})
     if policy == "two_judges":
         judged = _judge(inputs, open_, sides)
-        decisions += _judged(open_, judged)
+        decisions += _judged(open_, judged, sides)
     elif policy != "manual":
         decisions += [(c, _by_policy(policy, c, sides)) for c in open_]
+    pinned = [c for c, d in decisions if d.policy != "manual" and _both_pinned(c, sides)]
+    decisions = [(c, d) for c, d in decisions if c not in pinned]
+    counts["both pinned"] = len(pinned)
     items, waiting = _items(snapshot, decisions, sides)
     refused = rejected_subjects(snapshot, OPERATION)
     proposed = tuple(i for i in items if i.subject() not in refused)
@@ -138,11 +168,35 @@ def _replaced(conflict: Conflict, sides: Sides) -> bool:
 
 
 def _by_policy(policy: str, conflict: Conflict, sides: Sides) -> Decision:
-    decision = _POLICIES[policy](conflict, sides)
+    decision = _POLICIES["keep_newest" if _slight(conflict, sides) else policy](conflict, sides)
+    decision = _for_pinned(conflict, decision, sides)
     if decision.sure and conflict.doubtful:
-        why = f"{decision.why} But both may be true: the rule that found them is often wrong."
-        return Decision(decision.winner, False, why, policy, decision.rests_on, decision.strength, decision.evidence)
+        return replace(
+            decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
+        )
     return decision
+
+
+def _slight(conflict: Conflict, sides: Sides) -> bool:
+    """Whether both are memories of little importance (mnemo 2.4)."""
+    if conflict.table != "memories":
+        return False
+    return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
+
+
+def _for_pinned(conflict: Conflict, decision: Decision, sides: Sides) -> Decision:
+    """A decision against the one side that is pinned becomes a review for it."""
+    a, b = (bool(sides.rows[conflict.table, id_].get("pinned")) for id_ in (conflict.a, conflict.b))
+    pinned = "" if a == b else "a" if a else "b"
+    if not pinned or decision.winner == pinned:
+        return decision
+    return replace(
+        decision, winner=pinned, sure=False, why="The winner is pinned, though all else speaks for the other."
+    )
+
+
+def _both_pinned(conflict: Conflict, sides: Sides) -> bool:
+    return all(sides.rows[conflict.table, id_].get("pinned") for id_ in (conflict.a, conflict.b))
 
 
 def _keep_newest(conflict: Conflict, sides: Sides) -> Decision:
@@ -158,7 +212,9 @@ def _keep_newest(conflict: Conflict, sides: Sides) -> Decision:
 
 
 def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
-    """Confidence × standing sources × 0.5^(age / a year); sure when one weighs one and a half times the other."""
+    """Confidence × standing sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
+    if conflict.table == "memories":
+        return _memories_weighted(conflict, sides)
     weights = {s: _weight(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     # of equal weights the newer one is shown as the winner, for a person to say
     newest = _keep_newest(conflict, sides).winner
@@ -172,6 +228,35 @@ def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
     share = best / (best + other) if best + other else 0.5
     shown = {"weights": {s: round(w, 6) for s, w in weights.items()}, "margin": MARGIN}
     return Decision(winner, sure, why, "evidence_weighted", _rests(conflict.table), share, shown)
+
+
+def _memories_weighted(conflict: Conflict, sides: Sides) -> Decision:
+    """Mnemo's score; sure when it leads by a tenth."""
+    similarity = float(conflict.evidence.get("similarity", 0.0))
+    rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
+    most = max(int(r["access_count"]) for r in rows.values())
+    scores = {s: memory_score(r, most, similarity, sides.taken_at) for s, r in rows.items()}
+    newest = _keep_newest(conflict, sides).winner
+    winner = max(("a", "b"), key=lambda s: (round(scores[s], 12), s == newest))
+    best, other = scores[winner], scores["b" if winner == "a" else "a"]
+    sure = best - other >= LEAD
+    why = (
+        f"The winner scores {best:.3f} and the loser {other:.3f} (source, recency, reads, importance, similarity)"
+        f"{'' if sure else f'; evidence decides alone from a lead of {LEAD:g}'}."
+    )
+    shown = {"scores": {s: round(score, 6) for s, score in scores.items()}, "lead": LEAD}
+    return Decision(winner, sure, why, "evidence_weighted", _rests("memories"), min(best, 1.0), shown)
+
+
+def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> float:
+    """0.3 · reliability of the source + 0.2 · recency (half-life 168 h) + 0.2 · reads / ``most`` + 0.2 · importance + 0.1 · similarity
+    (mnemo 2.4); between 0 and 1. Recency is that of valid_from, else of recorded_at."""
+    since: datetime = row["valid_from"] or row["recorded_at"] or now
+    hours = max((now - since).total_seconds() / 3_600, 0.0)
+    reads = int(row["access_count"]) / most if most > 0 else 0.0
+    reliability = RELIABILITY.get(str(row["source"]).casefold(), UNKNOWN)
+    recency = math.exp2(-hours / HALF_LIFE_HOURS)
+    return 0.3 * reliability + 0.2 * recency + 0.2 * reads + 0.2 * float(row["importance"]) + 0.1 * similarity
 
 
 def _source_precedence(conflict: Conflict, sides: Sides) -> Decision:
@@ -206,12 +291,15 @@ def _weight(table: str, id_: str, sides: Sides) -> float:
 
 def _rank(table: str, id_: str, sides: Sides) -> int:
     places = {name: k for k, name in enumerate(sides.precedence)}
+    if table == "memories":
+        return places.get(str(sides.rows[table, id_]["source"]).casefold(), len(places))
     ranks = (places.get(sides.sources_of.get(c, "").casefold(), len(places)) for c in sides.chunks[table, id_])
     return min(ranks, default=len(places))
 
 
 def _rests(table: str) -> tuple[str, ...]:
-    return (*_WEIGHED, "source_document_ids") if table == "relationships" else _WEIGHED
+    more = {"relationships": ("source_document_ids",), "memories": _OF_MEMORIES}
+    return (*_WEIGHED, *more.get(table, ()))
 
 
 def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
@@ -245,7 +333,7 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
     )
 
 
-def _judged(open_: Sequence[Conflict], judged: Judged) -> list[tuple[Conflict, Decision]]:
+def _judged(open_: Sequence[Conflict], judged: Judged, sides: Sides) -> list[tuple[Conflict, Decision]]:
     found: list[tuple[Conflict, Decision]] = []
     for conflict in open_:
         verdict = judged.verdicts.get(conflict.seen)
@@ -253,7 +341,8 @@ def _judged(open_: Sequence[Conflict], judged: Judged) -> list[tuple[Conflict, D
             winner = "b" if verdict.loser == "a" else "a"
             shown = {"judges": json.loads(json.dumps(asdict(verdict)))}
             sure = min(o.confidence for o in verdict.opinions)
-            found.append((conflict, Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)))
+            decision = Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
+            found.append((conflict, _for_pinned(conflict, decision, sides)))
     return found
 
 
@@ -271,7 +360,8 @@ def _items(snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], s
             continue
         if decision.sure:
             lost.update((conflict.table, id_) for id_ in losers)
-        rests_on = tuple(dict.fromkeys((*SAID[conflict.table], *decision.rests_on)))
+        kept = _KEPT if conflict.table == "memories" else ()
+        rests_on = tuple(dict.fromkeys((*SAID[conflict.table], *kept, *decision.rests_on)))
         taken.append((conflict, decision, Loss(winners[0], losers, rests_on)))
     mutations: dict[int, Mutation] = {}
     for table in SAID:
@@ -286,7 +376,7 @@ def _strength(conflict: Conflict, decision: Decision, sides: Sides) -> float:
     """By what a policy prefers a winner: all of its conflicts are decided before those of a weaker row."""
     id_ = conflict.a if decision.winner == "a" else conflict.b
     if decision.policy == "evidence_weighted":
-        return _weight(conflict.table, id_, sides)
+        return decision.strength if conflict.table == "memories" else _weight(conflict.table, id_, sides)
     if decision.policy == "keep_newest":
         row = sides.rows[conflict.table, id_]
         return float((row["valid_from"] or row["recorded_at"] or sides.taken_at).timestamp())
@@ -323,7 +413,7 @@ def _item(
     )
 
 
-def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], precedence: tuple[str, ...]) -> Sides:
+def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> Sides:
     rows: dict[tuple[str, str], _Fields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
     standing = standing_ids(snapshot, "chunks") if conflicts else frozenset[str]()
@@ -334,6 +424,9 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], precedence: tuple[
         whole = snapshot.table(table)
         columns = ["id", *said, *_rests(table), "valid_to", "recorded_at"]
         found = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(wanted), pa.string())))
+        if table == "memories":
+            found = found.append_column("text", version_texts(snapshot, found["current_version_id"]))
+            columns += ["text", "access_count"]
         for row in found.select(columns).to_pylist():
             key = (table, str(row["id"]))
             rows[key] = row
@@ -343,7 +436,8 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], precedence: tuple[
         chunks,
         _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
         snapshot.taken_at,
-        tuple(p.casefold() for p in precedence),
+        tuple(p.casefold() for p in settings.source_precedence),
+        settings.conflict_low_importance,
     )
 
 
@@ -374,6 +468,8 @@ def _names(snapshot: Snapshot, sides: Sides) -> dict[str, str]:
 def _fields(row: _Fields, names: Mapping[str, str]) -> dict[str, object]:
     """What a judge reads of a row: what it says, and when it holds."""
     times = {c: row[c].isoformat() for c in ("valid_from", "valid_to", "recorded_at") if row[c] is not None}
+    if "text" in row:
+        return {c: row[c] for c in ("kind", "subject", "text")} | times
     if "subject" in row:
         return {c: row[c] for c in SAID["memory_facts"]} | times
     shown = {"source": names.get(row["source_entity_id"], ""), "target": names.get(row["target_entity_id"], "")}
@@ -382,7 +478,9 @@ def _fields(row: _Fields, names: Mapping[str, str]) -> dict[str, object]:
 
 def _said(row: _Fields, names: Mapping[str, str]) -> str:
     """A row as a sentence for whoever approves."""
-    if "subject" in row:
+    if "text" in row:
+        text = row["text"]
+    elif "subject" in row:
         text = row["fact_text"] or f"{row['subject']} {row['predicate']} {row['object']}"
     else:
         ends = [names.get(row[end], "?") for end in _ENDS]
@@ -411,6 +509,7 @@ def _report(
         "open": len(open_),
         "of these doubtful": doubtful,
         "decided by a person": by_person,
+        "left alone, both pinned": counts.get("both pinned", 0),
         "kept before": counts.get("kept before", 0),
         "deferred before": counts.get("deferred before", 0),
         "left to supersede_facts": counts.get("left to supersede_facts", 0),
@@ -443,6 +542,7 @@ def _report(
             *_outcomes(inputs, open_, judged),
             *(Finding(sentence) for sentence in judged.sentences),
             *_silent(inputs, open_),
+            *_left_alone(counts.get("both pinned", 0)),
         ),
         table=tuple(
             {"decision": i.decision, "reason": i.evidence["reason"], "why": i.evidence["why"], "risk": i.risk}
@@ -469,6 +569,11 @@ def _remembered(conflict: Conflict, verdict: Verdict, by: str) -> dict[str, obje
     loser = {"a": conflict.a, "b": conflict.b}.get(verdict.loser)
     winner = {"a": conflict.b, "b": conflict.a}.get(verdict.loser)
     return {"resolution": resolution, "winner_id": winner, "loser_id": loser, "resolved_by": by, "note": verdict.why}
+
+
+def _left_alone(count: int) -> tuple[Finding, ...]:
+    said = f"{count:,} conflicts are between two pinned memories: unpin one, or rule on them with `slowwave conflicts resolve`."
+    return (Finding(said, severity="warning"),) if count else ()
 
 
 def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -147,6 +147,13 @@ WHERE c.namespace_id = %(scope)s AND c.table_name = ANY(%(tables)s) AND c.resolu
 """  # noqa: S608
 
 
+_ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
+    "memory_facts": lambda rows: rows["is_active"],
+    "memories": lambda rows: pc.equal(rows["state"], "active"),
+}
+"""Table → which of its live rows count as such."""
+
+
 def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
     conflict, verdict = details["conflict"], details.get("verdict") or {}
     return {
@@ -165,7 +172,8 @@ def _live(snapshot: Snapshot, known: Iterable[tuple[object, ...]]) -> list[str]:
     found: list[str] = []
     for table, ids in wanted.items():
         rows = snapshot.live(table)
-        rows = rows.filter(rows["is_active"]) if table == "memory_facts" else rows
+        if table in _ACTIVE:
+            rows = rows.filter(_ACTIVE[table](rows))
         found += rows["id"].filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string()))).to_pylist()
     return found
 
@@ -184,6 +192,7 @@ def list_conflicts(
 _TEXT: Final = """coalesce(
   (SELECT coalesce(nullif(f.fact_text, ''), f.subject || ' ' || f.predicate || ' ' || f.object) FROM memory.memory_facts f
     WHERE f.id = {row}),
+  (SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = {row}),
   (SELECT s.name || ' ' || r.relationship_type || ' ' || t.name || coalesce(': ' || nullif(r.description, ''), '')
     || coalesce(' ' || nullif(r.properties::text, '{{}}'), '') FROM memory.relationships r JOIN memory.entities s
     ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id WHERE r.id = {row}), '')"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -236,13 +236,17 @@ def write_plan(
     """Write plan, items and run state in one transaction; returns the plan's state.
 
     A plan with nothing new in it (no item, or only items carried over from the plan before) asks nobody: it is ``empty`` and leaves
-    the plan before it standing. Any other plan supersedes those that wait or are not fully applied.
+    the plan before it standing. Any other plan supersedes those that wait or are not fully applied; the very plan that stands already
+    goes on standing as it is.
     """
     new = [i for i in plan.items if i.id not in carried]
     state = "awaiting_approval" if new else "empty"
     header = plan.header
     with store.connect("planner") as connection, connection.transaction():
-        if new:
+        standing = _state_of(connection, plan.plan_hash) if new else ""
+        if standing:
+            state = standing
+        elif new:
             old = connection.execute(
                 "UPDATE night.plans SET state = 'superseded' WHERE namespace_id = %s AND state IN ('awaiting_approval', 'approved') "
                 "RETURNING run_id",
@@ -266,7 +270,7 @@ def write_plan(
                 Jsonb(dict(summary)),
             ),
         )
-        if new:
+        if new and not standing:
             _copy_items(connection, plan)
         connection.execute(
             "UPDATE night.runs SET plan_hash = %s, change_counter = %s, counts = %s WHERE id = %s",
@@ -277,9 +281,25 @@ def write_plan(
                 run_id,
             ),
         )
-        if not finish_run(connection, run_id, ("planning",), "completed" if state == "empty" else state):
+        if not finish_run(connection, run_id, ("planning",), "completed" if standing or state == "empty" else state):
             raise _ended(connection, run_id)
     return state
+
+
+def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
+    """The plan, or the same items sealed under ``snapshot_id`` when a plan of its hash is there and stands no longer."""
+    with store.connect("reader") as connection:
+        state = _state_of(connection, plan.plan_hash)
+    if state in ("", "awaiting_approval", "approved") or not plan.items:
+        return plan
+    header = replace(plan.header, snapshot_id=snapshot_id)
+    return replace(plan, header=header, plan_hash=plan_hash(header, plan.items))
+
+
+def _state_of(connection: Connection, hash_: str) -> str:
+    """The state of a plan, empty when it is not there."""
+    row = connection.execute("SELECT state FROM night.plans WHERE plan_hash = %s", (hash_,)).fetchone()
+    return str(row[0]) if row else ""
 
 
 def _copy_items(connection: Connection, plan: Plan) -> None:

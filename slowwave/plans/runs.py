@@ -61,6 +61,11 @@ class Run:
         return self.holding and not self.stuck
 
     @property
+    def reason(self) -> str:
+        """Why somebody asked for it; empty where they did not say."""
+        return str(self.parameters.get("reason", ""))
+
+    @property
     def duration_seconds(self) -> float:
         """From its beginning to its end, or to its last heartbeat."""
         return ((self.finished_at or self.heartbeat_at) - self.started_at).total_seconds()

@@ -101,6 +101,8 @@ def _sentence(item: Item) -> str:
     where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
     if mutation.deletes:
         return _deletion(mutation, where)
+    if mutation.kind == "render_page":
+        return _rendering(item)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
 
@@ -113,6 +115,14 @@ def _deletion(mutation: Mutation, where: str) -> str:
     return (
         f"{mutation.kind} would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
         "journal keeps its images."
+    )
+
+
+def _rendering(item: Item) -> str:
+    path, entries, new = (item.evidence.get(name, "") for name in ("path", "entries", "new_lines"))
+    return (
+        f"{path} would be rendered: {entries} entries, {new} of its lines new. In the file only the block between its marks changes, "
+        "and only as long as nobody edited it."
     )
 
 

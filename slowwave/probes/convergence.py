@@ -3,8 +3,9 @@
 Matching is the dear part of that. It looks again at the rows that the plan touches and their candidates, with the weights that it
 has learnt tonight; every other pair was weighed tonight on the same evidence.
 
-What they plan all the same is told apart: *deferred* is an item that lost a conflict tonight and comes back as agreed; a
-*review* that already stood is a question to a person and not counted at all; everything else is *new*, and the plan does not converge.
+What they plan all the same is told apart: *deferred* is an item that lost a conflict tonight and comes back as agreed; a page that
+*follows* tells what tonight's other items did; a *review* that already stood is a question to a person and not counted at all;
+everything else is *new*, and the plan does not converge.
 Rows are compared through merges: a pair with an absorbed row is the pair with its survivor.
 """
 
@@ -39,7 +40,7 @@ class Remaining:
     operation: str
     decision: str
     rows: tuple[str, ...]
-    why: Literal["deferred", "new"]
+    why: Literal["deferred", "follows", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class ConvergenceProbe:
 
     @property
     def passed(self) -> bool:
-        """Whether a second night would plan nothing but what was deferred."""
+        """Whether a second night would plan nothing but what was deferred, and pages that tell of tonight."""
         return not self.items
 
     def to_json(self) -> dict[str, object]:
@@ -59,15 +60,20 @@ class ConvergenceProbe:
         shown = sorted(self.remaining, key=lambda r: r.why != "new")[:SHOWN]
         return {
             "items": self.items,
-            "deferred": len(self.remaining) - self.items,
+            "deferred": self._count("deferred"),
+            "follows": self._count("follows"),
             "remaining": [asdict(r) for r in shown],
             "passed": self.passed,
         }
 
+    def _count(self, why: str) -> int:
+        return sum(r.why == why for r in self.remaining)
+
     def sentence(self) -> str:
         """What an operator reads."""
-        deferred = len(self.remaining) - self.items
+        deferred, pages = self._count("deferred"), self._count("follows")
         later = f" {deferred:,} deferred items come back." if deferred else ""
+        later += f" {pages:,} pages that tell of it follow." if pages else ""
         if self.passed:
             return f"A second night after this plan plans nothing new.{later}"
         counts = Counter(r.operation for r in self.remaining if r.why == "new")
@@ -95,11 +101,14 @@ def convergence_probe(
     held: dict[str, set[str]] = defaultdict(set)
     for item in deferred:
         held[item.operation] |= _survivors(item, into)
+    told = any(after.tables[name] is not table for name, table in inputs.snapshot.tables.items() if name != "pages")
     remaining: list[Remaining] = []
     for item in items:
         rows = _survivors(item, into)
         if (item.operation, rows) not in asked:
             why = "new" if held[item.operation].isdisjoint(rows) else "deferred"
+            if item.mutation.kind == "render_page" and told:
+                why = "follows"
             remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))
     return ConvergenceProbe(sum(r.why == "new" for r in remaining), tuple(remaining))
 

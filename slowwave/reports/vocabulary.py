@@ -26,6 +26,9 @@ OPERATIONS: Final = _words(
     census schema_drift orphans dead_references tombstones abstention_drift contradictions resolve_conflicts
     dedupe_facts supersede_facts dedupe_memories dedupe_entities recompute_centroids normalize_schema gc_references
     prune_edges community_summaries purge_expired apply undo
+    neighbour_graph relevance relative_dates decay_due safety_scan session_backlog
+    redact_or_quarantine accept_external_edits consolidate_clusters decay_transition absolutize_dates archive_stale
+    promote_memories backfill_tags reembed compile_pages
     """
 )
 """Names of audits, planners and of what else writes."""
@@ -47,6 +50,8 @@ WORDS: Final = (
         review same same_but_for_one set shared_properties single skip_multimodal skip_singleton skipped_stale
         snapshot source_precedence summarise summarize supersede superseded two_judges undone unknown unsure unused
         warning weak
+        accept advance archived block compressed embed end essence forgotten full promote quarantine quarantined redact render
+        revoke reword tag
         """
     )
 )
@@ -99,6 +104,9 @@ KEYS: Final = (
         row_a row_a_id row_b row_b_id row_id row_ids rows run_id score score_gap seconds seen_hash share side sides
         similarity skipped snapshot_id sources started_at survivor threshold title to token_rule tokens top_offenders
         total type vector_models verdict victim waterfall weight why winner winner_id without_vector
+        age_hours beyond_the_limits bytes characters classes cluster_similarity consolidated due effective_importance entries
+        exempt found kinds lead least_similarity left left_out_as_unsafe lines nearest new_lines places reindexed removed
+        rewritten rules said_on score source_chunks source_count stands_for token_savings tokens_after tokens_before uncited
         """
     )
 )
@@ -135,6 +143,12 @@ LABEL_WORDS: Final = frozenset(word for name in WORDS for word in name.split("_"
     unique unknown unlinked unsupported unused used vector vectors verdict verdicts version vetoed vote wait waiting
     ways weak week weight weights went what when where which while who whose why window with within without word words
     would writer written year yet
+    added alikes already are attributes blocked budget_spent bytes cites class compare compressed consolidated contradict
+    cooling copies coverage degree diary do down drop effective entries essence exempt fade finite full greatest hidden
+    injection largest limits long longer lookalike lose make marks neighbours never night note nothing outside pages part
+    privacy procedural promotions quarantine questions redact reindexed renewed reported reports revoked rewritten saved
+    saving screening secret session sessions shock short shortened specific stand stay stray tell texts this those time
+    undigested unsafe worth young zero zone
     """
 )
 """Words of which the names of a report's numbers consist."""

@@ -83,9 +83,9 @@ def test_a_finding_tells_the_pair_the_reason_and_what_was_seen() -> None:
 
 def test_a_quiet_audit_says_what_it_looked_at() -> None:
     """No rows, or rows that agree: the headline tells how many."""
-    assert audit().headline == "None of 0 live relationships and facts contradicts another."
+    assert audit().headline == "None of 0 live relationships, facts and memories contradicts another."
     report = audit([edge("r1", "mara", "KNOWS", "tom"), edge("r2", "mara", "KNOWS", "tom")], [fact("f", "a", "b", "c")])
-    assert report.headline == "None of 3 live relationships and facts contradicts another."
+    assert report.headline == "None of 3 live relationships, facts and memories contradicts another."
     assert report.numbers["parallel relationships"] == 2
 
 

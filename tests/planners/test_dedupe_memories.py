@@ -284,3 +284,96 @@ def test_what_a_night_leaves_the_next_one_leaves(r: Random) -> None:
     sealed = seal(Header("n", "n", "s", "f"), found.items, ["dedupe_memories"])
     assert len(sealed.items) == len(found.items)
     assert dedupe_memories(make_inputs(simulate(snapshot, sealed.items))).items == ()
+
+
+def note(name: str, text: str, **more: object) -> Row:
+    return event(name, text=text, kind="semantic", **more)
+
+
+def test_memories_of_other_kinds_merge_at_any_time_when_they_tell_the_same() -> None:
+    """Months apart, in other words of grammar, or with a phrase moved; without a start as well."""
+    snapshot, found = propose(
+        note("a", "The user prefers dark mode in the editor.", confidence=0.9),
+        note("b", "User prefers dark mode in editor", day=90, confidence=0.8),
+        note("c", "In the editor the user prefers dark mode.", day=None, confidence=0.7),
+        vectors={"b": at(20), "c": at(10)},
+    )
+    assert merged(found) == {"a": {"b", "c"}}
+    assert found.items[0].evidence["window_days"] is None
+    assert dedupe_memories(make_inputs(simulate(snapshot, found.items))).items == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Marcus is allergic to penicillin.", "Marcus is not allergic to penicillin."),
+        ("The build takes 12 minutes.", "The build takes 21 minutes."),
+        ("Anna moved to Rome in May 2021.", "Anna moved to Rome in May 2022."),
+        ("Anna lives in Oslo with her dog.", "Erik lives in Oslo with his dog."),
+        ("The deploy starts at noon.", "The deploy ends at noon."),
+        ("The flight goes from Boston to Denver.", "The flight goes from Denver to Boston."),
+        ("Anna moved to Rome.", "Anna plans to move to Rome."),
+        ("Anna likes tea.", "Does Anna like tea?"),
+        ("It starts around 50, in inherited cases around 60.", "It starts around 60, in inherited cases around 50."),
+    ],
+)
+def test_a_negated_near_duplicate_pair_is_never_merged(one: str, other: str) -> None:
+    """Nor one with another number, date, name, term, direction, certainty; a cosine of 1 says nothing against it."""
+    for kind in ("semantic", "event"):
+        _, found = propose(event("a", text=one, kind=kind), event("b", text=other, kind=kind))
+        assert found.items == ()
+
+
+def test_one_word_more_may_be_another_thing() -> None:
+    """Of events, told within a week, one may say more; of lasting memories it may be about something else."""
+    texts = "The server crashed at noon.", "The backup server crashed at noon."
+    assert propose(note("a", texts[0]), note("b", texts[1]))[1].items == ()
+    assert len(propose(event("a", text=texts[0]), event("b", text=texts[1]))[1].items) == 1
+
+
+def test_dedup_twice_is_once() -> None:
+    """mnemo counted a victim's reads again every night: here the second pass finds nothing, and reads are summed once."""
+    rows = [note(str(k), "The user prefers dark mode.", access_count=2) for k in range(4)]
+    snapshot, found = propose(*rows)
+    after = simulate(snapshot, found.items)
+    again = dedupe_memories(make_inputs(after))
+    assert again.items == ()
+    assert sorted(after.live("memories")["access_count"].to_pylist()) == [8]
+    assert sorted(simulate(after, again.items).table("memories")["access_count"].to_pylist()) == [0, 0, 0, 8]
+
+
+def test_copies_of_a_text_stand_behind_one_and_go_where_it_goes() -> None:
+    """Five copies each of two texts that tell the same: one survivor, and no pair of copies was multiplied."""
+    texts = ("The user prefers dark mode.", "User prefers the dark mode")
+    rows = [note(f"{t}{k}", text) for t, text in enumerate(texts) for k in range(5)]
+    snapshot, found = propose(*rows, vectors={f"1{k}": at(5) for k in range(5)})
+    assert [len(m) for m in merged(found).values()] == [9]
+    assert (found.report.numbers["copies"], found.report.numbers["pairs compared"]) == (8, 1)
+    assert dedupe_memories(make_inputs(simulate(snapshot, found.items))).items == ()
+
+
+def test_a_pinned_memory_is_never_absorbed() -> None:
+    """It survives, and of two neither takes the other."""
+    _, found = propose(
+        note("a", "The user prefers tea.", confidence=1.0), note("b", "The user prefers tea.", pinned=True)
+    )
+    assert merged(found) == {"b": {"a"}}
+    _, both = propose(note("a", "The user prefers tea.", pinned=True), note("b", "The user prefers tea.", pinned=True))
+    assert (both.items, both.report.numbers["pairs with a pinned memory to lose"]) == ((), 1)
+
+
+def test_events_can_be_left_out() -> None:
+    """``cluster_events_enabled`` switches their rule off, and no other takes them."""
+    _, found = propose(event("a"), event("b"), settings={"cluster_events_enabled": False})
+    assert found.items == ()
+
+
+def test_a_crowded_block_is_compared_and_bounded() -> None:
+    """Two hundred texts of one template, each said twice: only what tells the same merges, in bounded memory."""
+    rows = [note(f"{k}-{n}", f"Customer number {k} asked for an invoice{'.' * n}") for k in range(200) for n in (0, 1)]
+    tracemalloc.start()
+    _, found = propose(*rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.items) == 200
+    assert peak < 40_000_000

@@ -66,10 +66,11 @@ def test_rows_with_fewer_dead_ids_than_asked_are_left_alone() -> None:
 
 
 def test_the_registry_names_the_sealing_order() -> None:
-    """Merges go before what would touch the same rows."""
+    """Merges go before what would touch the same rows, and what makes dates absolute before what shortens."""
     order = [
-        *("resolve_conflicts", "dedupe_facts", "supersede_facts", "dedupe_memories", "dedupe_entities"),
-        *("recompute_centroids", "normalize_schema", "prune_edges", "gc_references"),
-        *("community_summaries", "purge_expired"),
+        *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_facts", "supersede_facts"),
+        *("dedupe_memories", "consolidate_clusters", "dedupe_entities", "recompute_centroids", "normalize_schema"),
+        *("prune_edges", "gc_references", "absolutize_dates", "archive_stale", "promote_memories", "backfill_tags"),
+        *("decay_transition", "reembed", "community_summaries", "purge_expired", "compile_pages"),
     ]
-    assert list(PLANNERS) == [name for name in order if name in PLANNERS]
+    assert list(PLANNERS) == order

@@ -15,7 +15,7 @@ from slowwave.language.budget import Budget
 from slowwave.language.chat import EndpointChat
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs, Proposal
-from slowwave.planners.resolve_conflicts import resolve_conflicts
+from slowwave.planners.resolve_conflicts import memory_score, resolve_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from tests.endpoints import Server, completion
@@ -413,3 +413,91 @@ def test_what_the_decision_rests_on_is_guarded() -> None:
         assert {(row, c) for c in ("subject", "predicate", "object", "fact_text", "confidence", "valid_from")} <= guards
     winner = str(item.evidence["winner_id"])
     assert {(winner, c) for c in ("invalidated_at", "valid_to", "is_active")} <= guards
+
+
+def memories(*rows: Row, policy: str = "evidence_weighted", **more: object) -> Inputs:
+    """Memories of one subject and direction; ``text`` is what each says."""
+    named = [
+        {
+            "id": uid(n),
+            "kind": "semantic",
+            "subject": "Build",
+            "confidence": 1.0,
+            **{k: v for k, v in row.items() if k != "text"},
+        }
+        | {"current_version_id": uid(f"says {n}")}
+        for n, row in enumerate(rows)
+    ]
+    versions = [{"id": uid(f"says {n}"), "memory_id": uid(n), "content": row["text"]} for n, row in enumerate(rows)]
+    settings = {"contradiction_reconcile_policy": policy, **more}
+    snapshot = make_snapshot(
+        settings=settings,
+        memories=named,
+        memory_versions=versions,
+        vectors={"memory_vectors": {str(r["id"]): (1.0, 0.0) for r in named}},
+    )
+    return make_inputs(snapshot)
+
+
+def slow(**more: object) -> Row:
+    return {"text": "The build takes 21 minutes.", **more}
+
+
+def fast(**more: object) -> Row:
+    return {"text": "The build takes 12 minutes.", **more}
+
+
+def since(days: float) -> datetime:
+    return TAKEN_AT - timedelta(days=days)
+
+
+def test_memories_score_as_mnemo_says() -> None:
+    """0.3 reliability + 0.2 recency + 0.2 reads + 0.2 importance + 0.1 similarity, with a half-life of a week."""
+    row = {"source": "tool", "valid_from": TAKEN_AT, "recorded_at": TAKEN_AT, "access_count": 5, "importance": 0.5}
+    assert memory_score(row, 10, 0.9, TAKEN_AT) == pytest.approx(0.27 + 0.2 + 0.1 + 0.1 + 0.09)
+    aged = row | {"source": "import", "valid_from": since(7), "access_count": 0}
+    assert memory_score(aged, 0, 0.0, TAKEN_AT) == pytest.approx(0.09 + 0.1 + 0.0 + 0.1)
+    assert memory_score(row | {"source": "?", "valid_from": None}, 5, 1.0, TAKEN_AT) == pytest.approx(
+        0.15 + 0.2 + 0.2 + 0.2
+    )
+
+
+def test_of_two_memories_of_little_importance_the_newer_wins() -> None:
+    """By valid time, in code; a second night has nothing to do."""
+    inputs = memories(
+        slow(importance=0.2, valid_from=since(9), access_count=90), fast(importance=0.1, valid_from=since(1))
+    )
+    found = resolve_conflicts(inputs)
+    assert decided(found) == {uid(0): "resolve"}
+    assert found.items[0].evidence["policy"] == "keep_newest"
+    after = replace(inputs, snapshot=simulate(inputs.snapshot, found.items))
+    assert resolve_conflicts(after).items == ()
+    assert after.snapshot.live("memories")["id"].to_pylist() == [uid(1)]
+
+
+def test_important_memories_are_weighed_and_a_small_lead_goes_to_a_person() -> None:
+    """A tool's reading of today beats an old import; two of one source and week do not decide each other."""
+    rows = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
+    assert decided(resolve_conflicts(memories(*rows))) == {uid(0): "resolve"}
+    even = slow(valid_from=since(2)), fast(valid_from=since(1))
+    assert decided(resolve_conflicts(memories(*even))) == {uid(0): "review"}
+    ranked = slow(source="import", valid_from=since(0)), fast(source="human", valid_from=since(60))
+    assert decided(resolve_conflicts(memories(*ranked, policy="source_precedence"))) == {uid(0): "resolve"}
+    assert resolve_conflicts(memories(*rows, policy="manual")).items == ()
+
+
+def test_a_pinned_memory_loses_only_by_a_persons_word() -> None:
+    """Against all evidence it is a review for the pinned one; two pinned ones are a finding and no item."""
+    rows = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
+    for policy in ("evidence_weighted", "keep_newest"):
+        found = resolve_conflicts(memories({**rows[0], "pinned": True}, rows[1], policy=policy))
+        assert decided(found) == {uid(1): "review"}
+    both = resolve_conflicts(memories(*({**r, "pinned": True} for r in rows)))
+    assert (both.items, both.report.numbers["left alone, both pinned"]) == ((), 1)
+    assert any("unpin one" in f.message for f in both.report.findings)
+
+
+def test_a_doubtful_conflict_of_memories_goes_to_a_person() -> None:
+    """Without a subject nobody knows that both speak of one thing."""
+    rows = slow(source="import", valid_from=since(60), subject=""), fast(source="tool", subject="")
+    assert set(decided(resolve_conflicts(memories(*rows))).values()) == {"review"}

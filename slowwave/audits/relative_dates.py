@@ -1,0 +1,92 @@
+"""``relative_dates``: how many memories speak of "yesterday" and the like, what can be written out, and what is left and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from slowwave.operations import Inputs
+from slowwave.relative_dates import candidates
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.texts.dates import Rewrite, looked_at
+
+_SHOWN: Final = 10
+_EXAMPLES: Final = 3
+_NAMED: Final = 20
+
+
+def relative_dates(inputs: Inputs) -> Report:
+    """Count the relative dates of active memories by kind of phrase, and those that stay as they are by reason.
+
+    Cost: a pass over the texts; Python reads those with a word of time only.
+    """
+    found = candidates(inputs.snapshot, inputs.settings)
+    kinds: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    examples: dict[str, list[str]] = {}
+    resolvable: list[str] = []
+    pinned: list[str] = []
+    for memory in found.memories:
+        phrases = looked_at(memory.text, memory.day)
+        written = [p for p in phrases if isinstance(p, Rewrite)]
+        reasons.update(p.reason for p in phrases if not isinstance(p, Rewrite))
+        if not written:
+            continue
+        (pinned if memory.pinned else resolvable).append(memory.id)
+        kinds.update(p.kind for p in written)
+        for p in written:
+            seen = examples.setdefault(p.kind, [])
+            if len(seen) < _EXAMPLES and (said := f"{p.phrase} → {p.value}") not in seen:
+                seen.append(said)
+    total = kinds.total()
+    numbers = {
+        **found.numbers,
+        "memories with relative dates": len(resolvable) + len(pinned),
+        "of these pinned": len(pinned),
+        "relative dates": total,
+        **{f"left as they are: {reason}": n for reason, n in sorted(reasons.items())},
+    }
+    return Report(
+        "relative_dates",
+        f"{len(resolvable) + len(pinned):,} of {numbers['active memories']:,} active memories hold {total:,} relative dates "
+        "that can be written out.",
+        numbers=numbers,
+        findings=_findings(pinned, int(numbers["with a time zone that is not known"])),
+        table=tuple(
+            {"kind": kind, "phrases": n, "for example": "; ".join(examples[kind])}
+            for kind, n in kinds.most_common(_SHOWN)
+        ),
+        plots=(
+            (
+                Bars(
+                    "Relative dates by kind",
+                    [k for k, _ in kinds.most_common(_SHOWN)],
+                    [float(n) for _, n in kinds.most_common(_SHOWN)],
+                ),
+            )
+            if kinds
+            else ()
+        ),
+        details={"kinds": dict(kinds), "left": dict(reasons), "memories": len(resolvable) + len(pinned)},
+    )
+
+
+def _findings(pinned: list[str], zones: int) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    if pinned:
+        found.append(
+            Finding(
+                f"{len(pinned):,} pinned memories hold relative dates. Nobody rewords what is pinned: look at them by hand.",
+                rows=tuple(pinned[:_NAMED]),
+            )
+        )
+    if zones:
+        found.append(
+            Finding(
+                f"{zones:,} memories name a time zone that is not known; their dates are read in that of the settings "
+                "(SLOWWAVE_DATES_ZONE).",
+                severity="warning",
+            )
+        )
+    return tuple(found)

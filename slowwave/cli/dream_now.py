@@ -1,0 +1,41 @@
+"""``slowwave dream-now``: a dream at once, with its reason, and one outcome."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from slowwave.cli.dreams import mode_of, told
+from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json
+from slowwave.dream_outcome import dream_now as run_now
+
+EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}
+"""Exit code by outcome; 0 for the others."""
+
+
+def dream_now(
+    namespace: Namespace,
+    reason: Annotated[str, typer.Option(help="Why; kept with the run.")],
+    mode: Annotated[str, typer.Option(help="`dry-run` or `apply`.")] = "dry-run",
+    ops: Annotated[
+        str | None,
+        typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
+    ] = None,
+    approver: Annotated[str | None, typer.Option(help="Who signs the plan; without one a policy may.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")] = 0.0,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which the run is cancelled.")] = None,
+    json: Json = False,
+) -> None:
+    """Plan now, whatever the schedule says, and tell in one word what came of it."""
+    found = run_now(namespace, reason, mode_of(mode) or "dry-run", ops, approver, wait, timeout, store=open_store())
+    if json:
+        show_json(found.to_json())
+    else:
+        gate = f" ({found.gate})" if found.gate else ""
+        out.print(f"[bold]{plain(found.namespace)}[/]: {found.outcome}{gate}. {plain(found.message, 2000)}")
+        if found.run_id:
+            out.print(f"  run {found.run_id}: {plain(told(dict(found.counts)))}, {found.duration_ms / 1000:,.1f} s")
+        out.print(f"  reason: {plain(found.reason, 500)}")
+    if code := EXIT_CODES.get(found.outcome):
+        raise typer.Exit(code)

@@ -1,0 +1,148 @@
+"""``slowwave pages``: what was rendered, where it stands, and the memories behind its lines."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, out, plain, show_json, show_table
+from slowwave.errors import Refused
+from slowwave.pages.workspace import PageSync, sync_pages
+from slowwave.plans.ledger import namespace_id, namespace_settings
+from slowwave.plans.runs import id_range
+from slowwave.store.connect import Connection
+
+app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
+
+_TEXT = 100_000
+
+
+@app.command()
+def show(
+    namespace: Namespace,
+    path: Annotated[str | None, typer.Argument(help="A page, MEMORY.md for example; none lists them.")] = None,
+    json: Json = False,
+) -> None:
+    """List the pages of a namespace, or print one."""
+    with open_store().connect("reader") as connection:
+        rows = connection.execute(
+            "SELECT path, title, body, input_hash, updated_at FROM memory.pages WHERE namespace_id = %s AND invalidated_at IS NULL "
+            "AND (%s::text IS NULL OR path = %s) ORDER BY path",
+            (namespace_id(connection, namespace), path, path),
+        ).fetchall()
+    names = ("path", "title", "body", "input_hash", "rendered_at")
+    pages = [dict(zip(names, row, strict=True)) for row in rows]
+    if path is not None and not pages:
+        raise Refused(
+            f"{path[:64]!r} is no page of {namespace}. `slowwave pages show {namespace}` lists those there are."
+        )
+    if json:
+        show_json(pages if path is None else pages[0])
+    elif path is not None:
+        sys.stdout.write(_printable(str(pages[0]["body"])) + "\n")
+    else:
+        shown = [
+            (p["path"], p["title"], str(p["body"]).count("\n") + 1, len(str(p["body"]).encode()), p["rendered_at"])
+            for p in pages
+        ]
+        show_table("Pages", ("path", "title", "lines", "bytes", "rendered at"), shown)
+
+
+@app.command()
+def sync(
+    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
+    json: Json = False,
+) -> None:
+    """Make the files in the workspace agree with the pages in the store. Apply and undo do so by themselves."""
+    store = open_store()
+    done: dict[str, PageSync] = {}
+    for name in chosen_namespaces(store, namespace):
+        with store.connect("reader") as connection:
+            settings = namespace_settings(connection, name)
+        if not settings.workspace_path:
+            raise Refused(
+                "There is no workspace, so pages stay in the store. Name a folder in SLOWWAVE_WORKSPACE_PATH and run this again."
+            )
+        done[name] = sync_pages(store, name, settings)
+    if json:
+        show_json([{"namespace": name, **asdict(outcome)} for name, outcome in done.items()])
+    else:
+        columns = ("namespace", "folder", "written", "removed", "unchanged", "commit")
+        show_table("Pages", columns, [_row(name, outcome) for name, outcome in done.items()])
+        for name, outcome in done.items():
+            for problem in outcome.problems:
+                out.print(f"[bold]{plain(name)}:[/] {plain(problem, 1000)}")
+    if any(outcome.problems for outcome in done.values()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def source(
+    namespace: Namespace,
+    memory: Annotated[str, typer.Argument(help="The id behind a line, or its first characters.")],
+    json: Json = False,
+) -> None:
+    """Show the memory that a line of a page links to: its words, how they came to be, its promotions."""
+    with open_store().connect("reader") as connection:
+        found = _memory(connection, namespace_id(connection, namespace), namespace, memory)
+    if json:
+        show_json(found)
+        return
+    versions, promotions = found.pop("versions"), found.pop("promotions")
+    text = found.pop("text")
+    show_table("Memory", ("what", "value"), [(name.replace("_", " "), value) for name, value in found.items()])
+    sys.stdout.write(f"\n{_printable(str(text))}\n\n")
+    for title, rows in (("Versions", versions), ("Promotions", promotions)):
+        if isinstance(rows, list) and rows:
+            show_table(title, list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _memory(connection: Connection, within: str, namespace: str, prefix: str) -> dict[str, object]:
+    bounds = id_range(prefix.removeprefix("mem:"))
+    names = ("id", "kind", "subject", "ring", "state", "stage", "recorded_at", "invalidated_at", "merged_into", "text")
+    rows = (
+        connection.execute(
+            "SELECT m.id::text, m.kind, m.subject, m.ring, m.state, m.stage, m.recorded_at, m.invalidated_at, m.merged_into::text, "
+            "left(v.content, %s) FROM memory.memories m LEFT JOIN memory.memory_versions v ON v.id = m.current_version_id "
+            "WHERE m.namespace_id = %s AND m.id BETWEEN %s::uuid AND %s::uuid ORDER BY m.id LIMIT 2",
+            (_TEXT, within, *bounds),
+        ).fetchall()
+        if bounds
+        else []
+    )
+    if len(rows) != 1:
+        told = "begins several memories" if rows else "is no memory"
+        raise Refused(f"{prefix[:64]!r} {told} of {namespace}. A line of a page ends with the id of its memory.")
+    found = dict(zip(names, rows[0], strict=True))
+    return found | {
+        "versions": _rows(
+            connection,
+            ("version", "reason", "recorded_at"),
+            "SELECT ordinal, reason, recorded_at FROM memory.memory_versions WHERE memory_id = %s ORDER BY ordinal",
+            str(found["id"]),
+        ),
+        "promotions": _rows(
+            connection,
+            ("from", "to", "scores", "recorded_at", "revoked_at"),
+            "SELECT from_ring, to_ring, scores, recorded_at, invalidated_at FROM memory.promotions WHERE memory_id = %s "
+            "ORDER BY recorded_at, id",
+            str(found["id"]),
+        ),
+    }
+
+
+def _rows(connection: Connection, names: tuple[str, ...], query: str, memory: str) -> list[dict[str, object]]:
+    return [dict(zip(names, row, strict=True)) for row in connection.execute(query.encode(), (memory,))]
+
+
+def _row(name: str, outcome: PageSync) -> list[object]:
+    files = (", ".join(names) for names in (outcome.written, outcome.removed, outcome.unchanged))
+    return [name, outcome.folder, *files, outcome.commit[:12]]
+
+
+def _printable(text: str) -> str:
+    """Text of several lines that cannot speak to the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

@@ -1,0 +1,121 @@
+"""``absolutize_dates``: "yesterday" becomes the day that it was, in a new version of the memory; the former words stay on record.
+
+Which phrases are written out and how belongs to ``slowwave.texts.dates``, which memories are read to ``slowwave.relative_dates``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Item
+from slowwave.relative_dates import Told, candidates
+from slowwave.reports.model import Finding, Report
+from slowwave.texts.dates import Rewrite, absolutize
+
+OPERATION: Final = "absolutize_dates"
+_QUOTED: Final = 400  # signs
+_NAMED: Final = 20
+
+
+class _Change(NamedTuple):
+    memory: Told
+    text: str
+    rewrites: list[Rewrite]
+
+
+def absolutize_dates(inputs: Inputs) -> Proposal:
+    """Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+
+    The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. Where the values take
+    the phrases' place, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an
+    embedder keeps its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python reads those with a word
+    of time only.
+    """
+    found = candidates(inputs.snapshot, inputs.settings)
+    write = inputs.settings.dates_write
+    changes: list[_Change] = []
+    pinned: list[str] = []
+    for memory in found.memories:
+        text, rewrites = absolutize(memory.text, memory.told, zone=memory.zone, write=write)
+        if not rewrites:
+            continue
+        if memory.pinned:
+            pinned.append(memory.id)
+        else:
+            changes.append(_Change(memory, text, rewrites))
+    vectors = (
+        np.asarray(inputs.embed([c.text for c in changes]), np.float32)
+        if inputs.embed is not None and changes and inputs.snapshot.vectors["memory_vectors"].model
+        else None
+    )
+    mutations = new_versions(inputs.snapshot, [_version(c, write) for c in changes], vectors)
+    items = tuple(
+        Item(
+            OPERATION,
+            "reword",
+            mutation,
+            evidence=_evidence(change),
+            risk="low" if write == "beside" and not any(r.about for r in change.rewrites) else "medium",
+            sources=(change.memory.id,),
+        )
+        for change, mutation in zip(changes, mutations, strict=True)
+    )
+    return Proposal(items, _report(found.numbers, changes, pinned))
+
+
+def _version(change: _Change, write: str) -> NewVersion:
+    kept: dict[str, object] | None = None
+    if write == "replace":
+        phrases = [f"{r.phrase} = {r.value}" for r in change.rewrites]
+        earlier = change.memory.attributes.get("relative_dates")
+        kept = {
+            **change.memory.attributes,
+            "relative_dates": [*earlier, *phrases] if isinstance(earlier, list) else phrases,
+        }
+    return NewVersion(change.memory.id, change.text, OPERATION, attributes=kept)
+
+
+def _evidence(change: _Change) -> dict[str, object]:
+    memory = change.memory
+    return {
+        "rewrites": [
+            {"phrase": r.phrase, "value": r.value, "grain": r.grain, "about": r.about} for r in change.rewrites
+        ],
+        "said_on": memory.day.isoformat(),
+        "zone": memory.zone,
+        "before": _quote(memory.text),
+        "after": _quote(change.text),
+    }
+
+
+def _quote(text: str) -> str:
+    return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
+
+
+def _report(numbers: Mapping[str, int], changes: list[_Change], pinned: list[str]) -> Report:
+    written = sum(len(c.rewrites) for c in changes)
+    return Report(
+        OPERATION,
+        f"{len(changes):,} of {numbers['active memories']:,} active memories would say when it was: {written:,} relative dates.",
+        numbers={
+            **numbers,
+            "pinned with relative dates": len(pinned),
+            "relative dates": written,
+            "items": len(changes),
+        },
+        findings=(
+            (
+                Finding(
+                    f"{len(pinned):,} pinned memories hold relative dates and are left as they are. Reword them by hand, or unpin them.",
+                    rows=tuple(pinned[:_NAMED]),
+                ),
+            )
+            if pinned
+            else ()
+        ),
+    )

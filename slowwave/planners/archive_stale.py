@@ -1,0 +1,148 @@
+"""``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.memories import version_texts
+from slowwave.mutations.cells import Value
+from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.set_columns import set_columns
+from slowwave.operations import Inputs, Proposal
+from slowwave.planners.rejections import open_conflicts
+from slowwave.plans.items import Item
+from slowwave.relevance import Bools, Worth, worth
+from slowwave.reports.model import Finding, Report
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+
+OPERATION: Final = "archive_stale"
+_RESTS_ON: Final = ("attributes", "importance", "kind", "last_accessed_at", "pinned", "ring", "valid_from")
+"""What a memory is worth rests on these; its counters change with every recall and guard nothing, the time of the last read does."""
+
+_QUOTED: Final = 200  # characters
+
+
+def archive_stale(inputs: Inputs) -> Proposal:
+    """Archive active memories by the policy of the settings, never before ``archive_min_age_hours``.
+
+    ``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
+    ``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
+    the ``natural_selection_ring_cap`` best of its ring. Left alone are pinned, shock and procedural memories, what was recalled or
+    selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
+    resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    found = worth(snapshot, settings)
+    ids = found.memories["id"]
+    natural = settings.archive_policy == "natural_selection"
+    worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
+    kept = {
+        "too young": found.age_hours < settings.archive_min_age_hours,
+        "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
+        "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
+        "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
+    }
+    numbers: dict[str, int | float] = {
+        "active memories": len(ids),
+        "that do not fade": int((~_fading(found)).sum()),
+        "worth little": int(worthless.sum()),
+    }
+    left = worthless
+    for name, kept_back in kept.items():
+        numbers[name] = int((left & kept_back).sum())
+        left &= ~kept_back
+    items = _items(snapshot, found, np.flatnonzero(left).tolist(), settings)
+    numbers["items"] = len(items)
+    return Proposal(
+        tuple(items),
+        Report(
+            OPERATION,
+            f"{len(items):,} of {len(ids):,} active memories would be archived ({settings.archive_policy}).",
+            numbers=numbers,
+            findings=_pinned(found, settings),
+        ),
+    )
+
+
+def _stale(found: Worth, settings: Settings) -> Bools:
+    unread = found.memories["access_count"].to_numpy() == 0
+    return _fading(found) & unread & (found.importance < settings.archive_effective_importance)
+
+
+def _least_relevant(found: Worth, settings: Settings) -> Bools:
+    """Below the floor, or ranked beyond the cap of its ring; what does not fade neither counts nor goes."""
+    fading = _fading(found)
+    rings = found.memories["ring"].combine_chunks().dictionary_encode().indices.to_numpy()
+    order = np.lexsort((np.arange(len(rings)), -found.relevance, ~fading, rings))  # equals: the smaller id stays
+    ring = rings[order]
+    first = np.searchsorted(ring, ring)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - first
+    return fading & (
+        (found.relevance < settings.natural_selection_floor) | (rank >= settings.natural_selection_ring_cap)
+    )
+
+
+def _fading(found: Worth) -> Bools:
+    return pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
+
+
+def _among(ids: pa.ChunkedArray, known: pa.ChunkedArray | pa.Array) -> Bools:
+    values = known.combine_chunks() if isinstance(known, pa.ChunkedArray) else known
+    return pc.is_in(ids, value_set=values).to_numpy()
+
+
+def _disputed(snapshot: Snapshot) -> list[str]:
+    return sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
+
+
+def _items(snapshot: Snapshot, found: Worth, rows: list[int], settings: Settings) -> list[Item]:
+    """One item a memory. It rests on all that its worth rests on but counters."""
+    picked = found.memories.take(pa.array(rows, pa.int64()))
+    ids = picked["id"].to_pylist()
+    values: dict[str, dict[str, Value]] = {
+        id_: {"state": "archived", **{column: seen[column] for column in _RESTS_ON}}
+        for id_, seen in rows_by_id(snapshot, "memories", ids, _RESTS_ON).items()
+    }
+    mutations = set_columns(snapshot, "set_state", "memories", values)
+    texts = version_texts(snapshot, picked["current_version_id"]).to_pylist()
+    absorbed = _absorbed(snapshot)
+    items: list[Item] = []
+    for row, id_, text, ring, mutation in zip(rows, ids, texts, picked["ring"].to_pylist(), mutations, strict=True):
+        stands_for = absorbed.get(id_, 0)
+        evidence: dict[str, object] = {
+            "names": [text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"],
+            "policy": settings.archive_policy,
+            "ring": ring,
+            "age_hours": round(float(found.age_hours[row]), 1),
+            "effective_importance": round(float(found.importance[row]), 4),
+            "relevance": round(float(found.relevance[row]), 4),
+            "stands_for": stands_for,
+        }
+        items.append(Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low"))
+    return items
+
+
+def _absorbed(snapshot: Snapshot) -> dict[str, int]:
+    """Memory → how many others were merged into it, for which it stands in recall."""
+    into = snapshot.table("memories")["merged_into"].drop_null()
+    counts = pc.value_counts(into)
+    return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+
+
+def _pinned(found: Worth, settings: Settings) -> tuple[Finding, ...]:
+    """A word on pinned memories that would be stale if they were not pinned."""
+    pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
+    unread = found.memories["access_count"].to_numpy() == 0
+    old = found.age_hours >= settings.archive_min_age_hours
+    stale = pinned & unread & old & (found.faded < settings.archive_effective_importance)
+    if not stale.any():
+        return ()
+    rows = tuple(found.memories["id"].filter(pa.array(stale)).to_pylist())
+    said = f"{len(rows):,} pinned memories were never read and would be stale. They stay while they are pinned."
+    return (Finding(said, rows=rows),)

@@ -1,0 +1,26 @@
+"""``slowwave as-of`` shows what was live at an earlier instant."""
+
+from __future__ import annotations
+
+import json
+
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.store.test_as_of import SLUG, before, night
+
+
+def test_the_command_shows_it(store: Store, run: Run) -> None:
+    """As a table and as JSON, with a word to look for; what is no instant is refused."""
+    namespace, then = before(store)
+    night(store, namespace)
+    code, out, _ = run("as-of", SLUG, then.isoformat(), "--text", "archived", "--json")
+    assert code == 0
+    assert [m["text"] for m in json.loads(out)["memories"]] == ["The archived one."]
+    code, out, _ = run("as-of", SLUG, then.isoformat())
+    assert code == 0
+    assert "The quarantined one." in out
+    code, out, _ = run("as-of", SLUG, "1999-01-01")
+    assert (code, "had no such memory" in out) == (0, True)
+    code, _, err = run("as-of", SLUG, "last Tuesday")
+    assert code == 2
+    assert "is no instant" in err
