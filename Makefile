@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs chromium lock clean
+.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs bench-memory chromium lock clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found
 	@$(BIN)/slowwave demo
@@ -44,6 +44,9 @@ bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds l
 
 bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found, beside a matrix product in blocks
 	$(BIN)/python -m benchmarks.pairs
+
+bench-memory: $(VENV)/.installed ## what the operations on memories do to tokens, specifics and recall, and cost; DIR=folder adds labelled sets
+	$(BIN)/python -m benchmarks.memory_quality $(DIR) && $(BIN)/python -m benchmarks.memory_speed
 
 bench-graphs: $(VENV)/.installed ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs
