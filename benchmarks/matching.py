@@ -23,7 +23,7 @@ from rich.console import Console
 
 from benchmarks import hard_negatives, worlds
 from benchmarks.quality import Bin, Counted, wilson
-from benchmarks.report import Part, show
+from benchmarks.report import Part, put, show
 from benchmarks.tfidf import Reference
 from benchmarks.trial import NEAR_MISSES, Trial, is_labelled, title
 
@@ -250,17 +250,7 @@ def _share(value: float | None, least: float = 0.0) -> str:
 
 def write(found: Sequence[Part]) -> None:
     """Put the tables between the marks of the page."""
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    _, _, tail = rest.partition(MARKS[1])
-    lines = [MARKS[0], "", f"{os.cpu_count()} cores, Python {sys.version.split()[0]}.", ""]
-    for part in found:
-        lines += [f"### {part.title}", "", part.says, "", "| " + " | ".join(part.header) + " |"]
-        lines += [
-            "| --- |" + " ---: |" * (len(part.header) - 1),
-            *("| " + " | ".join(row) + " |" for row in part.rows),
-            "",
-        ]
-    PAGE.write_text(head + "\n".join([*lines, MARKS[1]]) + tail, encoding="utf-8")
+    put(found, PAGE, MARKS, f"{os.cpu_count()} cores, Python {sys.version.split()[0]}.")
 
 
 if __name__ == "__main__":

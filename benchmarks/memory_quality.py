@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks import dates, memories, screening
-from benchmarks.report import Part, show
+from benchmarks.report import Part, put, show
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.imports.messages import import_messages
 from slowwave.language.embedder import Embedder, embedder_for
@@ -228,12 +228,7 @@ def measured(folder: Path | None, say: Callable[[str], None]) -> list[Part]:
 
 def write(found: Sequence[Part]) -> None:
     """Put the tables between the marks of the page."""
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    lines = [MARKS[0], "", f"Measured on {datetime.now(UTC):%Y-%m-%d}.", ""]
-    for part in found:
-        lines += [f"## {part.title}", "", part.says, "", f"| {' | '.join(part.header)} |"]
-        lines += ["| --- |" + " ---: |" * (len(part.header) - 1), *(f"| {' | '.join(row)} |" for row in part.rows), ""]
-    PAGE.write_text(head + "\n".join([*lines, MARKS[1]]) + rest.partition(MARKS[1])[2], encoding="utf-8")
+    put(found, PAGE, MARKS, f"Measured on {datetime.now(UTC):%Y-%m-%d}.")
 
 
 def main() -> None:

@@ -14,12 +14,16 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from benchmarks.machine import load, machine, peak_mb
-from benchmarks.report import Part, show
+from benchmarks.report import Part, put, show
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
+MARKS: Final = ("<!-- costs -->", "<!-- end of costs -->")
 
 LOOKED: Final = ("neighbour_graph", "relevance", "relative_dates", "decay_due", "safety_scan", "session_backlog")
 PLANNED: Final = (
@@ -95,6 +99,7 @@ def main() -> None:
     """Measure each size in a child, and show the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory_speed", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], metavar="MEMORIES")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.parent.name}/{PAGE.name}")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
@@ -107,8 +112,12 @@ def main() -> None:
             child = [sys.executable, "-m", "benchmarks.memory_speed", "--child", str(size)]
             told = subprocess.run(child, check=True, capture_output=True, text=True).stdout
         costs.append(Costs(**json.loads(told.splitlines()[-1])))
+    where = ", ".join(f"{name}: {value}" for name, value in machine().items()) + f", load: {load()}"
     show([part(costs)], console)
-    console.print(", ".join(f"{name}: {value}" for name, value in machine().items()) + f", load: {load()}")
+    console.print(where)
+    if given.write:
+        put([part(costs)], PAGE, MARKS, f"{where}.")
+        console.print(f"Written: {PAGE}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A snapshot of made-up memories, of any size: notes of an agent, with what operations on memories look for planted in them.
 
-A tenth are said again in almost the same words, some of them with another number or denied; a twentieth hold a relative date, one in
+A tenth are said again in almost the same words, some of them with another number or denied; a seventh hold a relative date, one in
 a thousand a key. Vectors have the moments of a real model's; what is said again lies near. Nothing here is read from anywhere.
 """
 
@@ -130,10 +130,11 @@ def _sentence(rng: np.random.Generator, n: int) -> str:
     who, what, place, did = (words[rng.integers(len(words))] for words in (_WHO, _WHAT, _PLACE, _DID))
     opening = ("As far as I know, ", "It is said that ", "")[n % 3]
     when = f" {_WHEN[rng.integers(len(_WHEN))]}" if n % 20 == 0 else ""
+    due = f"{'in' if n % 10 == 3 else 'after'} {rng.integers(2, 30)} months"
     key = f" The key is AKIA{''.join(_LETTERS[k] for k in rng.integers(0, 32, 16))}." if n % 1_000 == 7 else ""
     return (
-        f"{opening}{what} {n} of the {place} has been {did} by {who}{when}. It carries {rng.integers(2, 90)} tons and is due "
-        f"for a {('check', 'service', 'survey')[n % 3]} in {rng.integers(2, 30)} months.{key}"
+        f"{opening}{what} {n} of the {place} has been {did} by {who}{when}. It carries {rng.integers(2, 90)} tons and has "
+        f"its {('check', 'service', 'survey')[n % 3]} {due}.{key}"
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 
 from slowwave.demo.key import AnswerKey, PlantedContradiction
+from slowwave.demo.scribe import resolve
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
 
@@ -50,6 +52,7 @@ def found_against_planted(
         _weak_edges(night),
         _communities(night),
         _expired(night),
+        _relative_dates(night),
     ]
 
 
@@ -181,16 +184,21 @@ def _resolved(night: _Night) -> Score:
 
 
 def _duplicate_facts(night: _Night) -> Score:
-    return _groups(night, "duplicate facts", "dedupe_facts", "memory_facts", night.key.duplicate_facts)
+    return _groups(night, "duplicate facts", "dedupe_facts", night.merged("memory_facts"), night.key.duplicate_facts)
 
 
 def _duplicate_events(night: _Night) -> Score:
-    return _groups(night, "duplicate events", "dedupe_memories", "memories", night.key.duplicate_events)
+    """Merges of other memories than events are not judged: what an agent said twice is not planted."""
+    merges = [i for i in night.items if i.operation == "dedupe_memories" and i.evidence.get("kind", "event") == "event"]
+    groups = _joined([set(i.mutation.row_ids()) for i in merges if i.decision != "review"])
+    return _groups(night, "duplicate events", "dedupe_memories", groups, night.key.duplicate_events)
 
 
-def _groups(night: _Night, problem: str, operation: str, table: str, planted: Iterable[Sequence[str]]) -> Score:
+def _groups(
+    night: _Night, problem: str, operation: str, groups: Sequence[set[str]], planted: Iterable[Sequence[str]]
+) -> Score:
     """Groups of rows that become one."""
-    groups, wanted = night.merged(table), [set(group) for group in planted]
+    wanted = [set(group) for group in planted]
     found = sum(any(group <= merged for merged in groups) for group in wanted)
     false = sum(not any(merged <= group for group in wanted) for merged in groups)
     note = f"groups, {sum(map(len, wanted))} rows in all; {night.sprung(problem, groups)} traps merged"
@@ -251,6 +259,20 @@ def _expired(night: _Night) -> Score:
     traps = night.sprung("expired rows", [row for _, row in purged])
     note = night.unless_run("purge_expired", f"rows; {traps} traps purged")
     return Score("expired rows", len(planted), len(planted & purged), len(purged - planted), note)
+
+
+def _relative_dates(night: _Night) -> Score:
+    """Found is a note whose phrase is given the day that it means from the day on which it was said; another day is false."""
+    planted = {d.memory_id for d in night.key.relative_dates}
+    right: dict[str, bool] = {}
+    for item in night.of("absolutize_dates"):
+        memory, rewrites = item.mutation.row_ids()[0], item.evidence.get("rewrites")
+        if memory in planted and isinstance(rewrites, list) and rewrites:
+            said = date.fromisoformat(str(item.evidence["said_on"]))
+            right[memory] = str(rewrites[0]["value"]) == resolve(str(rewrites[0]["phrase"]), said).isoformat()
+    found = sum(right.values())
+    note = night.unless_run("absolutize_dates", "notes, each with the very day")
+    return Score("relative dates", len(planted), found, len(right) - found, note)
 
 
 def _communities(night: _Night) -> Score:

@@ -76,7 +76,8 @@ class Script:
 
 
 def resolve(phrase: str, said: date) -> date:
-    """The date that a planted phrase means on the day it was said. ``last <weekday>`` is the latest such day before it."""
+    """The date that a planted phrase means on the day it was said, in whatever case. ``last <weekday>`` is the latest before it."""
+    phrase = phrase[:1].lower() + phrase[1:]
     if phrase.startswith("last "):
         return said - timedelta(days=(said.weekday() - _WEEKDAYS.index(phrase[5:]) - 1) % 7 + 1)
     return said + timedelta(days=_DAYS[phrase])

@@ -1,8 +1,9 @@
 """How much of a namespace a plan retires or rewords: beyond a cap the problem is upstream of the memory.
 
 A live row is *retired* when it is invalidated, ended in the world, merged, deleted, or put in a state other than active, and
-*reworded* when a name, a description or a text that people read is replaced. Filling in an empty text, cleaning provenance, moving
-the endpoint of a relationship, vectors, counters and attributes are neither. A row counts once, as retired if it is both.
+*reworded* when a name, a description or a text that people read is replaced. Filling in an empty text, saying the same text again,
+cleaning provenance, moving the endpoint of a relationship, vectors, counters and attributes are neither. A row counts once, as
+retired if it is both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.mutations.cells import Write
+from slowwave.mutations.rows import rows_where
 from slowwave.plans.items import Item
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -80,12 +82,13 @@ def blast_radius(before: Snapshot, items: Sequence[Item], settings: Settings) ->
     """
     retired: dict[str, set[str]] = defaultdict(set)
     reworded: dict[str, set[str]] = defaultdict(set)
+    unchanged = _said_again(before, items)
     for item in items:
         for write in item.mutation.writes:
             if write.cell.table in TEXTS:
                 if _retires(write):
                     retired[write.cell.table].add(write.cell.row)
-                elif _rewords(write):
+                elif _rewords(write) and write.cell.row not in unchanged:
                     reworded[write.cell.table].add(write.cell.row)
         for delete in item.mutation.deletes:
             retired[delete.table].add(delete.row)
@@ -104,6 +107,20 @@ def blast_radius(before: Snapshot, items: Sequence[Item], settings: Settings) ->
     touched = lost + changed
     share = touched / live if live else 0.0
     return BlastRadius(share, lost, changed, live, per_table, per_type, allowed, touched <= allowed)
+
+
+def _said_again(before: Snapshot, items: Sequence[Item]) -> frozenset[str]:
+    """Memories whose new version holds the text of the one before it, as only their stage changes."""
+    new = {
+        str(write.seen): (write.cell.row, item.mutation.inserts[write.value].values.get("content"))
+        for item in items
+        for write in item.mutation.writes
+        if write.action == "row" and write.cell.column == "current_version_id" and isinstance(write.value, int)
+    }
+    if not new:
+        return frozenset()
+    old = rows_where(before, "memory_versions", "id", new.keys(), ("content",))
+    return frozenset(new[str(v["id"])][0] for v in old if v["content"] == new[str(v["id"])][1])
 
 
 def _retires(write: Write) -> bool:

@@ -80,7 +80,8 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection
     if one.question != two.question:
         return Sameness("different", "Only one of them asks.")
     loose = _AMOUNTS if found is not None else frozenset[str]()  # "many" stands where the other has a number
-    if not _same_persons(one.persons, two.persons):
+    persons = _same_persons(one.persons, two.persons)
+    if not persons and not _fewer_persons(one.persons, two.persons):
         return Sameness("doubtful", "They speak of other persons.")
     if turned := (one.turns ^ two.turns) - loose:
         return Sameness("doubtful", f"They hedge otherwise: {_show(turned)}.")
@@ -89,6 +90,8 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection
     if mine or theirs:
         said = " or ".join(_show(words) for words in (mine, theirs) if words)
         return Sameness("doubtful", f"Only one of them says {said}.", more=True)
+    if not persons:
+        return Sameness("doubtful", "Only one of them says whose or by whom it is.", more=True)
     swapped = one.figures != two.figures and sorted(one.figures) == sorted(two.figures)
     if swapped or one.roles != two.roles or not _same_order(one, two):
         return Sameness("doubtful", "They have the same words in another order.")
@@ -162,6 +165,13 @@ def _same_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     """The same in the same order; who speaks may go unsaid ("Bought a car")."""
     silent = "i" not in a or "i" not in b
     return a == b or (silent and [p for p in a if p != "i"] == [p for p in b if p != "i"])
+
+
+def _fewer_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """One names some of those that the other names, in their order ("the teacher", "her teacher")."""
+    few, many = sorted((a, b), key=len)
+    rest = iter(many)
+    return all(person in rest for person in few)
 
 
 def _unmatched(

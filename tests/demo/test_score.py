@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from slowwave.demo import Score, found_against_planted, generate
+from slowwave.demo.scribe import resolve
 from slowwave.mutations.cells import Cell, Delete, Insert, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.plans.items import Item
@@ -62,6 +63,13 @@ def summary(members: int) -> Item:
     return Item("community_summaries", "summarise", Mutation("insert_summary", "communities", inserts=(insert,)))
 
 
+def dated(memory: str, phrase: str, said_on: str, value: str = "") -> Item:
+    """An item that writes the day of a phrase out, by default the right one."""
+    day = value or resolve(phrase, date.fromisoformat(said_on)).isoformat()
+    evidence = {"said_on": said_on, "rewrites": [{"phrase": phrase[:1].upper() + phrase[1:], "value": day}]}
+    return Item("absolutize_dates", "reword", Mutation("new_version", "memories", rows=(Row(memory),)), evidence)
+
+
 PERFECT: tuple[Item, ...] = (
     *(merge(group.ids) for group in KEY.duplicates),
     *(clean(dead.row_id) for dead in KEY.dead_references),
@@ -74,6 +82,7 @@ PERFECT: tuple[Item, ...] = (
     *(close("prune_edges", "relationships", row) for row in KEY.weak_edges),
     *(summary(6) for _ in range(KEY.communities)),
     *(purge(table, row) for table, row in KEY.expired),
+    *(dated(d.memory_id, d.phrase, "2026-04-15") for d in KEY.relative_dates),
 )
 """The items of a night that finds everything."""
 
@@ -91,7 +100,7 @@ REPORTS = {
         name: Report(name, "")
         for name in ("resolve_conflicts", "dedupe_facts", "supersede_facts", "dedupe_memories", "normalize_schema")
     },
-    **{name: Report(name, "") for name in ("prune_edges", "community_summaries", "purge_expired")},
+    **{name: Report(name, "") for name in ("prune_edges", "community_summaries", "purge_expired", "absolutize_dates")},
 }
 
 
@@ -107,11 +116,19 @@ def scores(
 def test_a_perfect_night_finds_everything_and_merges_no_trap() -> None:
     """All found, no false alarm, and the denominators are those of the key."""
     result = scores()
-    assert len(result) == 16
+    assert len(result) == 17
     assert all(score.planted and not score.false for score in result.values())
     assert result["merge traps"].found == 0
     assert result["merge traps"].planted == len(KEY.merge_traps)
     assert [name for name, score in result.items() if score.found != score.planted] == ["merge traps"]
+
+
+def test_a_phrase_that_is_given_another_day_is_false() -> None:
+    """And one that is not looked at is not found."""
+    first = KEY.relative_dates[0]
+    wrong = dated(first.memory_id, first.phrase, "2026-04-15", "1999-01-01")
+    found = scores(wrong, dated("elsewhere", "yesterday", "2026-04-15"), without=["absolutize_dates"])["relative dates"]
+    assert (found.planted, found.found, found.false) == (len(KEY.relative_dates), 0, 1)
 
 
 def test_a_night_that_did_nothing_found_nothing() -> None:

@@ -8,6 +8,7 @@ from slowwave.mutations.invalidate_rows import invalidate_rows
 from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
@@ -124,3 +125,21 @@ def test_merged_and_replaced_facts_and_merged_memories_are_retired_and_their_sur
     radius = blast_radius(snapshot, [item(m) for m in mutations], Settings())
     assert radius.per_table["memory_facts"] == Radius(3, 2, 0)
     assert radius.per_table["memories"] == Radius(2, 1, 0)
+
+
+def test_a_text_that_is_said_again_is_not_reworded():
+    """A memory that only goes to another stage reads as before; one that is shortened does not."""
+    snapshot = make_snapshot(
+        memories=[
+            {"id": uid(n), "kind": "episodic", "current_version_id": uid(f"{n} text")} for n in ("same", "shorter")
+        ],
+        memory_versions=[
+            {"id": uid(f"{n} text"), "memory_id": uid(n), "content": "It rained all day."} for n in ("same", "shorter")
+        ],
+    )
+    changes = [
+        NewVersion(uid("same"), "It rained all day.", "decay:compressed", stage="compressed"),
+        NewVersion(uid("shorter"), "It rained.", "decay:compressed", stage="compressed"),
+    ]
+    radius = blast_radius(snapshot, [item(m) for m in new_versions(snapshot, changes)], Settings())
+    assert radius.per_table["memories"] == Radius(2, 0, 1)
