@@ -55,14 +55,17 @@ class _Definition(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A text as read once: its specifics, the stems of its words, the clauses that it denies, what it says its subject is, and whether
-    it has a number that is only a bound ("more than 100")."""
+    """A text as read once: its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
+    it has a number that is only a bound ("more than 100"), its words before and behind a comparison, and the one name that a short
+    statement gives (what it says, folded, and the name)."""
 
     specifics: Specifics
     stems: frozenset[str]
     denied: tuple[tuple[str, ...], ...]
     defined: _Definition | None
     bounded: bool
+    compared: tuple[tuple[str, ...], tuple[str, ...]] | None
+    named: tuple[str, str] | None
 
 
 @lru_cache(maxsize=_READ)
@@ -71,7 +74,16 @@ def _read(text: str) -> _Text:
     tokens = _TOKEN.findall(folded)
     stems = frozenset(stem(t) for t in tokens if t[0].isalpha())
     denied = tuple(_denied(tokens))
-    return _Text(specifics(text), stems, denied, _definition(tokens), _BOUND.search(folded) is not None)
+    named = _NAMED.match(text)
+    return _Text(
+        specifics(text),
+        stems,
+        denied,
+        _definition(tokens),
+        _BOUND.search(folded) is not None,
+        _comparison(tokens),
+        (fold(named["says"]), named["name"]) if named else None,
+    )
 
 
 def _figures(a: _Text, b: _Text) -> Kind | None:
@@ -86,8 +98,19 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
         return "number"
     if found.about == "names":
         return "object"
+    if found.about == "terms" and _apart(a, b):
+        return None
     # a negation of a few words is all that such a text says; in a longer one its clause decides
     return "polarity" if found.about == "terms" or not (a.denied or b.denied) else None
+
+
+def _apart(a: _Text, b: _Text) -> bool:
+    """Whether two texts too short to be read as statements each say something of their own beside exclusive terms: "hiking in summer"
+    and "skiing in winter" go together."""
+    if a.specifics.statement() or b.specifics.statement():
+        return False
+    mine, theirs = a.stems - b.stems - _NO_MATTER, b.stems - a.stems - _NO_MATTER
+    return all(any(EXCLUSIVE.keys().isdisjoint(word.split("-")) for word in own) for own in (mine, theirs))
 
 
 def _sort(a: Specifics, b: Specifics) -> Kind:
@@ -127,7 +150,33 @@ def _definitions(a: _Text, b: _Text) -> Kind | None:
     return "polarity" if any(g in other and terms.isdisjoint(other[g]) for g, terms in a.defined.terms) else None
 
 
-_RULES: Final[tuple[Callable[[_Text, _Text], Kind | None], ...]] = (_figures, _negations, _definitions)
+def _comparisons(a: _Text, b: _Text) -> Kind | None:
+    """The same words, but for what is compared with what: "tea over coffee", "coffee over tea". Denied, both may hold."""
+    if not a.compared or not b.compared or a.denied or b.denied:
+        return None
+    if a.compared[0] == b.compared[0] or sorted(sum(a.compared, ())) != sorted(sum(b.compared, ())):
+        return None
+    return "object"
+
+
+def _names(a: _Text, b: _Text) -> Kind | None:
+    """Short statements that give another name where there is but one: where somebody lives, for whom they work, how they are called.
+
+    Longer ones are read by ``difference``. Names that share the beginning of a word, or of which one abbreviates the other, may be one.
+    """
+    if not a.named or not b.named or a.named[0] != b.named[0]:
+        return None
+    one, two = (fold(t.named[1]).split() for t in (a, b) if t.named)
+    if {w[:_LIKE] for w in one} & {w[:_LIKE] for w in two}:
+        return None
+    short = {"".join(w[0] for w in one), "".join(w[0] for w in two)} & {*one, *two}
+    return None if short else "object"
+
+
+_RULES: Final[tuple[Callable[[_Text, _Text], Kind | None], ...]] = (
+    *(_figures, _negations, _definitions),
+    *(_comparisons, _names),
+)
 
 
 def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -167,6 +216,17 @@ def _definition(tokens: Sequence[str]) -> _Definition | None:
     return _Definition(natures, tuple(sorted(groups.items())))
 
 
+def _comparison(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The words before and behind the only "than", or the "over" or "to" that follows a preference; in order of the alphabet."""
+    pivots = {"than", "over", "to"} if not _PREFERS.isdisjoint(tokens) else {"than"}
+    places = [k for k, t in enumerate(tokens) if t in pivots]
+    if len(places) != 1:
+        return None
+    words = [t if t[0].isalpha() else "" for t in tokens]
+    before, behind = (tuple(sorted(filter(None, w))) for w in (words[: places[0]], words[places[0] + 1 :]))
+    return (before, behind) if before and behind else None
+
+
 def _heads(words: Sequence[str]) -> Iterator[str]:
     """The last word of each part between commas and "and"."""
     for word, after in zip(words, [*words[1:], ","], strict=True):
@@ -174,12 +234,21 @@ def _heads(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
+_LIKE: Final = 3  # letters in front that two spellings of a name share
+_PREFERS: Final = words_of("prefer prefers preferred")
+_NAMED: Final = re.compile(
+    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for)"
+    r"|(?:is|was|am) (?:called|named)"
+    r"|name is|married to|engaged to|hometown is|capital is))"
+    r" (?P<name>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3})(?: now| currently)?[.!]?\s*$"
+)
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|[,;.:()!?]|--")
 _DENIALS: Final = DENIALS | words_of("incapable unable avoiding refusing lacking denying zero away against")
 _BOUND: Final = re.compile(
     r"\b(?:more|less|fewer|greater|over|under|above|below|least|most|up to|exceed\w*)\s+(?:than\s+)?[$€£¥]?\d"
 )
 _EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
+_NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
 _ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
 _COPULAS: Final = words_of("is was are were")
 _OPENS: Final = words_of("a an the only solely exclusively purely entirely")

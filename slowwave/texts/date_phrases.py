@@ -105,9 +105,12 @@ _N = (
 )
 _W = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SHORT = r"(?:mon|tues?|wed|thurs|thur?|fri|sat|sun)\b\.?"
-_U = r"(?:days?|nights?|weeks?|wks?|fortnights?|week-?ends?|months?|quarters?|qtrs?|years?|yrs?|decades?)"
-_ONE = r"(?:week-?end|wkend|week|wk|month|quarter|qtr|year|yr)"
-_PART = r"(?:morning|afternoon|evening|night)"
+_U = r"(?:days?|nights?|weeks?|wks?|fortnights?|week-?ends?|months?|mths?|mos|quarters?|qtrs?|years?|yrs?|decades?)"
+_ONE = r"(?:week-?end|wk-?e?nd|week|wk|month|quarter|qtr|year|yr)"
+_PART = r"(?:morning|afternoon|evening|night|nite)"
+_YESTERDAY = r"(?:yesterday|yest[aeiu]rday|yesterda|yesteday|yeterday|yesterdy)"
+_TONIGHT = r"(?:to|2)ni(?:ght|te)"
+_TOMORROW = r"(?:(?:to|2)m{1,2}or{1,2}ow|2moro|tom{1,2}or{1,2}o|tmrw|tmrrw|tmr|tmw)"
 _PARTS = rf"(?:(?:{_S}(?:early|late))?{_S}(?P<part>{_PART})\b)?"
 _M = rf"(?:(?-i:May|March|MAY|MARCH)|{'|'.join(m for m in _MONTHS if m not in ('may', 'march'))})"
 _M_LOW = rf"(?:{'|'.join(_MONTHS)})"
@@ -207,16 +210,27 @@ def _is_vague(words: str) -> bool:
 
 
 def _weekday(word: str) -> int | None:
-    """0 for Monday; None for a short form that is no capitalised one ("sat", "sun")."""
+    """0 for Monday; None for a short form that may be another word ("sat", "sun", "wed") and is not capitalised."""
     low = word.lower()
     if low.endswith("day"):
         return _DAYS.index(low)
-    return next(n for n, d in enumerate(_DAYS) if d.startswith(low[:3])) if word[0].isupper() else None
+    return (
+        next(n for n, d in enumerate(_DAYS) if d.startswith(low[:3]))
+        if word[0].isupper() or low[:3] not in _WORDS_TOO
+        else None
+    )
+
+
+_SHORTENED: Final = {
+    **{"wk": "week", "wkend": "weekend", "wknd": "weekend", "mth": "month", "mo": "month"},
+    **{"qtr": "quarter", "yr": "year", "night": "day"},
+}
+_WORDS_TOO: Final = ("wed", "sat", "sun")
 
 
 def _unit(word: str) -> str:
     low = word.lower().removesuffix("s").replace("-", "")
-    return {"wk": "week", "qtr": "quarter", "yr": "year", "wkend": "weekend", "night": "day"}.get(low, low)
+    return _SHORTENED.get(low, low)
 
 
 def _direction(words: str) -> int:
@@ -263,18 +277,23 @@ def _nothing(match: re.Match[str], place: Place) -> Value | None:
 
 def _named_day(match: re.Match[str], place: Place) -> Value | None:
     word = match["day"].lower()
-    shift = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}[word]
-    part = "night" if word.startswith("toni") else (match["part"] or "").lower()
+    shift = -1 if word[0] == "y" else 0 if word == "today" or word[1:].lstrip("o").startswith("ni") else 1
+    part = "night" if not shift and word != "today" else _part(match)
     return _day(_shift(place.today, shift), part)
 
 
+def _part(match: re.Match[str]) -> str:
+    """The part of the day that a phrase names, in its usual spelling."""
+    return (match["part"] or "").lower().replace("nite", "night")
+
+
 def _two_days(match: re.Match[str], place: Place) -> Value | None:
-    return _day(_shift(place.today, -2 if "yesterday" in match[0].lower() else 2))
+    return _day(_shift(place.today, 2 if match["after"] else -2))
 
 
 def _this_part(match: re.Match[str], place: Place) -> Value | None:
-    part = match["part"].lower()
-    if match["when"].lower() == "last":
+    part = _part(match) or "night"
+    if (match["when"] or "last").lower() == "last":
         if _OWNED.search(place.before()) or re.match(r"\s(?:of|in\s(?:the|town))\b", place.after()):
             return None
         return _day(_shift(place.today, -1), part)
@@ -301,6 +320,41 @@ def _before_last(match: re.Match[str], place: Place) -> Value | None:
             return _day(_shift(last, -7)) if n < 0 and last else None
 
 
+def _this_time(match: re.Match[str], place: Place) -> Value | None:
+    """ "This time last week": the day a week before; "this time next year": that month of the next year."""
+    n = _direction(match["when"])
+    if match["unit"].lower() == "week":
+        return _day(_shift(place.today, 7 * n))
+    return _months(place.today, 12 * n, about=True)
+
+
+def _back_in(match: re.Match[str], place: Place) -> Value | None:
+    """ "Back in March": the nearest one that is over."""
+    month, here = _MONTHS.index(match["month"].lower()) + 1, place.today.month
+    sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
+    if (
+        month == here
+        or _HABIT.search(sentence)
+        or place.text[place.start : place.end].endswith("s")
+        or place.tense() == "future"
+        or re.match(r",?\s(?:of\b|['’]?\d)|['’]\d", place.after())
+    ):
+        return None
+    year = place.today.year - (month > here)
+    return Value(f"{year:04}-{month:02}", "month") if year else None
+
+
+def _of_the_unit(match: re.Match[str], place: Place) -> Value | None:
+    """ "By the end of the month", "earlier in the week": of this one, where the verb speaks of what is to come or just was."""
+    sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
+    if _HABIT.search(sentence) or re.match(r"\s(?:of|in|that|when|before|after)\b", place.after()):
+        return None
+    past = (match["side"] or "").lower() == "earlier"
+    if place.tense() != ("past" if past else "future"):
+        return None
+    return _unit_at(place.today, (match["unit"] or match["unit2"]).lower(), 0)
+
+
 def _ordinal_weekday(match: re.Match[str], place: Place) -> Value | None:
     """ "The second Monday of last month"."""
     found = _month(place.today, _direction(match["when"]))
@@ -318,6 +372,16 @@ def _day_in_month(match: re.Match[str], place: Place) -> Value | None:
     return None if found is None else _day(_day_of_month(*found, int(match["number"])))
 
 
+def _days_in_month(match: re.Match[str], place: Place) -> Value | None:
+    """ "From the 3rd to the 9th of next month"; "the 3rd and the 9th" are two days, not the days between."""
+    found = _month(place.today, _direction(match["when"]))
+    low = match[0].lower()
+    if found is None or (re.search(r"\sand\s", low) and not low.startswith("between")):
+        return None
+    first, last = (_day_of_month(*found, int(match[k])) for k in ("first", "second"))
+    return _interval(first, last, "range") if first and last and first < last else None
+
+
 def _weekday_of_week(match: re.Match[str], place: Place) -> Value | None:
     """ "Monday of next week", "last week on Friday"."""
     if _of_something(place) or re.search(r"\b(?:an?|every|each|one)\s$", place.before()):
@@ -325,7 +389,7 @@ def _weekday_of_week(match: re.Match[str], place: Place) -> Value | None:
     if re.search(r"\sthe\s(?:last|next|past|previous|following)\s", match[0].lower()) and _narrated("last", place):
         return None
     weekday = _DAYS.index(match["weekday"].lower())
-    return _day(_in_week(place.today, weekday, _direction(match["when"])), (match["part"] or "").lower())
+    return _day(_in_week(place.today, weekday, _direction(match["when"])), _part(match))
 
 
 def _weekday_range(match: re.Match[str], place: Place) -> Value | None:
@@ -502,7 +566,7 @@ def _weekday_beside(match: re.Match[str], place: Place) -> Value | None:
     weekday, when = _weekday(match["weekday"]), match["when"].lower()
     if weekday is None or _narrated(when, place) or _of_something(place):
         return None
-    return _day(_relative_weekday(when, weekday, place), (match["part"] or "").lower())
+    return _day(_relative_weekday(when, weekday, place), _part(match))
 
 
 def _unit_beside(match: re.Match[str], place: Place) -> Value | None:
@@ -584,7 +648,7 @@ def _bare_weekday(match: re.Match[str], place: Place) -> Value | None:
     if tense not in ("past", "future") or (tense == "future" and not (led or match["part"] or _SOON.search(before))):
         return None
     weekday = _DAYS.index(match["weekday"].lower())
-    return _day(_nearest(place.today, weekday, -1 if tense == "past" else 1), (match["part"] or "").lower())
+    return _day(_nearest(place.today, weekday, -1 if tense == "past" else 1), _part(match))
 
 
 def _the_weekend(match: re.Match[str], place: Place) -> Value | None:
@@ -656,7 +720,7 @@ _KEPT: Final = re.compile(
 _NO_PART: Final = re.compile(
     r"\b(?:every|each|an?|the|any|all|most|some|usual|typical|lazy|quiet|rainy|sunny|on\s\w+)\s$"
 )
-_LOOSE_END: Final = re.compile(r"\s*(?:[.!?;)]|,\s|$)")
+_LOOSE_END: Final = re.compile(r"\s*(?:[.!?;)]|,\s|$)|\s(?:at\s\d|and\s(?:i|we|he|she|they|my|our|it)\b)")
 _NO_LOOSE: Final = re.compile(
     r"(?:\b(?:every|each|an?|the|any|all|most|some|is|was|be|it's|that's|than|like|love|loves|hate|hates|called|named|and|or|of|to|next|watch|"
     r"watched|watching|read|saw|see|with|my|our|her|his|your|their|but|about|as)|['’]s)\s$"
@@ -683,19 +747,46 @@ _AFTERWARDS = (
     rf"(?:{_S}(?P<then>today|yesterday|tomorrow|(?:on{_S}|last{_S}|this{_S}|next{_S})?{_W}|(?:last|this|next){_S}\w+))?"
 )
 RULES: Final[Sequence[Rule]] = (
-    _rule("day before yesterday", rf"(?:the{_S})?day{_S}(?:before{_S}yesterday|after{_S}tomorrow)\b", _two_days),
+    _rule(
+        "day before yesterday",
+        rf"(?:the{_S})?day{_S}(?:(?:before|b4){_S}{_YESTERDAY}|(?P<after>after{_S}{_TOMORROW}))\b",
+        _two_days,
+    ),
     _rule(
         "week before last",
         rf"(?:the{_S})?(?P<unit>night|week-?end|week|month|quarter|year|{_W}){_S}(?P<way>before{_S}last|after{_S}next)\b"
         rf"(?!{_S}(?:{_ONE}|{_W}|{_PART})\b)",
         _before_last,
     ),
+    _rule(
+        "this time last week",
+        rf"(?:about{_S})?(?:this|(?:the{_S})?same){_S}time{_S}(?P<when>last|next){_S}(?P<unit>week|year)\b",
+        _this_time,
+    ),
     _rule("this time last year", rf"(?:this|same|that){_S}(?:time|day|week|month){_S}(?:last|next){_S}\w+", _nothing),
+    _rule("a week last Monday", rf"(?P<n>{_N}){_S}weeks?{_S}(?P<when>last|next|this){_S}{_W}\b", _nothing),
+    _rule(
+        "back in March",
+        rf"back{_S}in{_S}(?:early{_S}|mid[\s-]|late{_S})?(?P<month>{_M})\b",
+        _back_in,
+    ),
+    _rule(
+        "the end of the month",
+        rf"(?:the{_S})?end{_S}of{_S}the{_S}(?P<unit>week|month|quarter|year)\b|(?P<side>earlier|later|sometime)"
+        rf"{_S}(?:on{_S})?in{_S}the{_S}(?P<unit2>week|month|year)\b",
+        _of_the_unit,
+    ),
     _rule(
         "first Monday of the month",
         rf"(?:the{_S})?(?P<which>first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th){_S}(?P<weekday>{_W}){_S}(?:of|in){_S}"
         rf"(?:the{_S})?(?P<when>{_REL}){_S}month\b",
         _ordinal_weekday,
+    ),
+    _rule(
+        "3rd to 9th of next month",
+        rf"(?:(?:from|between){_S})?(?:the{_S})?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?\s?(?:to|through|until|till|and|-|–)\s?(?:the{_S})?"
+        rf"(?P<second>[0-3]?\d)(?:st|nd|rd|th)?{_S}of{_S}(?:the{_S})?(?P<when>{_REL}){_S}month\b",
+        _days_in_month,
     ),
     _rule(
         "5th of last month",
@@ -742,7 +833,7 @@ RULES: Final[Sequence[Rule]] = (
     _rule(
         "in N units",
         rf"in{_S}(?P<about>(?:about|around|roughly|approximately|just|another){_S})?(?P<n>{_N}){_S}(?:more{_S})?(?P<unit>{_U})\b"
-        rf"(?:['’]?s?['’]?{_S}time\b)?",
+        rf"(?:['’]?s?['’]?{_S}time\b)?(?!{_S}(?:ago|back)\b)",
         _in,
     ),
     _rule(
@@ -754,7 +845,11 @@ RULES: Final[Sequence[Rule]] = (
             else _some(m, p)
         ),
     ),
-    _rule("last night", rf"(?P<when>last|this){_S}(?:early{_S}|late{_S}|very{_S})?(?P<part>{_PART})\b", _this_part),
+    _rule(
+        "last night",
+        rf"(?P<when>last|this){_S}(?:early{_S}|late{_S}|very{_S})?(?P<part>{_PART})\b|lastni(?:ght|te)\b",
+        _this_part,
+    ),
     _rule(
         "last Friday",
         rf"(?P<when>{_REL}){_S}(?P<weekday>{_W}|{_SHORT}){_PARTS}(?![\w])",
@@ -762,7 +857,7 @@ RULES: Final[Sequence[Rule]] = (
     ),
     _rule("last week", rf"(?P<when>{_REL}){_S}(?P<unit>{_ONE})\b", _unit_beside),
     _rule("last March", rf"(?P<when>{_REL}){_S}(?P<month>{_M})\b", _month_beside),
-    _rule("yesterday", rf"(?P<day>yesterday|today|tomorrow|tonight|tonite|tmrw)\b{_PARTS}", _named_day),
+    _rule("yesterday", rf"(?P<day>{_YESTERDAY}|today|{_TOMORROW}|{_TONIGHT})\b{_PARTS}", _named_day),
     _rule("over the weekend", rf"(?:over|during|at|on){_S}the{_S}week-?end\b", _the_weekend),
     _rule("on Monday", rf"(?P<weekday>{_W})\b{_PARTS}", _bare_weekday),
 )
@@ -780,7 +875,7 @@ _ANY: Final = re.compile(
     re.IGNORECASE,
 )
 HINT: Final = (
-    r"(?i)\b(?:yesterday|today|tomorrow|tonight|tonite|tmrw|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week-?ends?|wkend"
-    r"|(?:last|this|next|past|previous|current|following|coming|upcoming)\s|(?:day|night|week|wk|fortnight|month|quarter|qtr|year|yr|decade)s?)\b"
+    r"(?i)\b(?:yest[a-z]{3,5}|yeterday|today|(?:to|2)m[a-z]{3,6}|tmr{0,2}w?|(?:to|2)ni(?:ght|te)|lastni(?:ght|te)|back\sin\s|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week-?ends?|wk-?e?nd"
+    r"|(?:last|this|next|past|previous|current|following|coming|upcoming)\s|(?:day|night|week|wk|fortnight|month|mth|mo|quarter|qtr|year|yr|decade)s?)\b"
 )
 """Without a match of this there is no phrase; RE2 and Python read it alike."""

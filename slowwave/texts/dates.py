@@ -264,6 +264,13 @@ _FIGURES: Final = (
     ),
     (re.compile(r"(?:last|next)\s"), re.compile(r"\b(?:the\svery|until\sthe|next\sto)\s$"), _NEVER),
     (
+        re.compile(r"last\s(?:week|season|year)$"),
+        re.compile(r"\b(?:is|are|was|were|it['’]s|that['’]s)\s(?:just\s|all\s)?so\s$"),
+        _NEVER,
+    ),
+    (re.compile(r"yesterday$"), _NEVER, re.compile(r"\sis\s(?:history|gone|the\spast)\b")),
+    (re.compile(r"(?:today|tomorrow)$"), _NEVER, re.compile(r"\swere\s")),
+    (
         re.compile(r"on monday|(?:mon|tues|wednes|thurs|fri|satur|sun)day"),
         re.compile(r"\b(?:thank\s(?:god|goodness)\sit['’]s|casual|black|cyber)\s$"),
         _NEVER,

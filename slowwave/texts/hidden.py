@@ -18,7 +18,7 @@ from slowwave.texts.findings import MOST, Finding, Severity
 
 _FORMATS: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ufe00-\ufe0f\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U00013430-\U00013440\U00016fe4\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _PRIVATE: Final = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 _CONTROLS: Final = "\x00-\x08\x0e-\x1f\x7f"
@@ -38,11 +38,15 @@ _IDEOGRAPH = re.compile("[\u2e80-\u2fff\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\u
 _VARIED = re.compile(
     "[\u1000-\u109f\u2200-\u22ff\u2a00-\u2aff\ua840-\ua87f\uff01-\uff1f]"
 )  # Myanmar, operators, fullwidth
+_IDEOGRAPHIC = re.compile("[\U000e0100-\U000e01ef]")
+_HIEROGLYPH = re.compile("[\U00013000-\U0001345f]")
+_KHITAN = re.compile("[\U00018b00-\U00018cff]")
 _MONGOLIAN = re.compile("[\u1800-\u18af]")
 _JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _BRAILLE = re.compile("[\u2801-\u28ff]")
 _DIRECTIONS: Final = "\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
 _MOST_STRAY: Final = 3
+_MOST_VARIANTS: Final = 8  # different selectors after ideographs; a text has one or two, bytes hidden there have many
 _LETTERS: Final = 3  # of the shortest part of a word that may break
 _LONG_WORD: Final = 8
 
@@ -52,7 +56,9 @@ def hidden(text: str) -> list[Finding]:
     if not _ASCII.search(text) if text.isascii() else not _RUN.search(text):
         return []
     rtl = bool(_RTL.search(text))
-    found = list(islice((f for m in _RUN.finditer(text) for f in _judged(text, m.start(), m.end(), rtl)), MOST))
+    varied = len(set(_IDEOGRAPHIC.findall(text))) <= _MOST_VARIANTS
+    runs = _RUN.finditer(text)
+    found = list(islice((f for m in runs for f in _judged(text, m.start(), m.end(), rtl=rtl, varied=varied)), MOST))
     low = sum(f.severity == "low" for f in found)
     if low < _MOST_STRAY:
         return found
@@ -83,12 +89,12 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]
     return "".join(parts), [*places, len(text)]
 
 
-def _judged(text: str, start: int, end: int, rtl: bool) -> Iterator[Finding]:
+def _judged(text: str, start: int, end: int, *, rtl: bool, varied: bool) -> Iterator[Finding]:
     run, before, after = text[start:end], text[max(start - 1, 0) : start], text[end : end + 1]
     if all(c in _DIRECTIONS for c in run) and len(run) <= _LETTERS:
         if rtl:
             return
-    elif _belongs(text, run, start, before, after):
+    elif _belongs(text, run, start, before, after) and (varied or not _IDEOGRAPHIC.match(run)):
         return
     kept = 1 if run[0] in "\ufe0e\ufe0f" and len(run) > 1 and _pictured(before, run[1]) else 0
     rule, severity = _named(run[kept:], before, after)
@@ -126,6 +132,10 @@ def _belongs(text: str, run: str, start: int, before: str, after: str) -> bool:
             return bool(_JAMO.match(before) or _JAMO.match(after))
         case _:
             pass
+    if "\U00013430" <= run <= "\U00013440":
+        return bool(_HIEROGLYPH.match(before))
+    if run == "\U00016fe4":
+        return bool(_KHITAN.match(before))
     if "\ufe00" <= run <= "\ufe0d":
         return bool(_IDEOGRAPH.match(before) or _VARIED.match(before))
     if "\U000e0100" <= run <= "\U000e01ef":

@@ -99,7 +99,7 @@ _IBAN_LENGTHS: Final = (  # country and characters
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_NEAR = re.compile(r"(?i)aws|amazon|secret.?access.?key|AKIA|ASIA")
 _DIGITS = re.compile(r"\d{4}[ \-]?\d{4,6}[ \-]?\d{4,5}")
-_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:~|\-]{16}|://|curl|sshpass|mysql|machine|BEGIN ")
+_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:~|\-]{16}|://|curl|sshpass|mysql|redis-cli|docker login|psk=|machine|BEGIN ")
 
 
 def secrets(text: str) -> list[Finding]:
@@ -111,7 +111,7 @@ def secrets(text: str) -> list[Finding]:
     if not (token or named or digits):
         return []
     found: list[Finding] = []
-    if token:
+    if token or named:
         found += (f for form in _FORMS if form.hint in small for f in _of_form(form, text))
         if "aws" in small or "amazon" in small or "akia" in small or "access" in small:
             found += _aws(text)
@@ -155,6 +155,8 @@ def _assigned(text: str) -> Iterator[Finding]:
             continue
         if not match["quote"]:
             value = value if re.search(r"[(\[{]", value) else _SENTENCE_END.sub("", value)
+            if match["sep"] in ("==", "===") and value.endswith(":"):  # the end of a condition
+                value = value[:-1]
         elif match["quote"] == "**":
             value = value.removesuffix("**")
         rule = _kind_of(name, value, quoted=bool(match["quote"]), sep=match["sep"] or "")

@@ -36,6 +36,11 @@ def kind(a: str, b: str) -> str | None:
         ("The probe is a German film about the sea.", "The probe is an American film by Mara Reyes.", "polarity"),
         ("Seohyun is a South Korean singer and actress.", "Seohyun is a dog.", "object"),
         ("The film was directed by Mara Reyes in Porto.", "The film was directed by Tom Okafor in Porto.", "object"),
+        ("My sister lives in Porto.", "My sister lives in Denver.", "object"),
+        ("I work at Acme.", "I work at Borealis Labs.", "object"),
+        ("My dog is called Rex.", "My dog is called Bruno.", "object"),
+        ("I prefer tea over coffee.", "I prefer coffee over tea.", "object"),
+        ("Tom is older than Mara.", "Mara is older than Tom.", "object"),
     ],
 )
 def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> None:
@@ -57,6 +62,13 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
         ("Life Without Tears is a song.", "Life Without Tears is a song about the sea."),
         ("She does not eat meat.", "She sings in a choir."),
         ("The Endless River is an album by Pink Floyd.", "The Endless River is not an album by Danny Devito."),
+        ("My sister lives in Porto.", "My brother lives in Denver."),
+        ("My dog is called Rex.", "My cat is called Bruno."),
+        ("I live in New York City.", "I live in NYC."),
+        ("I work at Acme.", "I work at Acme Labs."),
+        ("I love hiking in summer.", "I love skiing in winter."),
+        ("The backup runs daily.", "The report runs weekly."),
+        ("Tom is not older than Mara.", "Mara is not older than Tom."),
     ],
 )
 def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:

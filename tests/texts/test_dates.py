@@ -56,6 +56,82 @@ def test_days_around_today(text: str, phrase: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "phrase", "value"),
     [
+        ("yesturday was nuts", "yesturday", "2026-04-14"),
+        ("yestarday i went hiking", "yestarday", "2026-04-14"),
+        ("the day b4 yesterday i lost my keys", "the day b4 yesterday", "2026-04-13"),
+        ("tomorow i have an exam", "tomorow", "2026-04-16"),
+        ("cant wait for tommorrow!!", "tommorrow", "2026-04-16"),
+        ("I'll do it 2moro", "2moro", "2026-04-16"),
+        ("see u tmr", "tmr", "2026-04-16"),
+        ("going out 2nite", "2nite", "2026-04-15"),
+        ("last nite was fun", "last nite", "2026-04-14"),
+        ("i went on a date lastnight", "lastnight", "2026-04-14"),
+        ("I had a picnic last wknd.", "last wknd", "2026-04-11/2026-04-12"),
+        ("last tues i went to the doc", "last tues", "2026-04-14"),
+        ("I started the piano 6 mos ago.", "6 mos ago", "2025-10"),
+    ],
+)
+def test_words_as_they_are_typed(text: str, phrase: str, value: str) -> None:
+    """Chat is spelled as it comes."""
+    check(text, phrase, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "value"),
+    [
+        ("Back in March I started a new job.", "Back in March", "2026-03"),
+        ("Back in October my dad had surgery.", "Back in October", "2025-10"),
+        ("I was in Rome this time last week.", "this time last week", "2026-04-08"),
+        ("This time next week I'll be in Rome.", "This time next week", "2026-04-22"),
+        ("This time last year I was in Rome.", "This time last year", "2025-04"),
+        ("I need to finish it by the end of the month.", "the end of the month", "2026-04"),
+        ("By the end of the year I want to run a marathon.", "the end of the year", "2026"),
+        ("I'll know more later in the week.", "later in the week", "2026-04-13/2026-04-19"),
+        ("I talked to mom earlier in the week.", "earlier in the week", "2026-04-13/2026-04-19"),
+        (
+            "I'm away from the 3rd to the 9th of next month.",
+            "from the 3rd to the 9th of next month",
+            "2026-05-03/2026-05-09",
+        ),
+        ("moved in 3 weeks ago", "3 weeks ago", "2026-03-25"),
+        ("I had therapy Tuesday at 4.", "Tuesday", "2026-04-14"),
+        ("We got back Sunday and I'm still tired.", "Sunday", "2026-04-12"),
+    ],
+)
+def test_phrases_that_lean_on_the_day_of_telling(text: str, phrase: str, value: str) -> None:
+    """Nothing in them but the day of telling says which month or week is meant."""
+    check(text, phrase, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Back in March 2020 we were all inside.",
+        "Back in April I was so busy.",
+        "I always took holidays back in May.",
+        "I'm back in May's good books.",
+        "The end of the month is always stressful.",
+        "I usually get paid at the end of the month.",
+        "At the end of the day it's what matters.",
+        "They promised a refund by the end of the week.",
+        "Later in the week of the wedding it rained.",
+        "Got my MOT done a week last Monday.",
+        "A week next Tuesday I have surgery.",
+        "Come over on the 3rd and the 9th of next month.",
+        "That's so last year.",
+        "Yesterday is history.",
+        "If today were your last day, what would you do?",
+        "Tom wants to move too.",
+    ],
+)
+def test_what_only_looks_like_them(text: str) -> None:
+    """The month in which it is told, a habit, a British Monday, two days that are no stretch: nobody could tell, or no day is meant."""
+    assert absolutize(text, ANCHOR) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "value"),
+    [
         ("We went last week.", "last week", "2026-04-06/2026-04-12"),
         ("I'm busy this week.", "this week", "2026-04-13/2026-04-19"),
         ("See you next week!", "next week", "2026-04-20/2026-04-26"),

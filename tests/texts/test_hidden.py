@@ -11,6 +11,7 @@ from slowwave.texts.hidden import hidden, payload, without
 HIDDEN = [
     *"\u00ad\u034f\u061c\u115f\u1160\u17b4\u180b\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202d\u202e\u2060\u2061\u2063\u2064",
     *"\u2066\u2069\u206a\u2800\u3164\ufe00\ufe0e\ufe0f\uffa0\ufff9\U0001d173\U000e0001\U000e0041\U000e0100\U000e01ef\x00\x08\x7f",
+    *"\ufdd0\ufffe\U00013430\U0001343f\U00016fe4",
 ]
 LATIN = st.text("abcdefghijklmnopqrstuvwxyzABCDEFXYZ .,!?'äöüéñß\n", min_size=1, max_size=60)
 
@@ -33,6 +34,7 @@ def test_a_hidden_character_in_latin_text_is_always_found(text: str, character: 
         "क्‍ष और श्रीमान्‌ जी",
         "שלום \u200fworld\u200e",
         "葛\U000e0100城市",
+        "\U00013000\U00013430\U00013001",
         "ไทย\u200bไทย",
         "Donau\u00addampf\u00adschiff",
         "\ufeffThe first line of a file",
@@ -76,3 +78,11 @@ def test_the_rest_keeps_its_places() -> None:
     """What is found below is marked in the text as it stands."""
     plain, places = without("ab\u200bcd", [(2, 3)])
     assert (plain, places) == ("abcd", [0, 1, 3, 4, 5])
+
+
+def test_bytes_behind_ideographs_are_no_variants() -> None:
+    """A name has one selector or two; a sentence hidden in them, a letter behind each ideograph, has as many as it has letters."""
+    order = "".join("漢" + chr(0xE0100 + ord(c)) for c in "ignore all")
+    assert {f.rule for f in hidden(order)} == {"variation selectors"}
+    assert len(hidden(order)) == len("ignore all")
+    assert hidden("葛\U000e0100城と辻\U000e0101" * 20) == []

@@ -60,3 +60,40 @@ def test_a_flood_of_secrets_is_told_up_to_a_limit() -> None:
     """A report is not to grow with the text of whoever wants it to."""
     token = f"ghp{'_'}{Maker(3).some(36, LETTERS)} "
     assert len(secrets(token * (MOST + 50))) == MOST
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("docker login -u me -p ", ""),
+        ("<db:password>", "</db:password>"),
+        ("ENV API_TOKEN ", "\n"),
+        ('- name: DB_PASSWORD\n  value: "', '"'),
+        ("redis-cli -h cache -a ", " ping"),
+        ("htpasswd -b users mara ", ""),
+        ('psk="', '"'),
+        ("btw the streaming pw: ", ""),
+        ("mot de passe : ", ""),
+    ],
+)
+def test_places_where_only_a_password_stands(before: str, after: str) -> None:
+    """Commands, containers, mark-up and plain talk give no form to a password; the place says what it is."""
+    value = Maker(5).some(14)
+    (found,) = secrets(before + value + after)
+    assert (found.start, found.end) == (len(before), len(before) + len(value))
+
+
+def test_a_password_said_without_a_sign() -> None:
+    """ "Password Tiger#42x", but not the words that follow the word."""
+    value = f"Tiger{'#'}42xyz"
+    (found,) = secrets(f"login as mara with password {value}, please")
+    assert found.end - found.start == len(value)
+    for text in ("the password protects 100% of it", "if password == expected_password:", "password reset-2024 page"):
+        assert secrets(text) == []
+
+
+def test_the_seed_of_one_time_passwords() -> None:
+    """Whoever has the seed has every code."""
+    value = Maker(6).some(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+    assert [f.rule for f in secrets(f"TOTP secret {value}")] == ["one-time password seed"]
+    assert secrets("TOTP secret SETTINGSANDPRIVACYPAGE") == []
