@@ -90,7 +90,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
     success = np.full(len(memories), np.nan)
     for k, found in _attributes(memories, "success").items():
         if isinstance(found, (int, float)) and not isinstance(found, bool):
-            success[k] = float(found)
+            success[k] = max(-1, min(found, 1))  # an integer of jsonb may be longer than a float holds
     factor = multipliers(
         memories["reinforcement_count"].to_numpy().astype(np.int64),
         memories["access_count"].to_numpy().astype(np.int64),

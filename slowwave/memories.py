@@ -28,9 +28,9 @@ def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedAr
 
 
 def attributes(cell: object) -> dict[str, object]:
-    """A cell of ``attributes``, JSON text, as a mapping; empty for anything that is no JSON object."""
+    """A cell of ``attributes``, JSON text, as a mapping; empty for anything that is no JSON object, or one too deep to read."""
     try:
         found: object = json.loads(str(cell))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return {str(k): v for k, v in found.items()} if isinstance(found, dict) else {}

@@ -41,8 +41,8 @@ def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> li
     """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
 
     Looked at are the nearest neighbours (``neighbour_top_k``, from ``neighbour_similarity``) within one kind, scope, subject and author;
-    memories of one text stand behind one of them, pinned ones apart. Time: that of ``neighbours`` in each block, and 20 to 60 µs a pair.
-    The last answer is kept as long as its tables are, for an audit and a planner of one night.
+    memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours`` in each block, and 20 to
+    60 µs a pair. The last answer is kept as long as its tables are, for an audit and a planner of one night.
     """
     known = _LAST.answer(snapshot, settings)
     if known is None:
@@ -70,7 +70,11 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
     block = pack(*(codes(memories[c])[0] for c in ("kind", "scope", "author")), codes(keys(memories["subject"]))[0])
     _, block = np.unique(block, return_inverse=True)
     rows = Rows.fold(
-        memories, pack(block.astype(np.int64), codes(keys(memories["text"]))[0], codes(memories["pinned"])[0])
+        memories,
+        pack(
+            *(block.astype(np.int64), codes(keys(memories["text"]))[0]),
+            *(codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity")),
+        ),
     )
     i, j, cosine = _near(rows, block.astype(np.int64)[rows.first], places[rows.first], vectors.matrix, settings)
     tally.add("near pairs of memories", len(i))

@@ -35,6 +35,8 @@ _SAYS: Final = (
     "sensitivity",
     "pinned",
     "stage",
+    "ring",
+    "attributes",
 )
 _RETIRED: Final = ("state", "merged_into", "invalidated_at", "invalidated_by")
 _OWN: Final = ("current_version_id", "recorded_at", *COUNTERS["memories"])
@@ -53,7 +55,8 @@ class Consolidation:
 def consolidate_memories(snapshot: Snapshot, consolidations: Sequence[Consolidation]) -> list[Mutation]:
     """One mutation a consolidation, in their order. Raises ``Refused`` for a memory cited twice, or one that is retired.
 
-    Every memory cited has to stay as the plan saw it: its text, whom it is about, who may see it. Cost: a pass over the memories.
+    Every memory cited has to stay as the plan saw it: its text, whom it is about, who may see it, and what would exempt it. Cost: a pass
+    over the memories.
     """
     cited = [id_ for c in consolidations for id_ in c.cited]
     if len(set(cited)) != len(cited):

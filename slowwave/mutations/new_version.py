@@ -29,7 +29,10 @@ _GUARDED: Final = ("invalidated_at", "state", "stage", "attributes", "pinned")
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """What ``memory`` is to say, and ``reason``, which the version keeps; None leaves a column as it is."""
+    """What ``memory`` is to say, and ``reason``, which the version keeps; None leaves a column as it is.
+
+    ``rests_on`` are columns of the memory that the change rests on, beside what every new version does.
+    """
 
     memory: str
     content: str
@@ -37,6 +40,7 @@ class NewVersion:
     stage: str | None = None
     attributes: Mapping[str, object] | None = None
     state: str | None = None
+    rests_on: tuple[str, ...] = ()
 
 
 def new_versions(
@@ -44,17 +48,20 @@ def new_versions(
 ) -> list[Mutation]:
     """One mutation a change, in their order; ``vectors`` (n, d) are those of the new texts.
 
-    The memory has to be what the plan saw: its version, state, stage and whether it is pinned. Without ``vectors``, or without a
-    model in the snapshot, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice.
+    The memory has to be what the plan saw: its version, state, stage and whether it is pinned. Without ``vectors``, or where these do not
+    fit the snapshot's model, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice.
     Cost: a pass over memories and versions.
     """
     ids = [c.memory for c in changes]
     if len(set(ids)) != len(ids):
         raise Refused("A memory would get two new versions in one plan. Propose one of them.")
-    rows = rows_by_id(snapshot, "memories", ids, ("external_id", "current_version_id", *_GUARDED))
+    more = {column for change in changes for column in change.rests_on}
+    columns = sorted({"external_id", "current_version_id", *_GUARDED, *more})
+    rows = rows_by_id(snapshot, "memories", ids, columns)
     ordinals = _ordinals(snapshot, ids)
     own = snapshot.vectors["memory_vectors"]
-    places = own.rows_of(pa.array(ids, pa.string())) if vectors is not None and own.model else None
+    fits = vectors is not None and (not len(own) or vectors.shape[1:] == own.matrix.shape[1:])
+    places = own.rows_of(pa.array(ids, pa.string())) if fits and own.model else None
     mutations: list[Mutation] = []
     for n, change in enumerate(changes):
         seen = rows[change.memory]
@@ -106,8 +113,10 @@ def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], list[Guard]]:
         Write(cell("current_version_id"), "row", seen["current_version_id"], 0),
         *(Write(cell(c), "set", seen[c], v) for c, v in sorted(changed.items())),
     ]
-    stays = [c for c in _GUARDED if c not in changed and (c != "attributes" or change.attributes is not None)]
-    return writes, [Guard(cell(c), seen[c]) for c in stays]
+    rests_on = dict.fromkeys((*_GUARDED, *change.rests_on))
+    if change.attributes is None and "attributes" not in change.rests_on:
+        del rests_on["attributes"]
+    return writes, [Guard(cell(c), seen[c]) for c in rests_on if c not in changed and c != "current_version_id"]
 
 
 def _ordinals(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from slowwave.texts.dates import Rewrite, absolutize
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs
+_RESTS_ON: Final = ("attributes", "kind", "valid_from")  # the day on which it was told, where its author was
 _NAMED: Final = 20
 
 
@@ -77,7 +78,7 @@ def _version(change: _Change, write: str) -> NewVersion:
             **change.memory.attributes,
             "relative_dates": [*earlier, *phrases] if isinstance(earlier, list) else phrases,
         }
-    return NewVersion(change.memory.id, change.text, OPERATION, attributes=kept)
+    return NewVersion(change.memory.id, change.text, OPERATION, attributes=kept, rests_on=_RESTS_ON)
 
 
 def _evidence(change: _Change) -> dict[str, object]:

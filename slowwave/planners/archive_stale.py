@@ -21,8 +21,11 @@ from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 
 OPERATION: Final = "archive_stale"
-_RESTS_ON: Final = ("attributes", "importance", "kind", "last_accessed_at", "pinned", "ring", "valid_from")
-"""What a memory is worth rests on these; its counters change with every recall and guard nothing, the time of the last read does."""
+_RESTS_ON: Final = (
+    *("attributes", "current_version_id", "importance", "kind", "last_accessed_at", "pinned", "ring", "valid_from"),
+)
+"""What a memory is worth rests on these, and who approves reads what it says. Its counters guard nothing, as each recall moves them; the
+time of the last read does: what was read after the plan is not stale."""
 
 _QUOTED: Final = 200  # characters
 

@@ -25,8 +25,8 @@ def backfill_tags(inputs: Inputs) -> Proposal:
     """Complete the tags of active memories by the concepts of their subject and text (nexo 3.3).
 
     With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
-    tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the version that it was read
-    from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+    tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
+    it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
     """
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
@@ -54,7 +54,7 @@ def backfill_tags(inputs: Inputs) -> Proposal:
             numbers["blocked by screening"] += 1
         else:
             tags = json.dumps([*own, *new], ensure_ascii=False)
-            values[id_] = {"tags": tags, "current_version_id": version, "state": state}
+            values[id_] = {"tags": tags, "subject": subject, "current_version_id": version, "state": state}
             added[id_] = new
     mutations = set_columns(snapshot, "set_attributes", "memories", values)
     items = [Item(OPERATION, "tag", m, {"added": added[m.rows[0].id]}) for m in mutations]
@@ -76,7 +76,10 @@ def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
 
 def _listed(cell: str) -> list[object] | None:
     """The tags of a memory; None where the cell holds something else."""
-    found: object = json.loads(cell)
+    try:
+        found: object = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
     return list(found) if isinstance(found, list) else None
 
 

@@ -279,10 +279,13 @@ class _Night:
                 return None
             cited = [k for k in left if rows[k]["id"] in told.cited]
             if told.writer == EXTRACTIVE and len(cited) < len(left):
-                left = cited if len(cited) >= least else self._without_dearest(left)
+                left = self._enough_news(cited if len(cited) >= least else self._without_dearest(left))
                 continue
             if len(cited) < least:
                 break
+            if len(news := self._enough_news(cited)) < len(cited):  # of whom a model cites, as many must be new
+                left = news
+                continue
             before, after = int(self.pool.tokens[cited].sum()), count(told.text)
             if before - after < max(1.0, _SAVING * before):
                 self.numbers["clusters without a saving"] += 1

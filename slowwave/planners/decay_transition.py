@@ -16,8 +16,10 @@ import pyarrow as pa
 
 from slowwave.decay import STAGES, exemptions, next_stage, reason, schedule
 from slowwave.memories import active_memories, attributes
+from slowwave.mutations.cells import Value
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.planners.rejections import rejected_subjects
@@ -33,6 +35,9 @@ OPERATION: Final = "decay_transition"
 _QUOTED: Final = 400  # characters
 _DROPS: Final = 20
 _COLUMNS: Final = ("id", "text", "valid_from", "recorded_at", "attributes", "source_document_ids", "source_chunk_ids")
+
+_RESTS_ON: Final = ("attributes", "current_version_id", "kind", "pinned", "ring", "valid_from")
+"""What has a stage, an end and no exemption; counters, which stretch a stage, change with every recall and guard nothing."""
 
 _Fields = Mapping[str, Any]
 
@@ -152,7 +157,10 @@ def _versions(inputs: Inputs, steps: Sequence[_Step], told: Mapping[str, Told | 
 def _mutations(
     inputs: Inputs, steps: Sequence[_Step], new: Mapping[str, Told], vectors: np.ndarray | None
 ) -> list[Mutation]:
-    changes = [NewVersion(s.id, new[s.id].text if s.id in new else s.text, reason(s.to), stage=s.to) for s in steps]
+    changes = [
+        NewVersion(s.id, new[s.id].text if s.id in new else s.text, reason(s.to), stage=s.to, rests_on=_RESTS_ON)
+        for s in steps
+    ]
     return new_versions(inputs.snapshot, changes, vectors) if changes else []
 
 
@@ -196,7 +204,10 @@ def _saved(item: Item) -> int:
 
 def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
     last = {s.id: s for s in steps if s.to == STAGES[-1]}
-    values = {id_: {"stage": STAGES[-1], "state": "archived"} for id_ in last}
+    values: dict[str, dict[str, Value]] = {
+        id_: {"stage": STAGES[-1], "state": "archived", **{c: seen[c] for c in _RESTS_ON}}
+        for id_, seen in rows_by_id(inputs.snapshot, "memories", last, _RESTS_ON).items()
+    }
     return [
         Item(
             OPERATION,

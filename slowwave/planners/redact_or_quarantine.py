@@ -147,7 +147,7 @@ def _redactions(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
     """Memory → its version without secrets, with the vector of the new text when there is an embedder."""
     if not held:
         return {}
-    changes = [NewVersion(h.id, h.text, REDACTION) for h in held]
+    changes = [NewVersion(h.id, h.text, REDACTION, rests_on=("attributes",)) for h in held]
     vectors = (
         np.asarray(inputs.embed([h.text for h in held]), np.float32)
         if inputs.embed is not None and inputs.snapshot.vectors["memory_vectors"].model

@@ -67,8 +67,9 @@ _SOURCES: Final = 10
 _SHOWN: Final = 300  # characters of what a row says, in evidence
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _WEIGHED: Final = ("confidence", "source_chunk_ids", "valid_from")
-_KEPT: Final = ("state", "pinned")
-_OF_MEMORIES: Final = ("importance", "source", "pinned", "state")
+_AUDIENCE: Final = ("visibility", "sensitivity")
+_KEPT: Final = ("state", "pinned", *_AUDIENCE)  # of memories, whatever decides
+_OF_MEMORIES: Final = ("valid_from", "importance", "source", "pinned", "state")
 
 _Fields = Mapping[str, Any]
 
@@ -104,10 +105,11 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
 
     The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
     (else recorded_at), ``evidence_weighted`` confidence × standing sources × recency, ``source_precedence`` the most trusted source,
-    ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo 2.4
-    does, and a pinned one loses only when a person says so. A decision that is not sure becomes a review, as does every one about a
-    conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``. Rows
-    are decided about strongest first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
+    ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
+    2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
+    review, as does every one about a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is
+    left to ``supersede_facts``. Rows are decided about strongest first, so that none loses to a row that loses. Cost: finding the
+    conflicts, and a pass over each table.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)
@@ -168,8 +170,11 @@ def _replaced(conflict: Conflict, sides: Sides) -> bool:
 
 
 def _by_policy(policy: str, conflict: Conflict, sides: Sides) -> Decision:
-    decision = _POLICIES["keep_newest" if _slight(conflict, sides) else policy](conflict, sides)
-    decision = _for_pinned(conflict, decision, sides)
+    slight = _slight(conflict, sides)
+    decision = _POLICIES["keep_newest" if slight else policy](conflict, sides)
+    if slight:
+        decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
+    decision = _for_audience(conflict, _for_pinned(conflict, decision, sides), sides)
     if decision.sure and conflict.doubtful:
         return replace(
             decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
@@ -193,6 +198,17 @@ def _for_pinned(conflict: Conflict, decision: Decision, sides: Sides) -> Decisio
     return replace(
         decision, winner=pinned, sure=False, why="The winner is pinned, though all else speaks for the other."
     )
+
+
+def _for_audience(conflict: Conflict, decision: Decision, sides: Sides) -> Decision:
+    """Of two memories that not the same people may see neither silences the other unasked."""
+    if conflict.table != "memories" or not decision.sure:
+        return decision
+    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
+    if all(a[c] == b[c] for c in _AUDIENCE):
+        return decision
+    why = f"{decision.why} But they have different audiences: who reads the loser may not read the winner."
+    return replace(decision, sure=False, why=why)
 
 
 def _both_pinned(conflict: Conflict, sides: Sides) -> bool:
@@ -298,8 +314,9 @@ def _rank(table: str, id_: str, sides: Sides) -> int:
 
 
 def _rests(table: str) -> tuple[str, ...]:
-    more = {"relationships": ("source_document_ids",), "memories": _OF_MEMORIES}
-    return (*_WEIGHED, *more.get(table, ()))
+    if table == "memories":
+        return _OF_MEMORIES
+    return (*_WEIGHED, *(("source_document_ids",) if table == "relationships" else ()))
 
 
 def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
@@ -342,7 +359,8 @@ def _judged(open_: Sequence[Conflict], judged: Judged, sides: Sides) -> list[tup
             shown = {"judges": json.loads(json.dumps(asdict(verdict)))}
             sure = min(o.confidence for o in verdict.opinions)
             decision = Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
-            found.append((conflict, _for_pinned(conflict, decision, sides)))
+            decision = _for_audience(conflict, _for_pinned(conflict, decision, sides), sides)
+            found.append((conflict, decision))
     return found
 
 
@@ -422,11 +440,11 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings
         if not wanted:
             continue
         whole = snapshot.table(table)
-        columns = ["id", *said, *_rests(table), "valid_to", "recorded_at"]
+        columns = list(dict.fromkeys(["id", *said, *_rests(table), "source_chunk_ids", "valid_to", "recorded_at"]))
         found = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(wanted), pa.string())))
         if table == "memories":
             found = found.append_column("text", version_texts(snapshot, found["current_version_id"]))
-            columns += ["text", "access_count"]
+            columns += ["text", "access_count", *_AUDIENCE]
         for row in found.select(columns).to_pylist():
             key = (table, str(row["id"]))
             rows[key] = row

@@ -22,6 +22,7 @@ from slowwave.mutations.cells import (
     written,
 )
 from slowwave.mutations.mutation import Mutation
+from slowwave.store.tables import VECTORS
 
 _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 
@@ -61,7 +62,9 @@ class Item:
         """What a rejection remembers: the operation's rows and what was seen of them.
 
         A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
-        is about, not by its words, which a model may choose anew; a page by its path and what it was rendered from.
+        is about, not by its words, which a model may choose anew; a page by its path and what it was rendered from. What is done with
+        a memory because of what it says is remembered with its version, and a new version without its vector, which an embedder
+        gives a little differently from night to night.
         """
         named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
         if self.mutation.kind == "merge_rows":
@@ -75,7 +78,11 @@ class Item:
             seen = [[w.value] for w in self.mutation.writes if w.cell.column == "input_hash"]
             seen = seen or [[values.get("path"), values.get("input_hash")] for values in made]
         else:
-            seen = writes_to_json(self.mutation.writes) + deletes_to_json(self.mutation.deletes)
+            reworded = self.mutation.kind == "new_version"
+            writes = [w for w in self.mutation.writes if not (reworded and w.cell.table in VECTORS)]
+            seen = writes_to_json(writes) + deletes_to_json(self.mutation.deletes)
+            if self.mutation.table == "memories":
+                seen += guards_to_json([g for g in named if g.cell.column == "current_version_id"])
         rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]
         return hashlib.sha256(canonical_json(rows).encode()).hexdigest()
 

@@ -179,6 +179,12 @@ def test_the_text_of_a_stranger_is_data() -> None:
 
 
 def test_it_is_registered_in_its_place() -> None:
-    """After the stages of decay, before archival."""
+    """Before archival and the stages of decay: what is told shorter should say when it was."""
     names = list(PLANNERS)
-    assert names.index("decay_transition") < names.index("absolutize_dates") < names.index("archive_stale")
+    assert names.index("absolutize_dates") < names.index("archive_stale") < names.index("decay_transition")
+
+
+def test_a_rewording_rests_on_the_day_and_the_zone() -> None:
+    """A memory whose start or zone was put right since the plan does not get the wrong date."""
+    (item,) = absolutize_dates(make_inputs(namespace(memory("a", "I met Mara yesterday.")))).items
+    assert {"attributes", "kind", "pinned", "state", "valid_from"} <= {g.cell.column for g in item.mutation.guards}

@@ -139,3 +139,17 @@ def test_on_a_real_store_tags_are_added_once_and_come_back(store: Store) -> None
     with store.connect("applier") as connection, connection.transaction():
         undo_entries(connection, namespace, str(uuid.uuid4()), run, None)
     assert digest(store, "tagged") == before
+
+
+@pytest.mark.parametrize("cell", ["{}", "3", "null", '"x"', "[" * 5_000 + "]" * 5_000])
+def test_tags_that_are_no_list_are_left_alone(cell: str) -> None:
+    """Whatever Postgres takes for JSON; the others get theirs."""
+    found = backfill_tags(make_inputs(world(memory("odd", tags=cell), memory("m"))))
+    assert [i.mutation.rows[0].external_id for i in found.items] == ["m"]
+    assert found.report.numbers["tags that are no list"] == 1
+
+
+def test_tags_rest_on_the_subject_and_the_text_that_they_are_of() -> None:
+    """Either of them gives tags."""
+    (item,) = backfill_tags(make_inputs(world(memory("m", subject="Harbour")))).items
+    assert {"subject", "current_version_id", "state"} <= {g.cell.column for g in item.mutation.guards}

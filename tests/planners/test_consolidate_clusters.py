@@ -302,6 +302,33 @@ def test_a_summary_joins_another_one_only_with_as_many_new_memories_and_after_it
     assert json.loads(str(row["attributes"]))["kind"] == "semantic"
 
 
+def test_a_summary_rests_on_what_its_members_say_and_on_none_being_exempt() -> None:
+    """Pinned, a shock, of another audience or reworded since the plan, a memory is not told by it; counters guard nothing."""
+    (item,) = plan(world(*tales(access_count=3))).items
+    guarded = {(g.cell.row, g.cell.column) for g in item.mutation.guards}
+    columns = ("attributes", "current_version_id", "kind", "pinned", "ring", "sensitivity", "stage", "visibility")
+    assert {(uid(n), c) for n in "abc" for c in columns} <= guarded
+    assert not {c for _, c in guarded} & {"access_count", "reinforcement_count", "last_accessed_at"}
+
+
+def test_a_model_that_cites_more_summaries_than_new_memories_is_not_followed() -> None:
+    """The part was half new, what is cited of it is not: the summaries are left out, and too few memories are left."""
+
+    class Scribe:
+        model = "scribe"
+
+        def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
+            ids = [m["id"] for m in json.loads(user.split("\n")[1])["memories"] if m["id"] != uid("b")]
+            return Answer(json.dumps({"text": TALES["a"], "cited_ids": ids}), 50)
+
+    old = {"kind": "summary", "attributes": {"kind": "semantic"}, "recorded_at": TAKEN_AT - timedelta(days=8)}
+    rows = [memory(n, TALES["a"], k, **(old if n in "st" else {})) for k, n in enumerate("stab")]
+    found = plan(world(*rows), consolidator=Scribe())
+    assert (found.items, found.report.numbers["summaries with too few new memories"]) == ((), 2)
+    (item,) = plan(world(*rows)).items
+    assert sources(item) == {"s", "t", "a", "b"}
+
+
 def test_without_the_model_that_the_settings_name_nothing_is_written() -> None:
     """As when a plan is looked at again."""
     found = plan(world(*tales(), settings={"consolidation_model": "scribe", "writer_endpoint": "http://localhost:1"}))

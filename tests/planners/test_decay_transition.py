@@ -255,3 +255,29 @@ def test_a_night_of_decay_on_a_store_and_back(store: Store) -> None:
     assert run_night(store, slug, ops="decay_transition").new_items == 0
     undo_run(store, run.run_id)
     assert digest(store, slug) == before
+
+
+def test_a_step_rests_on_what_exempts_a_memory_and_not_on_counters() -> None:
+    """Pinned, marked as a shock or moved since the plan, a memory is neither told shorter nor archived by it."""
+    found = plan(world(memory("m", LONG), memory("short"), memory("old", days=800, stage="essence")))
+    assert sorted(i.decision for i in found.items) == ["advance", "forget", "shorten"]
+    for item in found.items:
+        cells = {g.cell.column for g in item.mutation.guards} | {w.cell.column for w in item.mutation.writes}
+        assert {"attributes", "current_version_id", "kind", "pinned", "ring", "state", "valid_from"} <= cells
+        assert not cells & {"access_count", "reinforcement_count"}
+
+
+def test_a_rejected_step_is_remembered_however_its_vector_is_rounded() -> None:
+    """An embedder answers a little differently from batch to batch; what was refused are the words."""
+
+    def embed(x: float) -> Any:
+        return lambda texts: np.tile(np.array([x, 1.0], np.float32), (len(texts), 1))
+
+    one, two = (plan(world(memory("m", LONG)), embed=embed(x)).items[0] for x in (0.5, 0.50001))
+    assert (one.id == two.id, one.subject() == two.subject()) == (False, True)
+
+
+@pytest.mark.parametrize("success", ["9" * 400, "-" + "9" * 400, '"0.1"', "null", "[]"])
+def test_a_success_of_any_form_stops_nothing(success: str) -> None:
+    """JSON of Postgres holds numbers that no float does."""
+    assert plan(world(memory("m", days=8, attributes=f'{{"success": {success}}}'))).report.numbers["live memories"] == 1

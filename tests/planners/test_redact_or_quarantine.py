@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -12,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.mutations.simulate import simulate
+from slowwave.night import not_rejected
 from slowwave.operations import Inputs, Proposal
 from slowwave.planners.redact_or_quarantine import redact_or_quarantine
 from slowwave.plans.items import Item
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
+from slowwave.snapshot_schema import SNAPSHOT_TABLES
 from slowwave.texts.screening import screen
-from tests.snapshots import make_snapshot, uid
+from tests.snapshots import make_snapshot, make_table, uid
 from tests.texts.made_secrets import Maker
 
 Row = dict[str, object]
@@ -185,3 +188,45 @@ def test_a_second_night_plans_nothing(told: list[str], policy: str) -> None:
         rest = [text for state, text in texts(after).values() if state == "active"]
         assert not [f for t in rest for f in screen(t) if f.severity != "low" and f.kind != "lookalike"]
     assert pc.sum(after.table("memories")["invalidated_at"].is_valid()).as_py() in (0, None)
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "redact"])
+def test_a_rejected_item_is_remembered_until_the_memory_says_something_else(policy: str) -> None:
+    """Story 13: the same words are not proposed again, however the embedder rounds; a new secret in the memory is."""
+
+    def embed(share: float) -> Callable[[Sequence[str]], np.ndarray]:
+        return lambda given: np.tile(np.array([share, 1.0], np.float32), (len(given), 1))
+
+    told = {"leak": f"The deploy token is {TOKEN}."}
+    (item,) = propose(world(told, policy), embed=embed(0.5)).items
+    rejected: Row = {
+        **{"operation": item.operation, "subject": item.subject(), "row_ids": [uid("leak")]},
+        **{"reason": "no", "rejected_by": "rita"},
+    }
+
+    def again(version: str) -> list[Item]:
+        snapshot = world(told, policy, leak={"current_version_id": uid(version)})
+        made = make_table(SNAPSHOT_TABLES["memory_versions"], [
+            {"id": uid(version), "memory_id": uid("leak"), "content": f"{told['leak']} Another is {TOKEN[::-1]}."}
+        ]) if version != "text of leak" else snapshot.table("memory_versions")  # fmt: skip
+        tables = {**snapshot.tables, "memory_versions": made}
+        tables["rejections"] = make_table(SNAPSHOT_TABLES["rejections"], [rejected])
+        changed = replace(snapshot, tables=tables)
+        return not_rejected(changed, propose(changed, embed=embed(0.6)).items)
+
+    assert again("text of leak") == []
+    assert len(again("a later text")) == 1
+
+
+def test_a_redaction_rests_on_nobody_having_cleared_the_memory() -> None:
+    """Who clears it between plan and apply has the last word."""
+    (item,) = propose(world({"leak": f"The deploy token is {TOKEN}."}, "redact")).items
+    assert {"attributes", "pinned", "state"} <= {g.cell.column for g in item.mutation.guards}
+
+
+def test_attributes_in_any_form_clear_nothing_and_stop_nothing() -> None:
+    """A list, a number, null, or an object too deep to read."""
+    forms = ["[]", "3", "null", '"cleared"', '{"cleared": ' + "[" * 5_000 + "]" * 5_000 + "}"]
+    told = {f"m{n}": ORDER for n in range(len(forms))}
+    found = propose(world(told, **{f"m{n}": {"attributes": cell} for n, cell in enumerate(forms)}))
+    assert len(found.items) == len(forms)

@@ -425,10 +425,13 @@ def memories(*rows: Row, policy: str = "evidence_weighted", **more: object) -> I
             "confidence": 1.0,
             **{k: v for k, v in row.items() if k != "text"},
         }
-        | {"current_version_id": uid(f"says {n}")}
+        | {"current_version_id": row.get("current_version_id", uid(f"says {n}"))}
         for n, row in enumerate(rows)
     ]
-    versions = [{"id": uid(f"says {n}"), "memory_id": uid(n), "content": row["text"]} for n, row in enumerate(rows)]
+    versions = [
+        {"id": row["current_version_id"], "memory_id": row["id"], "content": said["text"]}
+        for row, said in zip(named, rows, strict=True)
+    ]
     settings = {"contradiction_reconcile_policy": policy, **more}
     snapshot = make_snapshot(
         settings=settings,
@@ -475,6 +478,27 @@ def test_of_two_memories_of_little_importance_the_newer_wins() -> None:
     assert after.snapshot.live("memories")["id"].to_pylist() == [uid(1)]
 
 
+def test_of_two_memories_the_decision_rests_on_what_was_weighed() -> None:
+    """Raised in importance since the plan, a memory is no longer too slight to ask about; sources and confidence weigh nothing here."""
+    slight = slow(importance=0.2, valid_from=since(9)), fast(importance=0.1, valid_from=since(1))
+    weighed = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
+    for rows in (slight, weighed):
+        (item,) = resolve_conflicts(memories(*rows)).items
+        guarded = {(g.cell.row, g.cell.column) for g in item.mutation.guards}
+        for row in (uid(0), uid(1)):
+            assert {(row, c) for c in ("importance", "valid_from", "pinned", "state", "current_version_id")} <= guarded
+        assert not {c for _, c in guarded} & {"access_count", "confidence", "source_chunk_ids"}
+
+
+def test_a_refused_loss_of_a_memory_holds_while_both_say_the_same() -> None:
+    """Story 13: another text on either side is another question."""
+    rows = slow(importance=0.2, valid_from=since(9)), fast(importance=0.1, valid_from=since(1))
+    (item,) = resolve_conflicts(memories(*rows)).items
+    (same,) = resolve_conflicts(memories(slow(importance=0.1, valid_from=since(9)), rows[1])).items
+    (other,) = resolve_conflicts(memories(rows[0], {**rows[1], "current_version_id": uid("later")})).items
+    assert same.subject() == item.subject() != other.subject()
+
+
 def test_important_memories_are_weighed_and_a_small_lead_goes_to_a_person() -> None:
     """A tool's reading of today beats an old import; two of one source and week do not decide each other."""
     rows = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
@@ -495,6 +519,19 @@ def test_a_pinned_memory_loses_only_by_a_persons_word() -> None:
     both = resolve_conflicts(memories(*({**r, "pinned": True} for r in rows)))
     assert (both.items, both.report.numbers["left alone, both pinned"]) == ((), 1)
     assert any("unpin one" in f.message for f in both.report.findings)
+
+
+@pytest.mark.parametrize("more", [{"sensitivity": "secret"}, {"visibility": "public"}])
+def test_memories_of_different_audiences_do_not_silence_each_other_unasked(more: Row) -> None:
+    """Who could read the loser might read neither: a review, and a copy of another audience does not lose with it."""
+    old, new = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
+    found = resolve_conflicts(memories(old, {**new, **more}))
+    assert decided(found) == {uid(0): "review"}
+    assert "audiences" in str(found.items[0].evidence["why"])
+    slight = [{**row, "importance": 0.1} for row in (old, new)]
+    assert decided(resolve_conflicts(memories(slight[0], {**slight[1], **more}))) == {uid(0): "review"}
+    both = resolve_conflicts(memories(old, {**old, **more}, new))
+    assert decided(both) == {uid(0): "resolve", uid(1): "review"}
 
 
 def test_a_doubtful_conflict_of_memories_goes_to_a_person() -> None:
