@@ -6,10 +6,11 @@ it. Planning and applying are those of ``slowwave.dreams``; this module only say
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 from typing import Final, Literal
 
 import psycopg
@@ -74,16 +75,16 @@ def dream_now(
 ) -> DreamOutcome:
     """Plan a night now, with ``mode="apply"`` apply what a policy or ``approver`` approves, and say what came of it.
 
-    ``reason`` is kept with the run, in one line of at most 500 characters. The gates ``disabled`` and ``read_only`` hold, and
-    ``unchanged`` when neither ``ops`` nor somebody who signs is named; those of cadence do not, as somebody asked. ``wait`` is in seconds
-    and for a namespace that another run holds; a run whose process is gone is given up. After ``timeout`` seconds the run is cancelled,
-    which it notices before its next step or batch.
+    ``reason`` is kept with the run, in one line of at most 500 characters, without its secrets. The gates ``disabled`` and ``read_only``
+    hold, and ``unchanged`` when neither ``ops`` nor somebody who signs is named; those of cadence do not, as somebody asked.
+    ``wait`` is in seconds and for a namespace that another run holds; a run whose process is gone is given up.
+    After ``timeout`` seconds the run is cancelled, which it notices before its next step or batch.
 
-    Only a wrong question raises: ``Refused`` for an unknown namespace, operation, mode or approver.
+    Only a wrong question raises: ``Refused`` for an unknown namespace, operation, mode or approver, and for a time that is none.
     """
     began, store = time.monotonic(), store or open_store()
     why = plain_reason(reason) or NO_REASON
-    _refuse_nonsense(mode, ops, approver, timeout)
+    _refuse_nonsense(mode, ops, approver, wait, timeout)
     with store.connect("reader") as connection:
         slug = _slug(connection, namespace)
     watch = _Watch(store, timeout)
@@ -159,7 +160,7 @@ def _verdict(result: DreamResult, watch: _Watch) -> tuple[Outcome, str]:
         return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
     if result.apply_runs:
         left = f" {waiting:,} items wait for a person." if waiting else ""
-        return "completed", f"What was approved is applied.{left}"
+        return "completed", f"{_applied(result)}{left}"
     if not result.plan_hash or result.state == "completed":
         return "completed", "There is nothing new to decide."
     failed = _list(result.metadata.get("needs_force"))
@@ -174,6 +175,19 @@ def _verdict(result: DreamResult, watch: _Watch) -> tuple[Outcome, str]:
     return "awaiting_approval", f"{waiting:,} items wait: `slowwave plans approve {short} --approver YOUR-NAME`."
 
 
+def _applied(result: DreamResult) -> str:
+    """What became of the items that were approved, also where it is less than was approved."""
+    stale, failed = sum(op.skipped_stale for op in result.ops), sum(op.failed for op in result.ops)
+    if not stale and not failed:
+        return "What was approved is applied."
+    applied = sum(op.applied for op in result.ops)
+    told = [f"{stale:,} stale, as their rows had changed"] if stale else []
+    told += [f"{failed:,} failed"] if failed else []
+    return (
+        f"Items that were applied: {applied:,}; not applied: {' and '.join(told)}. The next night looks at those again."
+    )
+
+
 def _planned(result: DreamResult) -> dict[str, int]:
     return {
         "planned": sum(op.planned for op in result.ops),
@@ -183,19 +197,18 @@ def _planned(result: DreamResult) -> dict[str, int]:
 
 def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch) -> DreamOutcome:
     """An error as an outcome, in words that the namespace's redaction allows: a refused approval is a failed check."""
-    if isinstance(problem, Refused) and watch.run_id:
-        with store.connect("reader") as connection:
-            run = find_run(connection, watch.plan_run_id)
-        return DreamOutcome(
-            "check_failed",
-            *(slug, why, str(problem)),
-            run_id=run.run_id,
-            plan_hash=run.plan_hash,
-            counts=run.counts,
-        )
     message = str(problem) if isinstance(problem, SlowwaveError) else type(problem).__name__
     try:
         with store.connect("reader") as connection:
+            if isinstance(problem, Refused) and watch.plan_run_id:
+                run = find_run(connection, watch.plan_run_id)
+                return DreamOutcome(
+                    "check_failed",
+                    *(slug, why, message),
+                    run_id=run.run_id,
+                    plan_hash=run.plan_hash,
+                    counts=run.counts,
+                )
             message = in_words(problem, level_of_run(connection, watch.run_id)) if watch.run_id else message
     except (SlowwaveError, psycopg.Error):  # the database is what went wrong
         message = message if isinstance(problem, SlowwaveError) else type(problem).__name__
@@ -236,14 +249,18 @@ class _Watch:
             pass
 
 
-def _refuse_nonsense(mode: str, ops: str | Collection[str] | None, approver: str | None, timeout: float | None) -> None:
+def _refuse_nonsense(
+    mode: str, ops: str | Collection[str] | None, approver: str | None, wait: float, timeout: float | None
+) -> None:
     """Raise ``Refused`` for what would be wrong whenever it were asked."""
     if mode not in ("dry-run", "apply"):
         raise Refused(f"There is no mode {mode[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
     named(ops, OPERATIONS)
     if approver is not None and not APPROVER.fullmatch(approver):
         raise Refused("An approver is named by 2 to 64 letters, digits or . _ @ -, beginning with a letter or digit.")
-    if timeout is not None and timeout <= 0:
+    if math.isnan(wait) or wait < 0:
+        raise Refused("The time to wait is a number of seconds, 0 or more. Nothing was done.")
+    if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:
         raise Refused("A timeout is a number of seconds above 0. Nothing was done.")
 
 

@@ -25,6 +25,8 @@ from slowwave.store.connect import Connection, Store
 LONGEST_REASON: Final = 500
 """Characters of a reason that are kept."""
 
+_READ_REASON: Final = 20_000  # characters of it that are looked at
+
 
 def unchanged(store: Store, namespace: str) -> str:
     """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run.
@@ -61,13 +63,16 @@ class LastNights:
 
 
 def last_nights(connection: Connection, namespace_id: str) -> LastNights:
-    """The last nights that came to their end, whoever asked for them; some operations, rows or another instant are no night."""
+    """The last nights that came to their end, whoever asked for them; some operations, rows or another instant are no night.
+
+    Nor is one that began later than now: the clock was wrong, and would hold back all nights until it is that late.
+    """
     row = connection.execute(
         "SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600, "
         "extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 FROM memory.namespaces n, LATERAL "
         "(SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs "
         "WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') "
-        "AND parameters - 'reason' - 'weekly' = '{}') r WHERE n.id = %s",
+        "AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' = '{}') r WHERE n.id = %s",
         (namespace_id,),
     ).fetchone()
     night, weekly, hours, days = row or (None, None, 0.0, 0.0)
@@ -134,9 +139,11 @@ def parameters(
 
 
 def plain_reason(text: str) -> str:
-    """A reason as it is kept: one line, without control and hidden characters, cut at 500."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return cut(line, LONGEST_REASON)
+    """A reason as it is kept: one line, without control and hidden characters, secrets marked, cut at 500."""
+    from slowwave.texts.screening import redact  # its rules take a moment to load
+
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
+    return cut(redact(line), LONGEST_REASON)
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:

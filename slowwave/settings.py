@@ -16,8 +16,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from slowwave.errors import SettingsError
 
-_ADDRESSES: Final = frozenset(
-    ("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path")
+_OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
+    ("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path", "pages_git")
 )
 
 
@@ -340,9 +340,9 @@ class Settings(BaseSettings):
 
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
-        """Environment settings with a namespace's own on top; an unknown name is ignored, and so is an address: whoever may write a
-        namespace's settings must not send its memory, and the key, elsewhere."""
-        known = {k: v for k, v in overlay.items() if k in cls.model_fields and k not in _ADDRESSES}
+        """Environment settings with a namespace's own on top; an unknown name is ignored, and so are addresses and ``pages_git``:
+        whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run."""
+        known = {k: v for k, v in overlay.items() if k in cls.model_fields and k not in _OPERATORS}
         try:
             return cls.model_validate({**cls().model_dump(), **known})
         except ValidationError as problem:

@@ -157,8 +157,8 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
 _HEAD: Final = """\
 # Settings
 
-Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses and paths.
-A plan's hash covers them. This page is made from the settings model: `python -m slowwave.settings_page`.
+Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
+and `pages_git`. A plan's hash covers them. This page is made from the settings model: `python -m slowwave.settings_page`.
 
 | Setting | Default | Meaning |
 | --- | --- | --- |

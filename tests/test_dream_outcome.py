@@ -15,6 +15,7 @@ from slowwave.planners import PLANNERS
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ago, ask, remember
+from tests.pages.test_index import SECRET
 
 FACT = {"subject": "Mara", "predicate": "lives in", "object": "Lisbon", "fact_text": "Mara lives in Lisbon."}
 
@@ -43,6 +44,30 @@ def test_awaiting_approval_and_its_reason(store: Store) -> None:
     assert slowwave.dream_status(found.run_id, store=store).reason == found.reason
     assert slowwave.dream_history(slug, store=store)[0].reason == found.reason
     assert json.loads(json.dumps(found.to_json()))["outcome"] == "awaiting_approval"
+
+
+def test_a_secret_in_a_reason_is_not_kept(store: Store) -> None:
+    """An agent pastes what it was told; the ledger keeps the rest of the sentence."""
+    slug = forgetful(store, rows=2)
+    found = dream_now(slug, f"because {SECRET} and more", ops=OPS, store=store)
+    ((kept,),) = ask(store, "SELECT parameters ->> 'reason' FROM night.runs WHERE id = %s", found.run_id)
+    assert kept == found.reason
+    assert "ghp_" not in str(kept)
+    assert str(kept).endswith("]. and more")
+    assert len(dream_now(slug, "why " * 1_000_000, ops=OPS, store=store).reason) <= 500
+
+
+def test_an_approval_whose_rows_changed_meanwhile_says_so(store: Store) -> None:
+    """Completed, as all that was approved is decided; the sentence does not claim that all of it is applied."""
+    slug = forgetful(store, rows=4)
+
+    def meddle(event: object) -> None:
+        if type(event).__name__ == "RunStarted" and getattr(event, "mode", "") == "apply":
+            ask(store, "UPDATE memory.entities SET source_chunk_ids = '{}' WHERE name ~ '^Part 001'")
+
+    found = dream_now(slug, "now", "apply", OPS, "mara", store=store, callbacks=[meddle])
+    assert (found.outcome, found.counts["applied"], found.counts["skipped_stale"]) == ("completed", 3, 1)
+    assert "applied: 3; not applied: 1 stale" in found.message
 
 
 def test_completed_by_an_approver_by_a_policy_and_with_nothing_to_decide(store: Store) -> None:
@@ -156,6 +181,10 @@ def test_a_wrong_question_is_refused(store: Store) -> None:
         {"ops": "dance"},
         {"approver": "x"},
         {"timeout": 0.0},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"wait": float("nan")},
+        {"wait": -1.0},
     ):
         with pytest.raises(Refused):
             dream_now(**{"namespace": slug, "store": store, **arguments})  # type: ignore[arg-type]

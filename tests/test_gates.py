@@ -119,6 +119,18 @@ def test_instants_are_compared_whatever_zone_a_session_of_the_database_speaks(st
         assert closed(store) == "too_soon"
 
 
+def test_a_night_of_a_clock_that_was_wrong_holds_nothing_back(store: Store) -> None:
+    """A run that began next year is no reason to wait until then; the last one before now counts."""
+    new_memories(store, 0, 6)
+    run_night(store, SLUG)
+    age_runs(store, -24 * 365)
+    new_memories(store, 6, 5)
+    assert closed(store) == ""
+    run_night(store, SLUG)
+    new_memories(store, 11, 5)
+    assert closed(store) == "too_soon"
+
+
 def test_a_night_of_some_operations_or_of_another_instant_is_no_night(store: Store) -> None:
     """Nor is one that crashed; a whole one with a reason is."""
     new_memories(store, 0, 6)

@@ -26,6 +26,13 @@ def test_a_namespace_cannot_send_its_memory_elsewhere(monkeypatch: pytest.Monkey
     assert (found.judge_endpoint, found.embedding_endpoint) == ("http://judges.example/v1", "")
 
 
+def test_a_namespace_cannot_have_git_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a program runs in the workspace, whose configuration it obeys, is the operator's decision too."""
+    assert not Settings.for_namespace({"pages_git": True}).pages_git
+    monkeypatch.setenv("SLOWWAVE_PAGES_GIT", "true")
+    assert Settings.for_namespace({"pages_git": False}).pages_git
+
+
 def test_the_fingerprint_moves_with_any_setting() -> None:
     """A plan names the settings that it was made under."""
     base = Settings().fingerprint()

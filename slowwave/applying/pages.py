@@ -28,8 +28,9 @@ def follow_pages(store: Store, claim: Claim, settings: Settings, *, undo: bool =
     """Bring the workspace to where the rows are. What could not be written is a warning on the run; ``slowwave pages sync`` repairs it."""
     try:
         outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
-    except (SlowwaveError, psycopg.Error, OSError) as problem:
-        outcome = PageSync(problems=(f"Files of pages could not follow ({type(problem).__name__}).",))
+    except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
+        told = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync` tries again."
+        outcome = PageSync(problems=(told,))
     if outcome.problems:
         _warn(store, claim, outcome)
     return outcome

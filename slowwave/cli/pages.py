@@ -27,6 +27,8 @@ def show(
     json: Json = False,
 ) -> None:
     """List the pages of a namespace, or print one."""
+    if path is not None and not path.isprintable():  # nor could the database be asked for what is no UTF-8
+        raise Refused(f"{path[:64]!r} is no name of a page. `slowwave pages show {namespace}` lists those there are.")
     with open_store().connect("reader") as connection:
         rows = connection.execute(
             "SELECT path, title, body, input_hash, updated_at FROM memory.pages WHERE namespace_id = %s AND invalidated_at IS NULL "

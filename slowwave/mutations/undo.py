@@ -121,7 +121,7 @@ def _refuse_blocked(
             found = connection.execute(query.encode())
             blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
     if blocked:
-        shown = "; ".join(_blocker(connection, *b) for b in sorted(blocked)[:10])
+        shown = "; ".join(_blocker(connection, str(parameters["source"]), *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
         raise UndoBlocked(
             f"Later changes stand on {len(blocked)} cells or rows of this run, so nothing was undone: {shown}{more}. "
@@ -141,12 +141,12 @@ def _refuse_spared(connection: Connection, table: str, parameters: Mapping[str, 
         )
 
 
-def _blocker(connection: Connection, table: str, row: str, column: str, item: str) -> str:
-    """One blocking cell or row, and the run that wrote or deleted it last, when it was one of ours."""
+def _blocker(connection: Connection, source: str, table: str, row: str, column: str, item: str) -> str:
+    """One blocking cell or row, and the run that wrote or deleted it last, when it was one of ours after ``source``."""
     found = connection.execute(
-        "SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s AND column_name IN (%s, '') "
-        "ORDER BY id DESC LIMIT 1",
-        (row, table, column),
+        "SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s AND (%s = '' OR column_name IN (%s, '')) "
+        "AND id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %s) ORDER BY id DESC LIMIT 1",
+        (row, table, column, column, source),
     ).fetchone()
     by = f", last {'deleted' if found[1] == 'delete' else 'written'} by run {found[0]}" if found else ""
     return f"{table}{'.' if column else ''}{column} of row {row} (item {item}{by})"

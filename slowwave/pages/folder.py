@@ -11,6 +11,7 @@ import fcntl
 import os
 import secrets
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from typing import Final
 from slowwave.errors import Refused
 
 _LARGEST: Final = 5_000_000  # bytes of a file that is read
+_HELD_SECONDS: Final = 120  # that a folder is waited for; another sync of it needs less, git and all
+_HELD_PAUSE: Final = 0.1
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -44,8 +47,11 @@ class Folder:
 
     def names(self) -> list[str]:
         """The names of its Markdown files."""
-        with os.scandir(self.handle) as entries:
-            return sorted(entry.name for entry in entries if entry.name.endswith(".md"))
+        try:
+            with os.scandir(self.handle) as entries:
+                return sorted(entry.name for entry in entries if entry.name.endswith(".md"))
+        except OSError as problem:
+            raise Refused(f"The folder of the namespace {_in_words(problem)}") from None
 
     def read(self, name: str) -> Seen | None:
         """A file's text with its line ends as they are; None where there is no file."""
@@ -128,7 +134,7 @@ def opened(base: Path, name: str, *, make: bool) -> Generator[Folder | None]:
             handle = os.open(name, _DIRECTORY, dir_fd=root)
         finally:
             os.close(root)
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _hold(handle)
     except FileNotFoundError:
         if make:
             raise Refused(
@@ -148,6 +154,20 @@ def opened(base: Path, name: str, *, make: bool) -> Generator[Folder | None]:
         os.close(handle)
 
 
+def _hold(handle: int) -> None:
+    """Take the folder's lock; whoever never lets go of it does not hold up an apply."""
+    deadline = time.monotonic() + _HELD_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_HELD_PAUSE)
+        else:
+            return
+
+
 def _make(root: int, name: str) -> None:
     try:
         os.mkdir(name, 0o700, dir_fd=root)
@@ -162,4 +182,6 @@ def _mark(status: os.stat_result) -> tuple[int, int, int]:
 def _in_words(problem: OSError) -> str:
     if problem.errno == errno.ELOOP or (problem.errno == errno.ENOTDIR):
         return "is a symbolic link or no folder, so it was left alone."
+    if problem.errno in (errno.EAGAIN, errno.EWOULDBLOCK):
+        return f"was held by another program for {_HELD_SECONDS} seconds, so it was left alone. Run `slowwave pages sync` later."
     return f"could not be read or written ({problem.strerror or type(problem).__name__})."

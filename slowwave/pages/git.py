@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,13 @@ from slowwave.errors import Refused
 from slowwave.pages.page import MEMORY
 
 _SECONDS: Final = 30
-_IDENTITY: Final = ("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost")
+_BUSY_SECONDS: Final = 10  # that another git in the same repository is waited for: namespaces may share one
+_BUSY_PAUSE: Final = 0.2
+_IDENTITY: Final = (  # author and committer may have names of their own in somebody's configuration, which would win
+    *("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost"),
+    *("-c", "author.name=slowwave", "-c", "author.email=slowwave@localhost"),
+    *("-c", "committer.name=slowwave", "-c", "committer.email=slowwave@localhost"),
+)
 _QUIET: Final = (
     *("--literal-pathspecs", "--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"),
@@ -26,6 +33,8 @@ _QUIET: Final = (
 _ENTRY: Final = re.compile(r"^- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)$", re.MULTILINE)
 _FIGURES: Final = re.compile(r" _\([^()]*\)_$")
 _SPOKEN: Final = re.compile(r"\\(?=[^\w\s])")
+_FATAL: Final = re.compile(r"^(?:fatal|error): ")
+_LOCKED: Final = re.compile(r"\.lock': File exists|cannot lock ref")
 _BULLETS: Final = 20
 _BULLET: Final = 80
 
@@ -55,25 +64,32 @@ def commit_pages(base: Path, name: str, files: Sequence[str], *, run_id: str, un
 
 
 def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: str, *, undo: bool) -> str:
-    def git(*arguments: str, may_fail: bool = False) -> str:
-        done = subprocess.run(
-            [program, *_QUIET, *_IDENTITY, *arguments],
-            cwd=base,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-        if done.returncode and not may_fail:
-            told = done.stderr.decode(errors="replace").strip().splitlines()
-            why = "".join(c for c in (told[-1] if told else "") if c.isprintable())[:200]
-            raise Refused(
-                f"git {_verb(arguments)} failed, so pages are not committed: {why} Then run `slowwave pages sync`."
-            )
-        return done.stdout.decode(errors="replace") if not done.returncode else ""
+    deadline = time.monotonic() + _BUSY_SECONDS
 
-    if not git("rev-parse", "--show-toplevel", may_fail=True):
+    def git(*arguments: str, unless: str | None = None) -> str:
+        """What git prints; empty where it failed in words that hold ``unless``."""
+        while True:
+            done = subprocess.run(
+                [program, *_QUIET, *_IDENTITY, *arguments],
+                cwd=base,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+            if not done.returncode:
+                return done.stdout.decode(errors="replace")
+            told = done.stderr.decode(errors="replace")
+            if unless is not None and unless in told:
+                return ""
+            if not _LOCKED.search(told) or time.monotonic() >= deadline:
+                raise Refused(
+                    f"git {_verb(arguments)} failed, so pages are not committed: {_why(told)} Then run `slowwave pages sync`."
+                )
+            time.sleep(_BUSY_PAUSE)
+
+    if not git("rev-parse", "--show-toplevel", unless="not a git repository"):
         git("-c", "init.defaultBranch=main", "init", "--quiet")
     paths = [f"{name}/{file}" for file in files]
     _refuse_secrets(base, paths)
@@ -83,7 +99,7 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
         return ""
     if not git("status", "--porcelain", "--", *paths):
         return ""
-    before = git("show", f"HEAD:./{name}/{MEMORY}", may_fail=True)
+    before = git("show", f"HEAD:./{name}/{MEMORY}", unless="")
     subject, body = _message(before, _read(base / name / MEMORY), run_id, undo=undo)
     git("add", "--all", "--", *paths)
     git("commit", "--quiet", "--no-verify", "--only", "-m", subject, "-m", body, "--", *paths)
@@ -124,6 +140,13 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
+
+
+def _why(told: str) -> str:
+    """The line in which git says what is wrong; what follows it is advice."""
+    lines = told.strip().splitlines() or [""]
+    line = next((line for line in lines if _FATAL.match(line)), lines[-1])
+    return "".join(c for c in line if c.isprintable())[:300]
 
 
 def _verb(arguments: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def figures(scores: object) -> tuple[float | None, int | None, int | None]:
     """Score, hits and distinct days of a promotion's ``scores``, JSON; None for what they do not tell."""
     try:
         told: object = json.loads(str(scores))
-    except ValueError:
+    except (ValueError, RecursionError):  # an agent may have written them, in any depth
         told = None
     known: Mapping[str, object] = told if isinstance(told, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     score, hits, days = _number(known, ("score",)), _number(known, _HITS), _number(known, _DAYS)

@@ -43,7 +43,13 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
     """
     if not settings.workspace_path:
         return PageSync()
-    base, name = Path(settings.workspace_path).expanduser().absolute(), path_part(namespace)
+    name = path_part(namespace)
+    try:
+        base = Path(settings.workspace_path).expanduser().absolute()
+    except (RuntimeError, OSError):  # the user after ~ is not known, or the folder that we are in is gone
+        return PageSync(
+            problems=("The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync`.",)
+        )
     wanted = any(_bodies(store, namespace).values())
     try:
         with opened(base, name, make=wanted) as folder:

@@ -52,11 +52,12 @@ def reports_path(settings: Settings) -> Path:
 
 
 def path_part(name: str) -> str:
-    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it and a hash."""
+    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it, a dot
+    and a hash: no plain name has a dot, so nobody can call a namespace as another one's folder is called."""
     if _PLAIN_NAME.fullmatch(name):
         return name
     plain = _NOT_PLAIN.sub("-", name).strip("-_")[:48] or "namespace"
-    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    return f"{plain}.{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class FileSink:

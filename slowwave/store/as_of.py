@@ -66,7 +66,8 @@ def memories_as_of(
 ) -> tuple[MemoryThen, ...]:
     """The live, active memories of a namespace at ``instant`` (aware) that hold ``text``, the newest first.
 
-    Rows that a purge deleted since are not among them, and where retention has let go of before-images, cells are as they are now.
+    Rows that a purge, or the undo of their insert, deleted since are not among them. Where retention has let go of a cell's
+    before-images, it is as the first change that is still kept found it, or as it is now.
     Cost: a pass over the namespace's memories and its journal.
     """
     rows = connection.execute(

@@ -13,6 +13,7 @@ import pytest
 from slowwave.applying import pages as hook
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.errors import UndoBlocked
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.night import Night, run_night
@@ -115,6 +116,32 @@ def test_a_later_page_goes_back_to_the_one_before(store: Store, settings: Settin
     assert file.read_text() == f"mine\n{one}mine too\n"
 
 
+def test_a_page_that_a_later_run_rendered_again_is_not_taken_back_under_it(store: Store, settings: Settings) -> None:
+    """Undo of the earlier run is refused and names the later one; rows and files stay as they are."""
+    tell(store, notes("first"))
+    earlier = night(store, settings)
+    tell(store, {name: rows[1:] for name, rows in notes("first", "second").items()})
+    later = night(store, settings)
+    held = digest(store, "acme"), files(settings), commits(settings)
+    with pytest.raises(UndoBlocked, match=later.run_id):
+        undo_run(store, earlier.run_id, settings=settings)
+    assert (digest(store, "acme"), files(settings), commits(settings)) == held
+
+
+def test_a_row_that_somebody_else_writes_meanwhile_is_theirs(store: Store, settings: Settings) -> None:
+    """Before apply a page was edited in the store: that item is stale, its file stays, the other page goes on."""
+    tell(store, notes("first"))
+    night(store, settings)
+    before = files(settings)["MEMORY.md"]
+    tell(store, {name: rows[1:] for name, rows in notes("first", "second").items()})
+    approval = approved(store)
+    ask(store, "UPDATE memory.pages SET body = 'an agent wrote this' WHERE path = 'MEMORY.md'")
+    result = apply_approval(store, approval, settings=settings)
+    assert (result.state, result.counts["applied"], result.counts["skipped_stale"]) == ("completed", 1, 1)
+    assert files(settings)["MEMORY.md"] == before
+    assert "was edited in the store" in str(warnings(store)[0][3])
+
+
 def test_applied_twice_is_applied_once(store: Store, settings: Settings) -> None:
     """Any op applied twice = applied once (pages): one row, one block, one commit."""
     tell(store, notes("a"))
@@ -161,6 +188,21 @@ def test_what_hinders_a_file_is_a_warning_and_a_sync_repairs_it(
     (tmp_path / "w").unlink()
     assert sync_pages(store, "acme", settings).written == ("DREAMS.md", "MEMORY.md")
     assert files(settings) == bodies(store)
+
+
+def test_nothing_about_files_ends_an_apply(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a fault that nobody thought of: the rows are committed, so the run is completed, with a warning."""
+    tell(store, notes("a"))
+
+    def fails(*_: object, **__: object) -> PageSync:
+        raise RuntimeError("a fault")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(hook, "sync_pages", fails)
+        result = night(store, settings)
+    assert (result.state, result.counts["applied"]) == ("completed", 2)
+    assert "(RuntimeError)" in str(warnings(store)[0][3])
+    assert sync_pages(store, "acme", settings).written == ("DREAMS.md", "MEMORY.md")
 
 
 def test_an_edited_block_is_left_alone_by_apply_and_undo(store: Store, settings: Settings) -> None:

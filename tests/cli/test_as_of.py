@@ -21,6 +21,10 @@ def test_the_command_shows_it(store: Store, run: Run) -> None:
     assert "The quarantined one." in out
     code, out, _ = run("as-of", SLUG, "1999-01-01")
     assert (code, "had no such memory" in out) == (0, True)
-    code, _, err = run("as-of", SLUG, "last Tuesday")
-    assert code == 2
-    assert "is no instant" in err
+    for wrong in ("last Tuesday", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", ""):
+        code, _, err = run("as-of", SLUG, wrong)
+        assert code == 2
+        assert "is no instant" in err
+    code, _, err = run("as-of", SLUG, "2026-01-01", "--text", "\udcff")
+    assert (code, "UTF-8" in err) == (2, True)
+    assert run("as-of", SLUG, "2026-01-01", "--limit", "9" * 20)[0] == 2

@@ -46,6 +46,7 @@ def test_a_page_or_a_namespace_that_is_not_there_is_refused(store: Store, run: R
     code, _, err = run("pages", "show", "acme", "NOTES.md")
     assert (code, "slowwave pages show acme" in err) == (2, True)
     assert run("pages", "show", "nowhere")[0] == 2
+    assert run("pages", "show", "acme", "\udcff")[0] == 2, "bytes that are no UTF-8"
     assert run("pages", "sync", "nowhere")[0] == 2
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -138,11 +140,65 @@ def test_no_git_is_a_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "SLOWWAVE_PAGES_GIT" in problem
 
 
-def test_what_git_refuses_is_a_sentence(base: Path) -> None:
-    """A file that the repository ignores, a lock that stands: told with git's own words."""
+def test_a_lock_that_stands_is_told_and_one_that_goes_is_waited_for(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git's own words name the file; a moment's lock of somebody else costs no commit."""
     git(base, "init", "-q")
-    (base / ".gitignore").write_text("acme/\n")
     write(base, memory("a"))
-    (base / ".git" / "index.lock").write_text("")
-    _, problem = commit_pages(base, "acme", ("MEMORY.md",), run_id=RUN, undo=False)
-    assert "slowwave pages sync" in problem or problem == ""
+    lock = base / ".git" / "index.lock"
+    lock.write_text("")
+    monkeypatch.setattr("slowwave.pages.git._BUSY_SECONDS", 0.3)
+    made, problem = commit_pages(base, "acme", ("MEMORY.md",), run_id=RUN, undo=False)
+    assert made == ""
+    assert str(lock) in problem
+    assert "File exists" in problem
+    monkeypatch.setattr("slowwave.pages.git._BUSY_SECONDS", 30)
+    soon = Timer(0.5, lock.unlink)
+    soon.start()
+    assert commit(base)
+    soon.join()
+
+
+def test_two_namespaces_of_one_repository_commit_at_once(base: Path) -> None:
+    """Each gets its commit, and neither takes the other's file along."""
+    names = ("acme", "zebra")
+    git(base, "init", "-q")
+    (base / "zebra").mkdir()
+
+    def both(n: int) -> list[tuple[str, str]]:
+        def one(name: str) -> tuple[str, str]:
+            (base / name / "MEMORY.md").write_text(memory(f"{name} {n}"))
+            return commit_pages(base, name, ("MEMORY.md",), run_id=RUN, undo=False)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(one, names))
+
+    assert [bool(made) and problem == "" for n in range(4) for made, problem in both(n)] == [True] * 8
+    log = git(base, "log", "--name-only", "--format=").split()
+    assert sorted(log) == ["acme/MEMORY.md"] * 4 + ["zebra/MEMORY.md"] * 4
+    assert git(base, "status", "--porcelain") == ""
+
+
+def test_a_repository_that_cannot_be_read_gets_no_other_one_inside(base: Path) -> None:
+    """Only a workspace outside any repository becomes one: a broken, or somebody else's, is told."""
+    git(base.parent, "init", "-q")
+    config = base.parent / ".git" / "config"
+    config.write_text("[core\n")
+    write(base, memory("a"))
+    made, problem = commit_pages(base, "acme", ("MEMORY.md",), run_id=RUN, undo=False)
+    assert made == ""
+    assert "bad config" in problem
+    assert not (base / ".git").exists()
+
+
+def test_the_author_is_slowwave_whatever_somebody_configured(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`author.name` wins over `user.name`, and would sign our commits with a person's name."""
+    (tmp_path / ".gitconfig").write_text("[author]\n\tname = Mara\n[committer]\n\temail = mara@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(base, memory("a"))
+    commit(base)
+    told = git(base, "log", "-1", "--format=%an <%ae> %cn <%ce>").strip()
+    assert told == "slowwave <slowwave@localhost> slowwave <slowwave@localhost>"

@@ -11,6 +11,7 @@ from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.index import memory_index
 from slowwave.pages.page import Rendered
+from slowwave.pages.promoted import figures
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from tests.pages.notes import day, notes, snapshot_of
@@ -176,3 +177,9 @@ def test_a_page_of_an_earlier_instant_tells_nothing_of_later_ones() -> None:
     diary = dream_diary(then, Settings())
     assert f"{day(0):%Y-%m-%d}" in diary.body
     assert f"{day(1):%Y-%m-%d}" not in diary.body
+
+
+def test_figures_of_any_depth_are_read_or_left_out() -> None:
+    """Scores are what an agent may have written; no nesting ends the night."""
+    assert figures("[" * 100_000 + "]" * 100_000) == (None, None, None)
+    assert figures('{"score": 1e999, "hits": true, "days": "3"}') == (None, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -179,6 +180,17 @@ def test_no_name_of_a_namespace_leaves_the_workspace(store: Store, base: Path, s
     assert (base / path_part(slug) / "MEMORY.md").exists()
 
 
+def test_no_namespace_is_called_as_the_folder_of_another(store: Store, base: Path) -> None:
+    """Else one would write over the pages of the other."""
+    page(store, ONE, slug="a b")
+    page(store, TWO, slug=path_part("a b"))
+    assert sync(store, base, "a b").folder != sync(store, base, path_part("a b")).folder
+    assert (base / path_part("a b") / "MEMORY.md").read_text() == f"{ONE}\n"
+    page(store, TWO, slug=path_part("a b").replace(".", "-"))
+    sync(store, base, path_part("a b").replace(".", "-"))
+    assert (base / path_part("a b") / "MEMORY.md").read_text() == f"{ONE}\n"
+
+
 @pytest.mark.parametrize("where", ["file", "folder"])
 def test_no_link_is_followed(store: Store, base: Path, tmp_path: Path, where: str) -> None:
     """Whoever may write the workspace must not make Slowwave write, or read, elsewhere."""
@@ -202,6 +214,45 @@ def test_a_workspace_that_is_no_folder_is_a_sentence(store: Store, base: Path) -
     page(store, ONE)
     base.write_text("a file")
     assert "SLOWWAVE_WORKSPACE_PATH" in sync(store, base).problems[0]
+
+
+def test_a_home_that_nobody_has_is_a_sentence(store: Store) -> None:
+    """`~name` of an unknown user is a wrong setting, and no end of an apply."""
+    page(store, ONE)
+    (problem,) = sync(store, Path("~no-such-user-here/pages")).problems
+    assert "SLOWWAVE_WORKSPACE_PATH" in problem
+
+
+def test_a_folder_that_is_never_let_go_of_is_left_alone(
+    store: Store, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds the lock for ever does not hold up an apply for ever."""
+    page(store, ONE)
+    sync(store, base)
+    page(store, TWO)
+    monkeypatch.setattr("slowwave.pages.folder._HELD_SECONDS", 0.3)
+    holder = os.open(base / "acme", os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        (problem,) = sync(store, base).problems
+    finally:
+        os.close(holder)
+    assert "held by another program" in problem
+    assert (base / "acme" / "MEMORY.md").read_text() == f"{ONE}\n"
+    assert sync(store, base).written == ("MEMORY.md",)
+
+
+def test_a_file_with_the_line_ends_of_another_system_keeps_them(store: Store, base: Path) -> None:
+    """The block is known by its words; what a person wrote around it stays to the last character."""
+    page(store, ONE)
+    sync(store, base)
+    file = base / "acme" / "MEMORY.md"
+    block_there = ONE.replace("\n", "\r\n")
+    file.write_bytes(f"mine\r\n\r\n{block_there}\r\nmine too\r\n".encode())
+    page(store, TWO)
+    assert sync(store, base).written == ("MEMORY.md",)
+    assert file.read_bytes() == f"mine\r\n\r\n{TWO}\r\nmine too\r\n".encode()
+    assert sync(store, base).unchanged == ("MEMORY.md",)
 
 
 def test_somebody_who_writes_at_the_same_moment_loses_nothing(
