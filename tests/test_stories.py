@@ -26,7 +26,9 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
 from slowwave.night import Night, run_night
+from slowwave.planners.absolutize_dates import absolutize_dates
 from slowwave.planners.decay_transition import decay_transition
+from slowwave.planners.dedupe_memories import dedupe_memories
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
 from slowwave.probes.isolation import isolation_probe
@@ -37,9 +39,10 @@ from slowwave.store.digest import digest
 from slowwave.store.export import export_snapshot
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
+from tests.nights import write_a_plan
 from tests.snapshots import make_inputs, uid
 from tests.toy import FULL, key, memories, toy
-from tests.worlds import assert_same
+from tests.worlds import World, assert_same
 
 REFLECTION = (
     *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_memories", "consolidate_clusters"),
@@ -117,12 +120,12 @@ def test_story_02_killed_between_any_two_statements_it_resumes_to_the_same_end(
     while not survived:
         n += 1
         slug = f"toy-{n}"
-        toy(store, slug, [row for row in memories() if row["id"] in ("dup a", "dup b", "relative")])
-        one = night(store, slug, ("dedupe_memories", "absolutize_dates"))
-        assert one.plan is not None
-        assert len(one.plan.items) == 2
+        namespace = toy(store, slug, [row for row in memories() if row["id"] in ("dup a", "dup b", "relative")])
         before = export_snapshot(store, slug, model=MODEL)
-        signed = sign(store, one)
+        proposed = [i for planner in (dedupe_memories, absolutize_dates) for i in planner(make_inputs(before)).items]
+        _, plan = write_a_plan(store, World(slug, namespace, {}), items=proposed)
+        assert len(plan.items) == 2
+        signed = approve(store, slug, plan.plan_hash, approver="mara")
         with _dying(monkeypatch, n):
             try:
                 apply_approval(store, signed.id)
@@ -130,7 +133,7 @@ def test_story_02_killed_between_any_two_statements_it_resumes_to_the_same_end(
             except psycopg.OperationalError:
                 pass
         apply_approval(store, signed.id)
-        assert_same(export_snapshot(store, slug, model=MODEL), simulate(before, one.plan.items), one.plan.items)
+        assert_same(export_snapshot(store, slug, model=MODEL), simulate(before, plan.items), plan.items)
     assert n > 10
 
 
