@@ -27,6 +27,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server
     home = tmp_path_factory.mktemp("postgres")
     running = server.start(home)
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):  # nobody recovers a test's server
+            admin.execute(f"ALTER SYSTEM SET {setting} = off")
+        admin.execute("SELECT pg_reload_conf()")
         admin.execute("CREATE DATABASE template_slowwave")
     migrate(Store.embedded_in(running.url("template_slowwave"), home))
     yield running
