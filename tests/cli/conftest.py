@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from slowwave.cli import session
 from slowwave.cli.main import main
 from slowwave.store.connect import Store
 
@@ -18,6 +19,8 @@ def run(store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """Run the program on the test's store; gives exit code, standard output and standard error."""
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
     monkeypatch.setenv("COLUMNS", "200")
+    for console in (session.out, session.err):  # one that was made in a worker has the worker's width
+        monkeypatch.setattr(console, "_width", 200)
 
     def call(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["slowwave", *arguments])
