@@ -15,6 +15,10 @@ class Refused(SlowwaveError):  # noqa: N818 - a refusal is an answer, and reads 
     """A rule of the gate said no; nothing was written."""
 
 
+class ProbesFailed(Refused):
+    """What was to be approved did not pass its probes, and nobody forced it."""
+
+
 class StoreError(SlowwaveError):
     """The database is missing, unreachable or not as this version needs it."""
 
@@ -81,5 +85,13 @@ class ReportError(SlowwaveError):
     """A report file is missing, damaged or of another schema."""
 
 
+class ApprovalWithdrawn(Refused):
+    """An approval was revoked, or its plan rejected or superseded, before all of it was applied."""
+
+
 class UndoBlocked(Refused):
     """Later changes stand on what would be undone."""
+
+
+class JournalDamaged(Refused):
+    """The journal of what would be undone is not what was written when it was applied."""

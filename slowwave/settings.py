@@ -38,7 +38,9 @@ class Settings(BaseSettings):
     default_mode: Literal["dry-run", "apply"] = Field(default="dry-run", description="What a dream does unless told.")
 
     dedupe_entities_enabled: bool = Field(default=True, description="Nightly: merge entities that are one thing.")
-    centroid_recompute_enabled: bool = Field(default=True, description="Nightly: vectors for entities without one.")
+    centroid_recompute_enabled: bool = Field(
+        default=True, description="Nightly: vectors for entities without one and for the survivors of merges."
+    )
     source_chunk_ids_gc_enabled: bool = Field(default=True, description="Nightly: drop dead references.")
     prune_edges_enabled: bool = Field(default=True, description="Nightly: retire weak edges that nothing supports.")
     contradiction_detect_enabled: bool = Field(default=True, description="Nightly: look for rows that contradict.")
@@ -87,7 +89,12 @@ class Settings(BaseSettings):
         default=1, ge=1, description="Dead references a row needs before it is cleaned."
     )
 
-    dedupe_entities_default_threshold: float = Field(default=0.90, ge=0, le=1, description="Cosine a merge needs.")
+    dedupe_entities_default_threshold: float = Field(
+        default=0.90,
+        ge=0,
+        le=1,
+        description="Cosine a merge needs where a type has too few rows to learn weights; else where a pair disagrees in something.",
+    )
     dedupe_entities_per_type_thresholds: dict[str, float] = Field(
         default_factory=dict, description="The same, per type."
     )
@@ -162,7 +169,10 @@ class Settings(BaseSettings):
     )
     centroid_lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
     centroid_min_intra_cluster_cosine: float = Field(
-        default=0.88, ge=0, le=1, description="Every member's cosine to the core."
+        default=0.88,
+        ge=0,
+        le=1,
+        description="Smallest cosine between two members of a cluster that gets a mean vector.",
     )
 
     reflection_mode: Literal["coordinated", "always"] = Field(
@@ -212,6 +222,10 @@ class Settings(BaseSettings):
         default_factory=lambda: {"full": 500, "compressed": 250, "summary": 150, "essence": 50},
         description="Tokens that a memory has in each stage.",
     )
+    exempt_instructions: bool = Field(
+        default=True,
+        description="Memory blocks, personas and lists of rules do not age: never shortened, summed up or archived for it.",
+    )
     relevance_half_life_days: dict[str, float] = Field(
         default_factory=lambda: {"user": 10_000.0, "reference": 10_000.0, "feedback": 365.0, "project": 90.0},
         description="Days in which recency falls by half, per kind; 90 for other kinds.",
@@ -227,7 +241,9 @@ class Settings(BaseSettings):
     natural_selection_floor: float = Field(default=0.1, ge=0, description="Relevance below which a memory goes.")
     natural_selection_ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
     reembed_max_per_night: int = Field(
-        default=5_000, ge=0, description="Vectors that a night makes for memories and chunks without one."
+        default=5_000,
+        ge=0,
+        description="Vectors that a night makes for memories and chunks without one; for entities as many.",
     )
     signals_compat: bool = Field(
         default=False, description="nexo's original signals: no window, cap 6, weights of 0.94, no gate on days."
@@ -249,6 +265,12 @@ class Settings(BaseSettings):
     screening_on_import: Literal["block", "quarantine", "warn"] = Field(
         default="warn", description="What an import does with rows that hold a secret or an injection."
     )
+    import_longest_text: int = Field(
+        default=100_000,
+        ge=1_000,
+        le=10_000_000,
+        description="Characters of an imported text; a longer one is refused by its line.",
+    )
     workspace_path: str = Field(
         default="",
         description="Folder with a folder a namespace for MEMORY.md and DREAMS.md; empty keeps pages in the store.",
@@ -258,10 +280,19 @@ class Settings(BaseSettings):
     pages_max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
 
     blast_radius_share: float = Field(
-        default=0.02, ge=0, le=1, description="Share of live rows a plan may retire or reword."
+        default=0.02,
+        ge=0,
+        le=1,
+        description="Share of a table's live rows, and of each type's, that a plan may retire or reword; of their tokens twice that.",
     )
     blast_radius_rows: int = Field(
-        default=25, ge=0, description="Rows that are always allowed, however small the namespace."
+        default=25, ge=0, description="Rows of a table or type that a plan may retire or reword where that is more."
+    )
+    blast_radius_small_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of a small table or type that those rows may be at most, so that no plan retires all of one.",
     )
     recall_floor: float = Field(default=-0.01, le=0, description="Lowest allowed bound of the change in Recall@10.")
     recall_probe_queries: int = Field(default=500, ge=1, description="Most recent recall events that are replayed.")

@@ -56,9 +56,9 @@ class Scores:
     """Everything for p pairs, each (p,).
 
     ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
-    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal; ``opposed``: attributes
-    differ, and as many as agree; ``learnt``: the weights of the type are; ``near``: the cosine reaches the threshold of its type;
-    ``far``: there are vectors, and their cosine is below the band.
+    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal; ``opposed``: attributes differ,
+    and as many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are;
+    ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band.
     """
 
     odds: Reals
@@ -69,6 +69,7 @@ class Scores:
     contested: Flags
     identified: Flags
     opposed: Flags
+    supported: Flags
     learnt: Flags
     near: Flags
     far: Flags
@@ -140,14 +141,15 @@ class Evidence:
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
-        contested, identified, opposed, learnt = (np.zeros(len(i), bool) for _ in range(4))
+        contested, identified, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(5))
         threshold = np.zeros(len(i))
         for kind, at in _by_kind(people.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             odds[at] = weights.odds(compared.levels, compared.rarity)
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
-            opposed[at] = _opposed(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+            against, for_ = _voices(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+            opposed[at], supported[at] = (against > 0) & (against >= for_), for_ > against
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
             flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
             contested[at], identified[at] = flags
@@ -162,6 +164,7 @@ class Evidence:
             contested=contested,
             identified=identified,
             opposed=opposed,
+            supported=supported,
             learnt=learnt,
             near=np.nan_to_num(cosine, nan=-1) >= threshold,
             far=cosine < settings.dedupe_verifier_band_low,
@@ -271,10 +274,9 @@ def _identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np
     return contested, identified
 
 
-def _opposed(parts: Reals) -> Flags:
-    """Whether attributes speak against a match, and no fewer than speak for it; ``parts`` (p, columns) are their weights."""
-    against, for_ = (parts <= -_HEARD).sum(axis=1), (parts >= _HEARD).sum(axis=1)
-    return (against > 0) & (against >= for_)
+def _voices(parts: Reals) -> tuple[Ints, Ints]:
+    """How many attributes speak against a match and for it, (p,) each; ``parts`` (p, columns) are their weights."""
+    return (parts <= -_HEARD).sum(axis=1), (parts >= _HEARD).sum(axis=1)
 
 
 def _strong(column: Column, weights: Weights, k: int) -> bool:

@@ -53,6 +53,7 @@ _CHUNK: Final = 131_072  # pairs weighed at a time
 
 CONTESTED: Final = "One identifier is equal, another is in conflict."
 ONE_SIDED: Final = "One name says more than the other: a number, a date or the like."
+OTHER_WORD: Final = "The names differ in a word by a few letters, and both are words."
 """Reasons for a review that only a person can judge."""
 
 
@@ -158,16 +159,21 @@ def match(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Judged:
-    """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are."""
+    """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
+
+    ``other_word`` (p,): the names differ in a word that is no slip of the other's.
+    """
 
     i: Ints
     j: Ints
     scores: Scores
     one_sided: Flags
+    other_word: Flags
     may: Flags
 
     def order(self, by: Ints) -> _Judged:
-        return _Judged(self.i[by], self.j[by], self.scores.take(by), self.one_sided[by], self.may[by])
+        scores = self.scores.take(by)
+        return _Judged(self.i[by], self.j[by], scores, self.one_sided[by], self.other_word[by], self.may[by])
 
 
 def _judge(
@@ -196,12 +202,26 @@ def _judge(
         good = np.flatnonzero(good)
         scores = scores.take(good)
         one_sided = vetoes.one_sided(x[good], y[good])
-        parts.append(_Judged(x[good], y[good], scores, one_sided, _may(scores) & ~one_sided))
+        other_word = _other_word(vetoes, x[good], y[good], scores)
+        may = _may(scores) & ~one_sided & ~other_word
+        parts.append(_Judged(x[good], y[good], scores, one_sided, other_word, may))
     i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
     scores = Scores.join([p.scores for p in parts])
     order = np.lexsort((j, i, -np.nan_to_num(scores.cosine, nan=-1), -scores.probability))
-    one_sided, may = np.concatenate([p.one_sided for p in parts]), np.concatenate([p.may for p in parts])
-    return _Judged(i, j, scores, one_sided, may).order(order)
+    one_sided, other_word, may = (
+        np.concatenate([getattr(p, f) for p in parts]) for f in ("one_sided", "other_word", "may")
+    )
+    return _Judged(i, j, scores, one_sided, other_word, may).order(order)
+
+
+def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
+    """Pairs whose names differ in a word that is no slip; where attributes or an identifier bear them out only opposites count, for
+    the name of a person or a firm may be a word that is mistyped into another."""
+    near = np.flatnonzero((scores.name > LEVEL["different"]) & (scores.name <= LEVEL["spelling"]))
+    found = np.zeros(len(i), bool)
+    words, opposites = vetoes.other_words(i[near], j[near])
+    found[near] = opposites | (words & ~(scores.supported | scores.identified)[near])
+    return found
 
 
 def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -253,6 +273,7 @@ def _decide(
         for at in _chunks(len(x)):
             s = evidence.score(x[at], y[at])
             held = s.learnt | (np.nan_to_num(s.cosine, nan=-1) >= settings.centroid_min_intra_cluster_cosine) | _may(s)
+            held &= ~_other_word(vetoes, x[at], y[at], s)
             found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
         return np.concatenate(found)
 
@@ -331,6 +352,8 @@ def _reason(judged: _Judged, at: int, *, refused: bool) -> str:
         return CONTESTED
     if judged.one_sided[at]:
         return ONE_SIDED
+    if judged.other_word[at]:
+        return OTHER_WORD
     if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
         return "The names agree, but as many attributes differ as are the same."
     if scores.far[at]:

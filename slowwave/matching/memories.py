@@ -22,8 +22,7 @@ from slowwave.matching.columns import read_columns, read_ids, read_vectors
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.matching.vectors import unit_rows
 from slowwave.texts.keys import keys
-from slowwave.texts.sameness import Sameness, sameness
-from slowwave.texts.tokens import tokenise
+from slowwave.texts.sameness import Sameness, WordsInUse, sameness
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -43,7 +42,6 @@ others up to .87."""
 NEAREST: Final = 10
 """Neighbours of a memory that are looked at; copies of one text count as one."""
 
-_COMMON: Final = 3  # texts that use a word, from which it is no slip of another
 _COLUMNS: Final = ("id", "text", "created_at", "kind", "vector", "scope", "subject", "author")
 _ALIKE: Final = ("kind", "scope", "subject", "author")
 
@@ -254,8 +252,7 @@ class _Reader:
 
     @classmethod
     def of(cls, people: _People, embed: Embed | None) -> _Reader:
-        uses = Counter(word for text in set(people.texts) for word in set(tokenise(text)))
-        common = {word for word, count in uses.items() if count >= _COMMON}
+        common = WordsInUse(people.texts)
 
         @lru_cache(maxsize=65_536)
         def vector(word: str) -> NDArray[np.float32]:

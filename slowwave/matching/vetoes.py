@@ -2,8 +2,10 @@
 
 A pair is vetoed when its names contradict each other in a specific, when a decisive identifier is in conflict, or when the pair is
 barred by the caller (a recorded conflict, a rejection): nobody sees it. A pair of which one name states more ("PostgreSQL",
-"PostgreSQL 16") is not vetoed but one-sided: no score merges it, a person may. The rules are those of
-``slowwave.texts.differences.difference``; here they meet arrays.
+"PostgreSQL 16") is not vetoed but one-sided: no score merges it, a person may. So is one whose names have the same words with other
+signs ("C", "C++"), while names that exchange roles ("A to B", "B to A") contradict each other. The rules are those of
+``slowwave.texts.differences``, ``signs`` and ``roles``; here they meet arrays. Names that differ in a word by letters alone are looked at
+by ``other_words``.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from numpy.typing import NDArray
 from slowwave.matching.population import Population
 from slowwave.texts.differences import difference, needs_words
 from slowwave.texts.figures import is_whole
+from slowwave.texts.lexicon import is_word
+from slowwave.texts.opposites import opposed
+from slowwave.texts.roles import exchanged
+from slowwave.texts.signs import may_have_signs, other_signs
+from slowwave.texts.slips import near, respelt
 from slowwave.texts.specifics import Specifics, may_have_specifics, specifics
+from slowwave.texts.statements import stem
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -32,6 +40,7 @@ IDENTIFIER: Final = "identifier"
 _ONE_SIDED, _CONFLICT = 1, 2
 _NUMBER, _SET, _LETTERS, _TEXT = 1, 2, 3, 4
 _READ: Final = 16_384  # names whose specifics are kept while pairs are compared
+_FEW: Final = 2  # words that are apart
 _LOOKED: Final = 262_144  # pairs of codes or names that are looked at once only
 
 
@@ -41,7 +50,9 @@ class Vetoes:
 
     ``name`` (n,) numbers the distinct names, ``says`` (n,) what they say: 0 nothing, and equal numbers the same. ``sort`` (codes,): a lone
     whole number, a set of specifics, one with single letters, or one that cannot be compared without the other words of the name.
-    ``alone`` (codes,): beside a name that says nothing it is one-sided. ``barred`` maps a reason to sorted pair keys i·n+j.
+    ``alone`` (codes,): beside a name that says nothing it is one-sided. ``words`` (n,) numbers what names are but for the order of their
+    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs. ``barred`` maps a reason to sorted pair keys
+    i·n+j.
     """
 
     titles: tuple[str, ...]
@@ -49,6 +60,10 @@ class Vetoes:
     says: Codes
     sort: NDArray[np.int8]
     alone: NDArray[np.bool_]
+    words: Ints
+    spaced: Ints
+    signed: NDArray[np.bool_]
+    folded: NDArray[np.object_]
     barred: Mapping[str, Ints]
     read: Callable[[str], Specifics]
     looked: dict[int, int]
@@ -82,6 +97,10 @@ class Vetoes:
             says=says,
             sort=np.append(np.int8(0), sort)[first],
             alone=np.append(np.bool_(False), alone)[first],
+            words=people.names.ordered,
+            spaced=people.names.compact,
+            signed=np.array([may_have_signs(title) for title in numbers], np.bool_),
+            folded=people.names.folded,
             barred={reason: keys(pairs) for reason, pairs in barred.items()},
             read=lru_cache(_READ)(specifics),
             looked={},
@@ -131,7 +150,34 @@ class Vetoes:
         )
         pairs = zip(keys.tolist(), i[left[first]].tolist(), j[left[first]].tolist(), strict=True)
         found[left] = np.array([self._look(*pair) for pair in pairs], np.int8)[inverse]
+        return np.maximum(found, self._alike(i, j))
+
+    def _alike(self, i: Ints, j: Ints) -> NDArray[np.int8]:
+        """The degree of pairs of two names that have the same words: by their signs, and by what stands before and behind a role."""
+        one, two = self.name[i], self.name[j]
+        moved, spelt = self.words[i] == self.words[j], self.spaced[i] == self.spaced[j]
+        rows = np.flatnonzero((one != two) & (moved | (spelt & (self.signed[one] | self.signed[two]))))
+        found = np.zeros(len(i), np.int8)
+        names = np.sort(np.stack([one[rows], two[rows]]).astype(np.int64), axis=0)
+        distinct, first, inverse = np.unique(names, axis=1, return_index=True, return_inverse=True)
+        degrees = np.zeros(distinct.shape[1], np.int8)
+        for k, at in enumerate(rows[first].tolist()):
+            a, b = self.titles[i[at]], self.titles[j[at]]
+            sign = other_signs(a, b)
+            conflict = (sign and sign.degree == "conflict") or exchanged(a, b)
+            degrees[k] = _CONFLICT if conflict else _ONE_SIDED if sign else 0
+        found[rows] = degrees[inverse.ravel()]
         return found
+
+    def other_words(self, i: Ints, j: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Pairs (p,) of names that are apart by a few letters of a word, as slips are, and by no slip: both are words of a lexicon; and of
+        these the pairs whose words may be opposites, whatever else agrees. Some 5 µs for each distinct pair."""
+        names, inverse = np.unique(np.stack([i, j]), axis=1, return_inverse=True)
+        found = np.array(
+            [_other_word(str(self.folded[a]), str(self.folded[b])) for a, b in names.T.tolist()] or [], np.int8
+        )
+        degrees = found[inverse.ravel()] if len(found) else np.zeros(len(i), np.int8)
+        return degrees > 0, degrees > 1
 
     def _look(self, key: int, i: int, j: int) -> int:
         if key not in self.looked:
@@ -140,6 +186,20 @@ class Vetoes:
             one = difference(self.read(self.titles[i]), self.read(self.titles[j]))
             self.looked[key] = 0 if one is None else _CONFLICT if one.degree == "conflict" else _ONE_SIDED
         return self.looked[key]
+
+
+def _other_word(a: str, b: str) -> int:
+    """0 where names differ by slips or by whole words, 1 where by a few letters that make another word, 2 where of opposites."""
+    one, two = set(a.split()), set(b.split())
+    mine, theirs = one - two, two - one
+    if not 0 < len(mine) == len(theirs) <= _FEW:
+        return 0
+    pairs = [(x, y) for x in sorted(mine) for y in sorted(theirs)]
+    if any(opposed(x, y) for x, y in pairs):
+        return 2
+    return int(
+        any(near(x, y) and is_word(x) and is_word(y) and not respelt(x, y) and stem(x) != stem(y) for x, y in pairs)
+    )
 
 
 def _sign(title: str, found: Specifics) -> tuple[int, int, bool]:

@@ -1,7 +1,8 @@
 """``dedupe_facts``: facts that say the same in other letters become one.
 
 Same means the same subject, predicate and object by ``slowwave.texts.keys``, and no difference in a number, a date or a negation by
-``slowwave.texts.differences``. No vector and no model has a say. What replaces what belongs to ``supersede_facts``.
+``slowwave.texts.differences``, nor in a sign by ``slowwave.texts.signs``. No vector and no model has a say. What replaces what belongs to
+``supersede_facts``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from slowwave.predicates import weigh
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
 from slowwave.texts.differences import difference
+from slowwave.texts.signs import other_signs
 from slowwave.texts.specifics import may_have_specifics, specifics
 
 OPERATION: Final = "dedupe_facts"
@@ -150,13 +152,15 @@ def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:
 
 
 def _differ(a: _Fields, b: _Fields, read: Any) -> bool:
-    """Whether equal keys hide a difference in a number, a date or a negation."""
-    return any(
-        x != y
-        and (may_have_specifics(x) or may_have_specifics(y))
-        and ((p := read(x)).figures() != (q := read(y)).figures() or p.negations != q.negations or _clash(p, q))
-        for x, y in ((a[c], b[c]) for c in SAYS)
-    )
+    """Whether equal keys hide a difference in a number, a date, a negation or a sign."""
+    return any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS))
+
+
+def _other_specifics(x: str, y: str, read: Any) -> bool:
+    if not (may_have_specifics(x) or may_have_specifics(y)):
+        return False
+    p, q = read(x), read(y)
+    return p.figures() != q.figures() or p.negations != q.negations or _clash(p, q)
 
 
 def _clash(p: Any, q: Any) -> bool:

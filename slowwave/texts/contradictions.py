@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.texts.differences import difference
 from slowwave.texts.figures import parse
+from slowwave.texts.opposites import opposites
 from slowwave.texts.specifics import Specifics, specifics
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold
@@ -110,6 +111,8 @@ def _apart(a: _Text, b: _Text) -> bool:
     if a.specifics.statement() or b.specifics.statement():
         return False
     mine, theirs = a.stems - b.stems - _NO_MATTER, b.stems - a.stems - _NO_MATTER
+    against = {word for x in mine for y in theirs if opposites(x, y) for word in (x, y)}
+    mine, theirs = mine - against, theirs - against
     return all(any(EXCLUSIVE.keys().isdisjoint(word.split("-")) for word in own) for own in (mine, theirs))
 
 

@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
 from slowwave.texts.figures import Relation, is_strong, misspells, parse, parts_of, relate, relate_identifiers
+from slowwave.texts.opposites import opposites
 from slowwave.texts.specifics import Specifics
 from slowwave.texts.statements import stem
+from slowwave.texts.vocabulary import GRAMMAR
 
 _NONE: Final[frozenset[str]] = frozenset()
+_BESIDE: Final = 4  # words of each text that the other has not, of which two are opposites
+_COMPANY: Final = 2  # words of content that statements with opposites have in common
 _MOST: Final = 64  # differing figures that are compared with each other; no name has as many
 
 
@@ -113,6 +117,17 @@ def _exclusive(a: Specifics, b: Specifics) -> Difference | None:
     return Difference("conflict", f"The terms exclude each other: {terms}.", "terms")
 
 
+def _opposites(a: Specifics, b: Specifics) -> Difference | None:
+    """Words of one stem behind opposing prefixes. Statements that contradict each other so have little else that only one of them says."""
+    mine, theirs = a.words - b.words, b.words - a.words
+    if not mine or not theirs or max(len(mine), len(theirs)) > _BESIDE:
+        return None
+    pair = next(((x, y) for x in sorted(mine) for y in sorted(theirs) if opposites(x, y)), None)
+    if pair is None or (a.prose and b.prose and len((a.words & b.words) - GRAMMAR) < _COMPANY):
+        return None
+    return Difference("conflict", f"The terms exclude each other: {' and '.join(sorted(pair))}.", "terms")
+
+
 def _negations(a: Specifics, b: Specifics) -> Difference | None:
     """A negation on one side turns the text round when the other side has what is negated; otherwise it only says more."""
     one, two = _denies(a), _denies(b)
@@ -137,7 +152,7 @@ def _variants(a: Specifics, b: Specifics) -> Difference | None:
     return _one_sided(sorted(a.variants - b.variants), sorted(b.variants - a.variants))
 
 
-_RULES: Final = (_figures, _identifiers, _letters, _exclusive, _negations, _names, _variants)
+_RULES: Final = (_figures, _identifiers, _letters, _exclusive, _opposites, _negations, _names, _variants)
 
 
 class _Leftover(NamedTuple):

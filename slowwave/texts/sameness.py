@@ -1,25 +1,28 @@
 """Sameness: whether two short texts say the same in other words, by what they say alone.
 
 Two texts are the same when nothing contradicts, both state the same specifics, and the words that remain are the same, in the same
-order or with a phrase moved, but for slips of the finger and words that the caller knows to be synonyms. Everything else is doubtful at
-best: one word more can be another thing ("the backup server"). How near their vectors are is the caller's to ask.
+order or with a phrase moved, but for slips of the finger and words that the caller knows to be synonyms. Two words of a lexicon are no
+slips of each other, nor are two that stand in none. Everything else is doubtful at best: one word more can be another thing ("the backup
+server"). How near their vectors are is the caller's to ask.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from rapidfuzz.distance import OSA
-
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
+from slowwave.texts.lexicon import is_known
+from slowwave.texts.opposites import opposed
+from slowwave.texts.signs import other_signs
+from slowwave.texts.slips import respelt, slip
 from slowwave.texts.specifics import Specifics, specifics
 from slowwave.texts.statements import stem
-from slowwave.texts.tokens import fold
+from slowwave.texts.tokens import fold, tokenise
 from slowwave.texts.vocabulary import CARDINALS, EXCLUSIVE, GRAMMAR, NEGATIONS, ORDINALS, TENS, words_of
 
 Synonyms = Callable[[str, str], bool]
@@ -29,8 +32,7 @@ LONGEST: Final = 4_000
 """Characters of a text that is compared word by word; longer ones are the same only letter by letter."""
 
 _READ: Final = 16_384
-_SLIP: Final = 5  # letters of a word in which one may be wrong
-_SLIPS: Final = 9  # letters of a word in which two may
+_COMMON: Final = 3  # texts that use a word, from which it is no slip of another
 _SHARED: Final = (
     0.5  # of the words of the shorter text that the longer has, from which a pair is doubtful and not different
 )
@@ -53,11 +55,11 @@ class Sameness(NamedTuple):
     more: bool = False
 
 
-def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection[str] = ()) -> Sameness:
+def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[str] = ()) -> Sameness:
     """Compare two texts; the answer does not depend on their order.
 
-    ``known`` are words, folded, that are no slips of each other. Time: 100 to 300 µs for each text, read once while it stays among the
-    last 16,384, and 30 to 100 µs a pair.
+    ``known`` are words, folded, that count as such beside those of the lexicon: names and terms that other texts use as well
+    (``WordsInUse``). Time: 100 to 300 µs for each text, read once while it stays among the last 16,384, and 30 to 100 µs a pair.
     """
     if a > b:
         a, b = b, a
@@ -71,6 +73,9 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection
     found = difference(one.specifics, two.specifics)
     if found is not None and found.degree == "conflict":
         return Sameness("different", found.sentence)
+    if (sign := other_signs(a, b)) is not None:
+        told = " and ".join(s or "nothing" for s in sorted(sign[:2]))
+        return Sameness("different" if sign.degree == "conflict" else "doubtful", f"Their signs differ: {told}.")
     mine, theirs = _unmatched(one, two, synonyms, known)
     shared = min(len(one.words) - len(mine), len(two.words) - len(theirs))
     if shared < _SHARED * max(1, min(len(one.words), len(two.words))):
@@ -89,7 +94,7 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection
         return Sameness("doubtful", found.sentence, more=True)
     if mine or theirs:
         said = " or ".join(_show(words) for words in (mine, theirs) if words)
-        return Sameness("doubtful", f"Only one of them says {said}.", more=True)
+        return Sameness("doubtful", f"Only one of them says {said}.", more=not (mine and theirs))
     if not persons:
         return Sameness("doubtful", "Only one of them says whose or by whom it is.", more=True)
     swapped = one.figures != two.figures and sorted(one.figures) == sorted(two.figures)
@@ -99,6 +104,24 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Collection
     return Sameness(
         "same", "They have the same words." if exact else "They have the same words but for their form.", exact
     )
+
+
+class WordsInUse:
+    """The words, folded, that three different texts or more use: one that is used so often is no slip.
+
+    The texts are read when the first word is asked for, which most pairs do not. Time: linear in them, some 10 µs a text.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = texts
+        self._words: frozenset[str] | None = None
+
+    def __contains__(self, word: object) -> bool:
+        if self._words is None:
+            distinct = {frozenset(tokenise(text)) for text in self._texts}
+            uses = Counter(used for text in distinct for used in text)
+            self._words = frozenset(used for used, count in uses.items() if count >= _COMMON)
+        return word in self._words
 
 
 class Reading(NamedTuple):
@@ -174,13 +197,14 @@ def _fewer_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return all(person in rest for person in few)
 
 
-def _unmatched(
-    a: Reading, b: Reading, synonyms: Synonyms | None, known: Collection[str]
-) -> tuple[list[str], list[str]]:
+def _unmatched(a: Reading, b: Reading, synonyms: Synonyms | None, known: Container[str]) -> tuple[list[str], list[str]]:
     """The words of each text that the other does not say in any form."""
     if "".join(a.raw) == "".join(b.raw):  # "back up", "backup"
         return [], []
     mine, theirs = _rest(a, b), _rest(b, a)
+    for x, y in _one_stem(a, b):
+        mine.append(x)
+        theirs.append(y)
     if max(len(mine), len(theirs)) > max(3, len(a.words) // 2):
         return mine, theirs
     for x in list(mine):
@@ -189,6 +213,15 @@ def _unmatched(
             mine.remove(x)
             theirs.remove(y)
     return mine, theirs
+
+
+def _one_stem(a: Reading, b: Reading) -> list[tuple[str, str]]:
+    """Words of one stem that are two words and no forms of one: only an "e" at the end tells them apart ("suit", "suite")."""
+    one, two = set(a.raw) - set(b.raw), set(b.raw) - set(a.raw)
+    ended = [(x, f"{x}e") for x in sorted(one) if f"{x}e" in two] + [
+        (x, x[:-1]) for x in sorted(one) if x[-1] == "e" and x[:-1] in two
+    ]
+    return [(x, y) for x, y in ended if is_known(x) == is_known(y)]
 
 
 def _rest(a: Reading, b: Reading) -> list[str]:
@@ -201,15 +234,16 @@ def _rest(a: Reading, b: Reading) -> list[str]:
     return found
 
 
-def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, known: Collection[str]) -> bool:
+def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, known: Container[str]) -> bool:
     """Whether two words are one with a slip of the finger, or synonyms; names are neither, nor are words that exclude each other."""
     if x in names or y in names or not x.isalpha() or not y.isalpha():
         return False
     if set(EXCLUSIVE.get(x, ())) & set(EXCLUSIVE.get(y, ())):
         return False
-    most = 2 if min(len(x), len(y)) >= _SLIPS else 1
-    if min(len(x), len(y)) >= _SLIP and not (x in known and y in known) and OSA.distance(x, y) <= most:
+    if respelt(x, y) or slip(x, y, known):
         return True
+    if opposed(x, y):
+        return False
     return synonyms is not None and min(len(x), len(y)) > 2 and synonyms(min(x, y), max(x, y))
 
 

@@ -102,6 +102,27 @@ def test_veto_exchanged_names_in_sentences() -> None:
     assert verdict("Mara met Bob on the pier at noon", "Mara met Alice on the pier at noon") == "forbidden"
 
 
+def test_veto_signs() -> None:
+    assert verdict("a - b", "a + b") == "forbidden"
+    assert verdict(".NET", "NET") == "one-sided"
+    assert verdict("AT&T Inc.", "AT&T, Inc") == "free"
+
+
+def test_veto_exchanged_roles() -> None:
+    assert verdict("Paris to Rome", "Rome to Paris") == "forbidden"
+    assert verdict("Reyes Mara", "Mara Reyes") == "free"
+
+
+def test_other_words_are_words_a_few_letters_apart() -> None:
+    """Not slips, not two spellings, not other forms of a word; opposites count twice."""
+    names = ("propane tank", "propene tank", "propanne tank", "colour", "color", "hyperkalemia", "hypokalemia", "tanks")
+    i, j = np.array([0, 0, 3, 5, 0, 1]), np.array([1, 2, 4, 6, 7, 0])
+    other, opposites = read(*names).other_words(i, j)
+    assert other.tolist() == [True, False, False, True, False, True]
+    assert opposites.tolist() == [False, False, False, True, False, False]
+    assert [len(part) for part in read(*names).other_words(i[:0], j[:0])] == [0, 0]
+
+
 def test_veto_strong_identifiers_of_attributes() -> None:
     """The caller knows them; a specific is named first."""
     vetoes = read("Mara Reyes", "Mara Reyes", "Mara Reyes 2", "Mara Reyes 3")

@@ -53,9 +53,10 @@ def test_what_a_policy_approved_is_a_label_too(store: Store) -> None:
     """The night after would else learn from what is left alone, and take the next best for matches."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    signed = approve_by_policy(store, world.slug, plan.plan_hash, Settings(auto_approve=(OPERATION,)))
+    policy = Settings(auto_approve=(OPERATION,))
+    signed = approve_by_policy(store, world.slug, plan.plan_hash, policy)
     assert signed is not None
-    apply_approval(store, signed.id)
+    apply_approval(store, signed.id, settings=policy)
     assert decided(store, world.slug) == {members(i): True for i in plan.items if i.id in signed.item_ids}
 
 

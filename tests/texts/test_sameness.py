@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.texts.sameness import LONGEST, sameness
+from slowwave.texts.sameness import LONGEST, WordsInUse, sameness
 
 SAME = [
     ("The user prefers dark mode in the editor.", "User prefers dark mode in editor"),
@@ -75,10 +75,23 @@ def test_synonyms_are_the_callers_and_terms_that_exclude_each_other_none() -> No
 
 
 def test_two_known_words_are_no_slips_of_each_other() -> None:
-    """A slip is a word that nobody uses."""
+    """A slip is a word that nobody uses: neither the lexicon nor three other texts."""
     pair = "Send the contract to Anna.", "Send the contact to Anna."
+    assert sameness(*pair).decision == "doubtful"
+    pair = "Send the invoice to Anna.", "Send the invocie to Anna."
     assert sameness(*pair).decision == "same"
-    assert sameness(*pair, known={"contract", "contact"}).decision == "doubtful"
+    assert sameness(*pair, known={"invocie"}).decision == "doubtful"
+    unknown = "Send the qorvexil to Anna.", "Send the qorvixil to Anna."
+    assert sameness(*unknown).decision == "doubtful"
+    assert sameness(*unknown, known={"qorvexil"}).decision == "same"
+
+
+def test_words_in_use_are_those_of_three_texts() -> None:
+    """Copies of a text are one."""
+    words = WordsInUse(
+        ["Take zantrix.", "zantrix helps", "Buy Zantrix!", "one zolpex", "two zolpex", *["a zemfir"] * 5]
+    )
+    assert ("zantrix" in words, "zolpex" in words, "zemfir" in words) == (True, False, False)
 
 
 def test_long_texts_are_the_same_letter_by_letter_only() -> None:

@@ -1,0 +1,7 @@
+"""Fixtures of the stories that are told through the program."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import run
+
+__all__ = ["run"]
