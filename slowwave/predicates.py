@@ -57,11 +57,16 @@ class Predicate:
         as few in less than one case of a hundred. Many: not that, and five subjects or more have several objects.
         """
         several = self.subjects - self.single
-        if self.share >= _SHARE:
-            told_again = self.restated >= _RESTATED and self.repeated >= _SHARE * self.restated
-            if told_again or (self.subjects >= _SUBJECTS and self._beats_chance(several / self.subjects)):
-                return "single"
+        beats_chance = self.subjects >= _SUBJECTS and self._beats_chance(several / self.subjects)
+        if self.share >= _SHARE and (self.told_again or beats_chance):
+            return "single"
         return "many" if several >= _EXCEPTIONS else "unknown"
+
+    @property
+    def told_again(self) -> bool:
+        """Whether ten subjects or more were told again, and nine of ten of these told the same: the evidence that is no guess about
+        how statements fall on subjects."""
+        return self.restated >= _RESTATED and self.repeated >= _SHARE * self.restated
 
     def _beats_chance(self, seen: float) -> bool:
         """Chernoff's bound on a binomial tail: exp(-n · KL(seen, expected))."""

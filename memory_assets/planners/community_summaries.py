@@ -5,7 +5,7 @@ from slowwave.operations import Inputs, Proposal
 
 
 @planner(
-    tables=("entities", "relationships", "communities", "rejections"),
+    tables=("entities", "relationships", "communities", "conflicts", "rejections"),
     models=("live_entities", "live_relationships"),
 )
 def community_summaries(inputs: Inputs) -> Proposal:

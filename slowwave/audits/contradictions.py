@@ -8,6 +8,7 @@ from typing import Final
 
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.find import find_conflicts
+from slowwave.conflicts.quotes import quotes
 from slowwave.operations import Inputs
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
@@ -22,6 +23,9 @@ REASONS: Final = {
     "reversed": "run both ways, and their type runs one way only",
 }
 """Reason → what two rows do, in words."""
+
+QUOTED: Final = 50
+"""Conflicts whose rows the report quotes; the findings name all, by their ids."""
 
 
 def contradictions(inputs: Inputs) -> Report:
@@ -39,6 +43,8 @@ def contradictions(inputs: Inputs) -> Report:
     tables = Counter(c.table for c in conflicts)
     doubtful = sum(c.doubtful for c in conflicts)
     takes = Counter(found.takes.values())
+    quoted = conflicts[:QUOTED]
+    says = quotes(inputs.snapshot, quoted)
     return Report(
         operation="contradictions",
         headline=_headline(len(conflicts), doubtful, found.numbers),
@@ -53,8 +59,11 @@ def contradictions(inputs: Inputs) -> Report:
         },
         findings=tuple(_finding(c) for c in conflicts),
         table=tuple(
-            {"table": c.table, "reason": c.reason, "rule": c.evidence.get("rule", ""), "a": c.a, "b": c.b}
-            for c in conflicts[:10]
+            {
+                **{"reason": c.reason, "a says": says.get(c.a, ""), "b says": says.get(c.b, "")},
+                **{"table": c.table, "rule": c.evidence.get("rule", ""), "row_a_id": c.a, "row_b_id": c.b},
+            }
+            for c in quoted
         ),
         plots=(_plot(reasons),) if conflicts else (),
         details={"by_table": dict(tables), "by_reason": dict(reasons)},

@@ -31,7 +31,7 @@ from slowwave.conflicts.columns import (
 )
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.objects import Takes, Things, Values, rival_objects
-from slowwave.conflicts.types import mutual_pairs, read_type, runs_against, runs_both_ways, runs_one_way
+from slowwave.conflicts.types import mutual_pairs, read_type, runs_against, runs_both_ways, runs_one_way, says_little
 from slowwave.snapshot import Snapshot
 from slowwave.texts.keys import keys
 from slowwave.texts.statements import stem
@@ -120,7 +120,8 @@ def _parallel(edges: Edges, entities: pa.Table, aliases: pa.Table, similarity: f
     ``polarity``: one asserts, the other denies. ``property_contradiction``: a shared property has two values. Else the kind in which the
     descriptions contradict each other, and at last ``low_similarity``: difflib's ratio of description and properties strictly under the
     threshold, where the descriptions fill one slot differently ("works in the harbour office", "works in a bakery by the sea").
-    Descriptions without a slot in common say different things, and both may be true. What a description calls the two ends is no matter:
+    Descriptions without a slot in common say different things, and both may be true; so may all that describes edges of a type that says
+    no more than that two things go together. What a description calls the two ends is no matter:
     after a merge they bear several names.
     """
     ends = pack(edges.low, edges.high, edges.base)
@@ -144,6 +145,7 @@ def _parallel(edges: Edges, entities: pa.Table, aliases: pa.Table, similarity: f
     texts = rows.texts("description", np.arange(len(rows)))
     found: Found = []
     open_: list[tuple[int, int]] = []
+    little = [says_little(base) for base in edges.bases]
     tally.add("descriptions that complement each other", 0)
     for x, y in zip(i.tolist(), j.tolist(), strict=True):
         shared = _differing(parsed[properties[first[x]]], parsed[properties[first[y]]])
@@ -151,7 +153,7 @@ def _parallel(edges: Edges, entities: pa.Table, aliases: pa.Table, similarity: f
             found.append((x, y, "polarity", {"rule": "one_denies"}))
         elif shared:
             found.append((x, y, "property_contradiction", {"rule": "shared_properties", "keys": shared}))
-        elif texts[x].strip() and texts[y].strip():
+        elif texts[x].strip() and texts[y].strip() and not little[edges.base[some[first[x]]]]:
             open_.append((x, y))
     named = _names(entities, aliases, edges.low[some][first], edges.high[some][first], open_)
     texts = [_unnamed(text, names) if (names := named.get(k)) else text for k, text in enumerate(texts)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -39,8 +39,8 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
     told = told_facts(snapshot)
     edges = read_edges(snapshot, entities, tally)
     takes = _takes(
-        weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target)),
-        weigh(*(told[c] for c in SAYS)),
+        _of_edges(weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target))),
+        {p.key: p.verdict for p in weigh(*(told[c] for c in SAYS))},
     )
     threshold = settings.contradiction_detect_similarity_threshold
     found = [
@@ -54,13 +54,19 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
     return Found(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
 
 
-def _takes(*found: tuple[Predicate, ...]) -> dict[str, Verdict]:
+def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
     """A predicate that takes many in one table takes many; one that takes one in either takes one."""
     takes: dict[str, Verdict] = {}
-    for predicate in (p for table in found for p in table):
-        verdicts = {takes.get(predicate.key, "unknown"), predicate.verdict}
-        takes[predicate.key] = "many" if "many" in verdicts else "single" if "single" in verdicts else "unknown"
+    for key, verdict in (item for table in found for item in table.items()):
+        verdicts = {takes.get(key, "unknown"), verdict}
+        takes[key] = "many" if "many" in verdicts else "single" if "single" in verdicts else "unknown"
     return takes
+
+
+def _of_edges(found: Iterable[Predicate]) -> dict[str, Verdict]:
+    """Edges show that a type takes one object only where they were told again: whoever reads a text draws an edge or two from it, so
+    few objects to a subject are no sign of a rule."""
+    return {p.key: "unknown" if p.verdict == "single" and not p.told_again else p.verdict for p in found}
 
 
 def _numbers(positions: object) -> pa.Array:

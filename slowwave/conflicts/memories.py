@@ -88,7 +88,7 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
         if clash is None or (once[k] and clash != "polarity"):
             continue
         a, b = read(one[k]), read(two[k])
-        if _one_matter(a, b, about=bool(about[k])):
+        if one_matter(a, b, about=bool(about[k])):
             evidence: dict[str, object] = {"rule": "texts", "similarity": round(float(cosine[k]), 4)}
             if not about[k]:
                 evidence["doubtful"] = True
@@ -112,7 +112,7 @@ def _near(
     return i, j, cosine
 
 
-def _one_matter(a: Reading, b: Reading, *, about: bool) -> bool:
+def one_matter(a: Reading, b: Reading, *, about: bool) -> bool:
     """Whether two texts that contradict each other are about one thing: statements with most of their words in common. Of two ``about``
     a subject the longer may say more."""
     if a.question or b.question or set(a.persons) != set(b.persons) or a.turns != b.turns:

@@ -1,7 +1,8 @@
 """Objects: when two different objects of one subject and predicate cannot both be true.
 
-Where a predicate takes one object, any other contradicts it. Elsewhere objects may stand side by side, unless they are the same but
-for a number, a date or a term ("20 metres", "17 metres"; "always", "never"), or an "is" names two different things.
+Where a predicate takes one object, any other contradicts it. Elsewhere objects may stand side by side, unless they are texts that are the
+same but for a number, a date or a term ("20 metres", "17 metres"; "always", "never"), or an "is" names two different things. Things that
+a relationship leads to are no texts: "EIP-4788" beside "EIP-2929" are two of many, unless its type takes one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import WINDOW, Found, Ints, Tally, alike, kinds, pairs_within
-from slowwave.conflicts.types import single_by_name
+from slowwave.conflicts.types import many_by_name, single_by_name
 from slowwave.predicates import Verdict
 from slowwave.texts.keys import keys
 from slowwave.texts.vocabulary import CARDINALS, EXCLUSIVE, NEGATIONS, TENS, words_of
@@ -95,15 +96,19 @@ def rival_objects(values: Values, takes: Takes, things: Things, tally: Tally) ->
     crowded = size[group] > WINDOW
     tally.add("subjects with too many objects", len(np.unique(group[several[(is_single & crowded)[several]]])))
     one = several[(is_single & ~crowded)[several]]
-    rest = several[~is_single[several]]
+    listed = np.array([v == "listed" for v in verdicts], np.bool_)[values.predicate]
+    rest = several[~is_single[several] & ~listed[several]]
     return [
         *_of_one(values, one, group, verdicts, things, tally),
         *_copulas(values, rest[~crowded[rest]], group, things),
-        *_twins(values, rest, group, verdicts, things, tally),
+        *([] if values.named else _twins(values, rest, group, verdicts, things, tally)),
     ]
 
 
 def _verdict(key: str, takes: Takes) -> str:
+    """The words go first where they say that a predicate takes many (``listed``), and last where that it takes one (``named``)."""
+    if many_by_name(key):
+        return "listed"
     found = takes.get(key, "unknown")
     return "named" if found == "unknown" and single_by_name(key) else found
 
@@ -169,10 +174,8 @@ def _twins(values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], thi
     clash = kinds(values.read(i), values.read(j))
     left = [(int(x), int(y), str(f), c) for x, y, f, c in zip(i, j, frame, clash, strict=True) if c]
     left = [(x, y, f, c) for x, y, f, c in left if c == "date" or _but_for_one(values.texts[x], values.texts[y])]
-    if (
-        not values.named
-    ):  # texts may exclude each other as kinds of a thing do ("green tea", "black tea"): figures and answers do not
-        left = [(x, y, f, c) for x, y, f, c in left if c != "polarity" or _answers(values.texts[x], values.texts[y])]
+    # texts may exclude each other as kinds of a thing do ("green tea", "black tea"): figures and answers do not
+    left = [(x, y, f, c) for x, y, f, c in left if c != "polarity" or _answers(values.texts[x], values.texts[y])]
     lists = _lists(values, [x for x, _, f, _ in left if f.strip("* ")], rows, group)
     tally.add("pairs of a list", sum(int(values.predicate[x]) in lists and bool(f.strip("* ")) for x, _, f, _ in left))
     return [
@@ -183,8 +186,8 @@ def _twins(values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], thi
 
 
 def _twin_evidence(values: Values, x: int, verdicts: Sequence[str], frame: str) -> dict[str, object]:
-    """A predicate that takes many objects may well take both: that is for a person to say. Names of things may both be true as well."""
-    doubtful = values.named or verdicts[int(values.predicate[x])] == "many"
+    """A predicate that takes many objects may well take both: that is for a person to say."""
+    doubtful = verdicts[int(values.predicate[x])] == "many"
     key = values.predicates[int(values.predicate[x])]
     return {"rule": "same_but_for_one", "predicate": key, **({"doubtful": True} if doubtful else {})}
 

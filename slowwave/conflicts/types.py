@@ -89,6 +89,18 @@ def single_by_name(key: str) -> bool:
     return " ".join(words) in _SINGLE
 
 
+def many_by_name(key: str) -> bool:
+    """Whether the words of a predicate say that it takes many objects, whatever the data: it says no more than that two things go
+    together ("associated with", "mentions"), or runs both ways ("knows"), and is not one that takes one ("married to")."""
+    base = read_type(key).base
+    return not single_by_name(key) and (says_little(base) or runs_both_ways(base))
+
+
+def says_little(base: str) -> bool:
+    """Whether a base says no more than that two things go together: whatever else is said of them may be true beside it."""
+    return base in _GENERIC
+
+
 def mutual_pairs(source: np.ndarray, target: np.ndarray, kind: np.ndarray, kinds: int) -> tuple[np.ndarray, np.ndarray]:
     """Of edges (n,) with ends and type codes: unordered pairs of ends a type, and those of them that run both ways, (kinds,) each."""
     width = int(max(source.max(initial=0), target.max(initial=0))) + 1
@@ -182,6 +194,19 @@ knows|know|met|meets|married to|married|spouse of|spouse|partner of|sibling of|s
 colleague of|colleague|related to|related|similar to|same as|equals|connected to|connected|linked to|adjacent to|neighbor of|neighbour of
 near|close to|next to|relative of|cousin of|associated|associated to|competitor of|competes|rival of|opposite of|talks to|contacts|likes
 trusts|helps|follows|mentions|references|calls|emails|loves|hates|admires|visits|borders|overlaps|interacts|synonym of|alias of
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+
+_GENERIC: Final = frozenset(
+    _base([w for w in read.split() if w not in _SMALL])
+    for read in """
+associated with|associated|associated to|association|related to|related|relates to|related with|relates|relation|has relation|relationship
+linked to|linked with|links to|link|connected to|connected with|connected|connects to|connection|correlated with|similar to
+co occurs with|co occurs|cooccurs with|cooccurs|co occurrence|cooccurrence|occurs with|occurs in|appears in|appears with|see also|about
+mentions|mentioned|mentioned in|mentioned with|mentioned by|mentioned together|references|referenced by|refers to|cites|cited by|concerns
+involves|involved in|discusses|discussed|discussed in|discussed with|tagged|tagged with|tag|topic|has topic|interacts with|interacted with
 """.strip()
     .replace("\n", "|")
     .split("|")

@@ -1,1 +1,10 @@
-"""Embedding models, behind one small protocol."""
+"""Language models of every kind: embedders, chat models, writers, each behind one small protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Texts → (n, d) float32, unit rows."""

@@ -25,7 +25,7 @@ from slowwave.mutations.insert_summary import Summary, insert_summary
 from slowwave.mutations.rows import rows_by_id
 from slowwave.operations import Inputs, Proposal
 from slowwave.planners.community_text import EXTRACTIVE, Community, Member, Tie, Written, extracted, payload, written
-from slowwave.planners.rejections import rejected_subjects
+from slowwave.planners.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.reports.model import Finding, Report
 from slowwave.snapshot import Snapshot
@@ -224,7 +224,9 @@ def _shown(
 
 
 def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndarray) -> defaultdict[int, list[Tie]]:
-    """Label → the ties among members that have a rank, the strongest first."""
+    """Label → the ties among members that have a rank, the strongest first; none of those in an open conflict, for no summary tells as
+    true what may be the half of a contradiction."""
+    contested = {id_ for pair in open_conflicts(inputs.snapshot, "relationships") for id_ in pair}
     one, two = ranks[graph.source], ranks[graph.target]
     at = np.flatnonzero((one >= 0) & (two >= 0) & (labels[graph.source] == labels[graph.target]))
     first, second = np.minimum(one, two)[at], np.maximum(one, two)[at]
@@ -234,6 +236,8 @@ def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndar
     said = rows_by_id(inputs.snapshot, "relationships", [r["id"] for r in rows], ("description",))
     ties: defaultdict[int, list[Tie]] = defaultdict(list)
     for label, r in zip(labels[graph.source[at]].tolist(), rows, strict=True):
+        if r["id"] in contested:
+            continue
         description = str(said[r["id"]]["description"] or "")
         ties[label].append(Tie(r["source_entity_id"], r["target_entity_id"], r["relationship_type"], description))
     return ties

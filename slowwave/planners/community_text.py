@@ -9,7 +9,6 @@ to ``slowwave.planners.community_summaries``.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.matching.judge import fenced, visible
 from slowwave.texts.grounding import ungrounded
+from slowwave.texts.sentences import sentences
 
 EXTRACTIVE: Final = "extractive"
 
@@ -72,7 +72,6 @@ _MOST_SHOWN_TIES: Final = 60
 _MOST_TIES: Final = 10
 _MOST_DESCRIPTIONS: Final = 5
 
-_SENTENCE = re.compile(r".+?[.!?…](?=\s|$)")
 _ENDED = (".", "!", "?", "…")
 
 
@@ -140,10 +139,13 @@ class Written:
 
 def extracted(community: Community) -> Written:
     """A summary without a model: who the members are, what ties them, and the first sentence about the most mentioned."""
+    from slowwave.texts.screening import unsafe  # its rules take a while to load
+
     names = {m.id: visible(m.name, _LONGEST_NAME) or "(no name)" for m in community.members}
     claims = [_who(community, names)]
     for tie in _told(community):
         said = visible(tie.description, _LONGEST_CLAIM // 2)
+        said = "" if unsafe(said) else said
         plain = f"{names[tie.source]} {_verb(tie.relationship_type)} {names[tie.target]}"
         whole = all(names[end].casefold() in said.casefold() for end in (tie.source, tie.target))
         line = said if said and whole else f"{plain}: {said}" if said else plain
@@ -151,7 +153,7 @@ def extracted(community: Community) -> Written:
     described = [m for m in community.members if m.description.strip()]
     for member in described[:_MOST_DESCRIPTIONS]:
         said = _first_sentence(member.description)
-        if said and said.casefold() != names[member.id].casefold():
+        if said and not unsafe(said) and said.casefold() != names[member.id].casefold():
             begun = said.casefold().startswith(names[member.id].casefold())
             claims.append(Claim(_ended(said if begun else f"{names[member.id]}: {said}"), (member.id,)))
     return Written(tuple(dict.fromkeys(claims)), EXTRACTIVE)
@@ -236,8 +238,7 @@ def _verb(relationship_type: str) -> str:
 
 def _first_sentence(text: str) -> str:
     line = visible(text, _LONGEST_CLAIM)
-    found = _SENTENCE.match(line)
-    return found[0] if found else line
+    return next(iter(sentences(line)), line)
 
 
 def _ended(text: str) -> str:

@@ -18,6 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.clearance import is_held_back
+from slowwave.conflicts.columns import Tally
+from slowwave.conflicts.memories import LONGEST, memory_conflicts, one_matter
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.memories import attributes
@@ -35,6 +38,8 @@ from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.texts.contradictions import find
 from slowwave.texts.extractive import Source, split
+from slowwave.texts.quotation import quote
+from slowwave.texts.sameness import read
 from slowwave.texts.statements import stem
 from slowwave.texts.token_count import count
 from slowwave.texts.tokens import tokenise
@@ -58,12 +63,15 @@ _Pairs = frozenset[tuple[str, str]]
 def consolidate_clusters(inputs: Inputs) -> Proposal:
     """Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
 
-    Every two members have ``consolidation_cohesion``; clusters are split to ``consolidation_max_input_tokens``, never cut. A summary
-    stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
+    Every two members have ``consolidation_cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
+    contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``consolidation_max_input_tokens``,
+    never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
     ``consolidation_min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``consolidation_max_clusters_per_run``
     that save most are proposed, out of five times as many of the most tokens. A summary may become part of another one after
-    ``consolidation_cooldown_days``, with as many new memories at least. Pinned memories, shocks, procedures and essences are left
-    alone. Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
+    ``consolidation_cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.exemptions``), essences and
+    what screening has to act on first are left alone.
+
+    Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     numbers: dict[str, int | float] = {}
@@ -72,7 +80,7 @@ def consolidate_clusters(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, headline, {"no writer at hand": 1, "items": 0}))
     pool = candidates(snapshot, settings, numbers)
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
-    bars = conflicting_pairs(snapshot, "memories") | _rejected(snapshot)
+    bars = conflicting_pairs(snapshot, "memories") | _contradicting(snapshot, settings) | _rejected(snapshot)
     summaries = _Night(pool, settings, bars, _focus(pool, inputs.focus), writing, numbers).summaries()
     items = _items(inputs, pool, summaries)
     numbers |= {**writing.numbers(), **_figures(summaries), "items": len(items)}
@@ -100,6 +108,12 @@ def _focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
     if focus is None:
         return None
     return pc.is_in(pool.table["id"], value_set=pa.array(sorted(focus), pa.string())).to_numpy()
+
+
+def _contradicting(snapshot: Snapshot, settings: Settings) -> _Pairs:
+    """Pairs that the audit of contradictions finds tonight, and the copies behind them."""
+    found = memory_conflicts(snapshot, settings, Tally())
+    return frozenset((min(a, b), max(a, b)) for c in found for a in (c.a, *c.also_a) for b in (c.b, *c.also_b))
 
 
 def _rejected(snapshot: Snapshot) -> _Pairs:
@@ -222,7 +236,11 @@ class _Night:
     def _parts(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """The members in the order of time, in parts that fit a summary's input and in which nothing contradicts another."""
         order = sorted(members, key=lambda k: (self.pool.when[k], k))
-        rows = dict(zip(order, self.pool.rows(order, ("id", "text")), strict=True))
+        rows = dict(zip(order, self.pool.rows(order, ("id", "text", "attributes")), strict=True))
+        held_back = {k for k, row in rows.items() if is_held_back(row["text"], row["attributes"])}
+        self.numbers["memories held back by screening"] += len(held_back)
+        order = [k for k in order if k not in held_back]
+        rows = {k: rows[k] for k in order}
         apart = self._apart(rows)
         parts: list[list[int]] = []
         room: list[int] = []
@@ -300,7 +318,8 @@ class _Night:
 
 
 def contradict(a: str, b: str) -> bool:
-    """Whether two texts contradict each other: as wholes when both are one sentence, else in two sentences that speak of one thing.
+    """Whether two texts contradict each other: as wholes when both are one sentence or tell one matter, else in two sentences that speak of
+    one thing.
 
     Those have half of the shorter one's words of content in common. What both say stands beside the rest in either of them, and
     contradicts none of it. Time: the product of the sentences, and ``find`` for such pairs.
@@ -315,7 +334,10 @@ def contradict(a: str, b: str) -> bool:
         for y, theirs in two
         if x not in both and y not in both and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
     ]
-    return any(kind is not None for kind in find(close))
+    if any(kind is not None for kind in find(close)):
+        return True
+    short = max(len(a), len(b)) <= LONGEST
+    return short and find([(a, b)]) != [None] and one_matter(read(a), read(b), about=True)
 
 
 @lru_cache(maxsize=4096)
@@ -328,6 +350,7 @@ def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 _LEFT_OUT: Final = (
     "pairs barred by rejection or conflict",
     "pairs that contradict each other",
+    "memories held back by screening",
     "memories in no part of enough members",
     "summaries with too few new memories",
     "clusters that would lose a specific",
@@ -428,10 +451,7 @@ def _evidence(pool: Pool, summary: _Summary, rows: Sequence[Fields], close: Floa
     uncited = pool.rows(summary.uncited, ("id",))
     return {
         "text": summary.told.text,
-        "quotes": [
-            {"id": r["id"], "text": r["text"] if len(r["text"]) <= _QUOTED else f"{r['text'][: _QUOTED - 1]}…"}
-            for r in rows
-        ],
+        "quotes": [{"id": r["id"], "text": quote(r["text"], _QUOTED)} for r in rows],
         "source_count": len(rows),
         "uncited": [r["id"] for r in uncited],
         "cluster_similarity": round(float(close.mean()), 4),
@@ -464,7 +484,7 @@ def _table(pool: Pool, summaries: Sequence[_Summary]) -> tuple[Mapping[str, obje
             "tokens before": s.before,
             "tokens after": s.after,
             "writer": s.told.writer,
-            "text": s.told.text[:_QUOTED],
+            "text": quote(s.told.text, _QUOTED),
         }
         for s in summaries[:_SHOWN]
     )

@@ -32,6 +32,7 @@ from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
+from slowwave.texts.quotation import quote
 
 OPERATION: Final = "resolve_conflicts"
 
@@ -505,7 +506,7 @@ def _said(row: _Fields, names: Mapping[str, str]) -> str:
         text = f"{ends[0]} {row['relationship_type']} {ends[1]}"
         properties = row["properties"] if row["properties"] not in (None, "{}") else ""
         text = ": ".join(t for t in (text, row["description"], properties) if t)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return quote(text, _SHOWN)
 
 
 def _report(
@@ -560,7 +561,7 @@ def _report(
             *_outcomes(inputs, open_, judged),
             *(Finding(sentence) for sentence in judged.sentences),
             *_silent(inputs, open_),
-            *_left_alone(counts.get("both pinned", 0)),
+            *_left_alone(counts.get("both pinned", 0), inputs.snapshot.namespace),
         ),
         table=tuple(
             {"decision": i.decision, "reason": i.evidence["reason"], "why": i.evidence["why"], "risk": i.risk}
@@ -589,8 +590,11 @@ def _remembered(conflict: Conflict, verdict: Verdict, by: str) -> dict[str, obje
     return {"resolution": resolution, "winner_id": winner, "loser_id": loser, "resolved_by": by, "note": verdict.why}
 
 
-def _left_alone(count: int) -> tuple[Finding, ...]:
-    said = f"{count:,} conflicts are between two pinned memories: unpin one, or rule on them with `slowwave conflicts resolve`."
+def _left_alone(count: int, namespace: str) -> tuple[Finding, ...]:
+    said = (
+        f"{count:,} conflicts are between two pinned memories: unpin one, or rule on them; `slowwave conflicts list {namespace}` shows "
+        "how."
+    )
     return (Finding(said, severity="warning"),) if count else ()
 
 
@@ -600,7 +604,7 @@ def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:
     if not open_ or (policy != "manual" and (policy != "two_judges" or inputs.judges)):
         return ()
     what = (
-        "The policy manual leaves every conflict to people: rule on one with `slowwave conflicts resolve`."
+        f"The policy manual leaves every conflict to people: `slowwave conflicts list {inputs.snapshot.namespace}` shows how to rule."
         if policy == "manual"
         else "The policy two_judges has no judges: set SLOWWAVE_JUDGE_MODELS and SLOWWAVE_JUDGE_ENDPOINT, or another policy."
     )

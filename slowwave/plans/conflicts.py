@@ -25,6 +25,7 @@ from slowwave.plans.ledger import namespace_id
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
+from slowwave.texts.quotation import quotable
 
 Side = Literal["a", "b", "both"]
 
@@ -156,11 +157,13 @@ _ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
 
 def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
     conflict, verdict = details["conflict"], details.get("verdict") or {}
+    said = {"reason": conflict["reason"], "evidence": conflict["evidence"], "note": verdict.get("note")}
     return {
         "id": str(uuid.uuid5(_IDS, f"{run_id}/{conflict['row_a_id']}/{conflict['row_b_id']}")),
         "table_name": conflict["table"],
-        **{k: conflict[k] for k in ("row_a_id", "row_b_id", "reason", "evidence", "seen")},
-        **{k: verdict.get(k) for k in ("resolution", "winner_id", "loser_id", "resolved_by", "note")},
+        **{k: conflict[k] for k in ("row_a_id", "row_b_id", "seen")},
+        **{k: verdict.get(k) for k in ("resolution", "winner_id", "loser_id", "resolved_by")},
+        **quotable(said),
     }
 
 
@@ -220,7 +223,7 @@ def resolve_conflict(
         )
     if verdict not in ("a", "b", "both"):
         raise Refused(
-            f"A verdict is a, b or both, not {str(verdict)[:32]!r}. `slowwave conflicts list` shows which row is which."
+            f"A verdict is a, b or both, not {str(verdict)[:32]!r}. `slowwave conflicts list {namespace}` shows which row is which."
         )
     found = list_conflicts(store, namespace, prefix=conflict_id, limit=2) if _PREFIX.fullmatch(conflict_id) else []
     if len(found) != 1:

@@ -91,7 +91,7 @@ def test_manual_proposes_nothing_and_says_so() -> None:
     proposal = resolve_conflicts(world([PORTO, LISBON], "manual"))
     assert not proposal.items
     assert proposal.report.numbers["open"] == 1
-    assert "slowwave conflicts resolve" in proposal.report.findings[0].message
+    assert "slowwave conflicts list" in proposal.report.findings[0].message
 
 
 def test_keep_newest_goes_by_valid_from_then_by_recorded_at() -> None:
@@ -203,17 +203,19 @@ def test_what_was_rejected_does_not_come_back() -> None:
 
 
 def test_a_doubtful_conflict_is_never_decided_by_a_policy() -> None:
-    """Twin names may both be right."""
-    entities = [{"id": uid(n), "name": n, "entity_type": "PLACE"} for n in ("Ada", "East gate", "West gate")]
+    """Two descriptions that fill one slot may both be right."""
+    entities = [{"id": uid(n), "name": n, "entity_type": "PERSON"} for n in ("Ada", "Tom")]
+    says = ("Works in the harbour office every day.", "Works in a bakery by the sea with friends.")
     edges = [
         {
-            "id": uid(f"r {n}"),
+            "id": uid(f"r {k}"),
             "source_entity_id": uid("Ada"),
-            "target_entity_id": uid(n),
-            "relationship_type": "GUARDS",
+            "target_entity_id": uid("Tom"),
+            "relationship_type": "HELPS",
+            "description": text,
             "valid_from": TAKEN_AT - timedelta(days=k),
         }
-        for k, n in enumerate(("East gate", "West gate"))
+        for k, text in enumerate(says)
     ]
     proposal = resolve_conflicts(world([], "keep_newest", entities=entities, relationships=edges))
     assert [i.decision for i in proposal.items] == ["review"]

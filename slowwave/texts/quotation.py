@@ -1,0 +1,87 @@
+"""Quotations: memory text where it is quoted, in evidence, findings, summaries and errors: never with what screening would redact.
+
+Evidence is kept long after its memory was redacted, and read by people who may not read memory. What stands in a sealed plan, a report or
+the ledger passes ``quotable``; what has to be cut passes ``quote``, as half a secret is known by no rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_SHORTEST: Final = 8
+"""Characters of ASCII below which nothing is a secret, not even with its name."""
+
+_LARGEST: Final = 10**11
+"""Numbers beyond it are looked at like texts: a card has more digits."""
+
+_OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NAMES_ONE: Final = re.compile(r"pass|pwd|secret|token|(?<![a-z])key|cred|auth(?!or)", re.IGNORECASE)
+
+Known = dict[str, str]
+"""Text → what may be quoted of it: equal texts are read once."""
+
+
+def quote(text: str, longest: int) -> str:
+    """The beginning of a text, at most ``longest`` characters with "…" at its end. Where nothing is cut, ``quotable`` looks at it."""
+    if len(text) <= longest:
+        return text
+    shown = _clean(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def quotable(value: Any, known: Known | None = None) -> Any:
+    """A JSON value with a marker for each secret, and for hidden characters, in every depth, keys included; itself where there is none.
+
+    A text whose key names it as a secret is read with its key. Time: linear in the distinct texts, each of which is read once.
+    """
+    return _value(value, "", {} if known is None else known)
+
+
+def _value(value: Any, key: str, known: Known) -> Any:
+    if isinstance(value, str):
+        return _text(value, key, known)
+    if isinstance(value, Mapping):
+        pairs = {_text(str(k), "", known): _value(v, str(k), known) for k, v in value.items()}
+        same = len(pairs) == len(value) and all(k in pairs and pairs[k] is v for k, v in value.items())
+        return value if same else pairs
+    if isinstance(value, (list, tuple)):
+        parts = [_value(part, key, known) for part in value]
+        if all(a is b for a, b in zip(parts, value, strict=True)):
+            return value
+        return tuple(parts) if isinstance(value, tuple) else parts
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
+        text = str(value)
+        return value if _text(text, key, known) == text else _text(text, key, known)
+    return value
+
+
+def _text(text: str, key: str, known: Known) -> str:
+    if len(text) < _SHORTEST and text.isascii() and not (key and _NAMES_ONE.search(key)):
+        return text
+    if _OURS.fullmatch(text):
+        return text
+    clean = known.get(text)
+    if clean is None:
+        clean = known[text] = _clean(text)
+    if clean == text and key and _NAMES_ONE.search(key):
+        clean = _named(text, key)
+    return text if clean == text else clean
+
+
+def _clean(text: str) -> str:
+    from slowwave.texts.hidden import hidden  # the rules of screening take a while to load
+    from slowwave.texts.screening import redact
+    from slowwave.texts.secrets import secrets
+
+    return redact(text) if hidden(text) or secrets(text) else text
+
+
+def _named(text: str, key: str) -> str:
+    """The text without what is a secret because of the key that it stands under."""
+    from slowwave.texts.secrets import secrets
+
+    lead = f"{key}: "
+    found = [f for f in secrets(lead + text) if f.end > len(lead)]
+    return f"[redacted: {found[0].rule}]" if found else text
