@@ -6,7 +6,6 @@ each stage's text is a version whose reason names the stage. What the shorter te
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.memories import attributes
+from slowwave.exemptions import attribute_of, exemptions
 from slowwave.mutations.consolidate_memories import REASON as CONSOLIDATION
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -28,8 +27,6 @@ DAY: Final = 86_400_000_000
 
 _REASON: Final = "decay:"
 _NEVER: Final = np.iinfo(np.int64).max
-_SHOCKS: Final = "shocks"
-_PROCEDURES: Final = ("procedures", "procedural")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,17 +64,6 @@ def multipliers(reinforcements: Ints, accesses: Ints, success: Floats) -> Floats
     return np.where(reinforcements > 5, 2.0, 1.0) * np.where(accesses > 20, 3.0, 1.0) * np.where(bad, 0.5, 1.0)
 
 
-def exemptions(memories: pa.Table) -> dict[str, Mask]:
-    """Why memories never decay, and are not summed up: pinned, shock, procedural; (n,) each, the first that holds."""
-    ring = memories["ring"]
-    shock = _among(ring, (_SHOCKS,))
-    for k, found in _attributes(memories, "shock").items():
-        shock[k] |= found is True
-    procedural = _among(memories["kind"], _PROCEDURES) | _among(ring, _PROCEDURES)
-    pinned = memories["pinned"].to_numpy().astype(np.bool_)
-    return {"pinned": pinned, "shock": shock & ~pinned, "procedural": procedural & ~shock & ~pinned}
-
-
 def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Schedule:
     """When each of the memories (rows of that table) is due for its next stage; never are exempt ones, those of no known
     stage and those without a text.
@@ -88,7 +74,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
     stage = pc.fill_null(pc.index_in(memories["stage"], value_set=pa.array(STAGES)), -1).to_numpy().astype(np.int64)
     began = _began(snapshot, memories, stage)
     success = np.full(len(memories), np.nan)
-    for k, found in _attributes(memories, "success").items():
+    for k, found in attribute_of(memories, "success").items():
         if isinstance(found, (int, float)) and not isinstance(found, bool):
             success[k] = max(-1, min(found, 1))  # an integer of jsonb may be longer than a float holds
     factor = multipliers(
@@ -100,7 +86,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
     lasting = np.rint(days[stage] * factor * DAY).astype(np.int64)
     never = (stage < 0) | (stage == len(STAGES) - 1) | (days[stage] <= 0)
     never |= memories["current_version_id"].is_null().to_numpy()
-    for mask in exemptions(memories).values():
+    for mask in exemptions(memories, settings).values():
         never |= mask
     return Schedule(stage, np.where(never, _NEVER, began + lasting))
 
@@ -123,16 +109,3 @@ def _began(snapshot: Snapshot, memories: pa.Table, stage: Ints) -> Ints:
     latest = np.full(len(stage), np.iinfo(np.int64).min)
     np.maximum.at(latest, at[mine], told["recorded_at"].cast(pa.int64()).to_numpy()[mine])
     return np.where(latest > np.iinfo(np.int64).min, latest, began)
-
-
-def _attributes(memories: pa.Table, name: str) -> Mapping[int, object]:
-    """Row → an attribute, of the rows that have it; only these are parsed."""
-    column = memories["attributes"]
-    rows = np.flatnonzero(pc.fill_null(pc.match_substring(column, f'"{name}"'), False).to_numpy(zero_copy_only=False))
-    cells = column.take(pa.array(rows)).to_pylist()
-    found = ((int(k), attributes(cell).get(name)) for k, cell in zip(rows, cells, strict=True))
-    return {k: value for k, value in found if value is not None}
-
-
-def _among(column: pa.ChunkedArray, values: tuple[str, ...]) -> Mask:
-    return pc.is_in(column, value_set=pa.array(values)).to_numpy().copy()

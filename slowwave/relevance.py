@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from slowwave.exemptions import EXEMPT, exemptions
 from slowwave.memories import active_memories, attributes
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -25,9 +26,6 @@ Bools = NDArray[np.bool_]
 
 CURVES: Final = ("exponential", "linear", "step", "power_law")
 """How importance fades; a curve's number is its place here."""
-
-EXEMPT: Final = ("pinned", "shock", "procedural")
-"""Why a memory does not fade, in the order in which a reason is named."""
 
 _READS: Final = 0.05  # of importance, for each doubling by e of 1 + reads
 _HALF_LIFE_DAYS: Final = 30.0  # of Plugged.in's relevance, with 0.693 for ln 2
@@ -101,9 +99,8 @@ def worth(snapshot: Snapshot, settings: Settings) -> Worth:
     """Both measures of every active memory at the instant of the snapshot.
 
     The rate is the memory's own ``decay_rate``, else that of its kind's half-life where the settings name the kind, else
-    ``relevance_decay_rate``; the curve is its ``decay_function``, else exponential. What is pinned, a shock (by its ring or its
-    attributes) or procedural (by its kind, or its ring ``procedures``) does not fade. Cost: a pass over memories and versions, and
-    one reading of each distinct ``attributes``.
+    ``relevance_decay_rate``; the curve is its ``decay_function``, else exponential. What is exempt (``slowwave.exemptions``) does not
+    fade. Cost: a pass over memories and versions, and one reading of each distinct ``attributes``.
     """
     memories = active_memories(snapshot)
     options = _options(memories["attributes"])
@@ -114,7 +111,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> Worth:
     used = _hours_since(snapshot, pc.coalesce(memories["last_accessed_at"], began))
     rate = _rates(memories["kind"], options, settings)
     given = np.clip(_numbers(memories, "importance"), 0.0, 1.0)
-    exempt = _exempt(memories, options.shock)
+    exempt = _exempt(memories, settings)
     fading = pc.equal(exempt, "").to_numpy(zero_copy_only=False)
 
     def importance(hours: Floats) -> Floats:
@@ -138,19 +135,18 @@ class _Options:
     success: Floats
     curve: Ints
     parameter: Floats
-    shock: Bools
 
 
 def _options(cells: pa.ChunkedArray) -> _Options:
     encoded = cells.combine_chunks().dictionary_encode()
     read = [_option(attributes(cell)) for cell in encoded.dictionary.to_pylist()]
-    rows = np.array([*read, (math.nan, math.nan, 0.0, 0.0, 0.0)], np.float64)
+    rows = np.array([*read, (math.nan, math.nan, 0.0, 0.0)], np.float64)
     own = rows[pc.fill_null(encoded.indices, len(read)).to_numpy(zero_copy_only=False)]
-    return _Options(own[:, 0], own[:, 1], own[:, 2].astype(np.int64), own[:, 3], own[:, 4] > 0)
+    return _Options(own[:, 0], own[:, 1], own[:, 2].astype(np.int64), own[:, 3])
 
 
-def _option(said: dict[str, object]) -> tuple[float, float, float, float, float]:
-    """Rate, success, curve, parameter and shock of one memory; what cannot be read counts as not said."""
+def _option(said: dict[str, object]) -> tuple[float, float, float, float]:
+    """Rate, success, curve and parameter of one memory; what cannot be read counts as not said."""
     name, _, rest = str(said.get("decay_function", "")).strip().lower().partition(":")
     curve, parameter = CURVES.index(name) if name in CURVES else 0, 0.0
     if curve >= 2:
@@ -158,7 +154,7 @@ def _option(said: dict[str, object]) -> tuple[float, float, float, float, float]
         if math.isnan(parameter):
             curve, parameter = 0, 0.0
     success = min(_number(said.get("success")), 1.0)
-    return _number(said.get("decay_rate")), success, float(curve), parameter, float(said.get("shock") is True)
+    return _number(said.get("decay_rate")), success, float(curve), parameter
 
 
 def _number(value: object) -> float:
@@ -181,15 +177,11 @@ def _rates(kinds: pa.ChunkedArray, options: _Options, settings: Settings) -> Flo
     return np.where(np.isnan(options.rate), rate, options.rate)
 
 
-def _exempt(memories: pa.Table, shock: Bools) -> pa.Array:
-    rings, kinds = memories["ring"].combine_chunks(), memories["kind"].combine_chunks()
-    shocked = pc.or_(pa.array(shock), pc.equal(rings, "shocks"))
-    procedural = pc.or_(pc.equal(kinds, "procedural"), pc.equal(rings, "procedures"))
-    reasons = pa.array([*EXEMPT, ""], pa.string())
-    number = pc.if_else(
-        memories["pinned"].combine_chunks(), 0, pc.if_else(shocked, 1, pc.if_else(procedural, 2, len(EXEMPT)))
-    )
-    return reasons.take(number)
+def _exempt(memories: pa.Table, settings: Settings) -> pa.Array:
+    number = np.full(len(memories), len(EXEMPT))
+    for n, mask in enumerate(exemptions(memories, settings).values()):
+        number[mask] = n
+    return pa.array([*EXEMPT, ""], pa.string()).take(pa.array(number))
 
 
 def _hours_since(snapshot: Snapshot, instants: pa.ChunkedArray) -> Floats:

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from slowwave.decay import DAY, exemptions, multipliers, next_stage, reason, schedule
+from slowwave.decay import DAY, multipliers, next_stage, reason, schedule
+from slowwave.exemptions import exemptions
 from slowwave.memories import active_memories
 from slowwave.settings import Settings
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
@@ -72,7 +73,9 @@ def test_pinned_memories_shocks_and_procedures_never_decay(row: Row, why: str) -
     """Plugged.in exempts shocks only; a person's pin and a procedure count as much here."""
     assert due_after(row) is None
     snapshot = make_snapshot(memories=[{"id": uid("m"), "kind": "semantic", **row}])
-    assert {k: int(v.sum()) for k, v in exemptions(active_memories(snapshot)).items() if v.any()} == {why: 1}
+    assert {k: int(v.sum()) for k, v in exemptions(active_memories(snapshot), Settings()).items() if v.any()} == {
+        why: 1
+    }
 
 
 @pytest.mark.parametrize("shock", [False, 0, "yes", None])

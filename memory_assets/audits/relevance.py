@@ -9,7 +9,7 @@ from slowwave.reports.model import Report
 def relevance(inputs: Inputs) -> Report:
     """What memories are worth now: effective importance, which fades with age, and relevance, which comes from use.
 
-    Shows both per kind and ring, and how many memories do not fade because they are pinned, shocks or procedural. The planner
+    Shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or instructions. The planner
     `archive_stale` proposes to archive what is worth least.
     """
     from slowwave.audits.relevance import relevance as run

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from slowwave.decay import DAY, STAGES, exemptions, schedule
+from slowwave.decay import DAY, STAGES, schedule
+from slowwave.exemptions import exemptions
 from slowwave.memories import active_memories
 from slowwave.operations import Inputs
 from slowwave.reports.model import Finding, Report
@@ -23,7 +24,7 @@ def decay_due(inputs: Inputs) -> Report:
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, inputs.settings)
     tokens, now = counts(memories["text"]), int(snapshot.taken_at.timestamp() * 1_000_000)
-    exempt = {name: int(mask.sum()) for name, mask in exemptions(memories).items()}
+    exempt = {name: int(mask.sum()) for name, mask in exemptions(memories, inputs.settings).items()}
     rows: list[dict[str, int | str]] = []
     for k, stage in enumerate(STAGES[:-1]):
         mine = plan.stage == k

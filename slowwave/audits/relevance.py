@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from slowwave.exemptions import EXEMPT
 from slowwave.operations import Inputs
-from slowwave.relevance import EXEMPT, Worth, worth
+from slowwave.relevance import Worth, worth
 from slowwave.reports.model import Report
 from slowwave.reports.plot import Bars
 

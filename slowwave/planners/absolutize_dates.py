@@ -10,12 +10,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from slowwave.clearance import is_held_back
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.relative_dates import Told, candidates
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.dates import Rewrite, absolutize
+from slowwave.texts.quotation import quote
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs
@@ -41,9 +43,13 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     write = inputs.settings.dates_write
     changes: list[_Change] = []
     pinned: list[str] = []
+    held_back = 0
     for memory in found.memories:
         text, rewrites = absolutize(memory.text, memory.told, zone=memory.zone, write=write)
         if not rewrites:
+            continue
+        if is_held_back(memory.text, memory.attributes):
+            held_back += 1
             continue
         if memory.pinned:
             pinned.append(memory.id)
@@ -66,7 +72,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
         )
         for change, mutation in zip(changes, mutations, strict=True)
     )
-    return Proposal(items, _report(found.numbers, changes, pinned))
+    return Proposal(items, _report({**found.numbers, "held back by screening": held_back}, changes, pinned))
 
 
 def _version(change: _Change, write: str) -> NewVersion:
@@ -89,13 +95,9 @@ def _evidence(change: _Change) -> dict[str, object]:
         ],
         "said_on": memory.day.isoformat(),
         "zone": memory.zone,
-        "before": _quote(memory.text),
-        "after": _quote(change.text),
+        "before": quote(memory.text, _QUOTED),
+        "after": quote(change.text, _QUOTED),
     }
-
-
-def _quote(text: str) -> str:
-    return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
 
 
 def _report(numbers: Mapping[str, int], changes: list[_Change], pinned: list[str]) -> Report:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.exemptions import RESTS_ON
 from slowwave.memories import version_texts
 from slowwave.mutations.cells import Value
 from slowwave.mutations.rows import rows_by_id
@@ -19,11 +20,10 @@ from slowwave.relevance import Bools, Worth, worth
 from slowwave.reports.model import Finding, Report
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
+from slowwave.texts.quotation import quote
 
 OPERATION: Final = "archive_stale"
-_RESTS_ON: Final = (
-    *("attributes", "current_version_id", "importance", "kind", "last_accessed_at", "pinned", "ring", "valid_from"),
-)
+_RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")
 """What a memory is worth rests on these, and who approves reads what it says. Its counters guard nothing, as each recall moves them; the
 time of the last read does: what was read after the plan is not stale."""
 
@@ -35,7 +35,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
 
     ``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
     ``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
-    the ``natural_selection_ring_cap`` best of its ring. Left alone are pinned, shock and procedural memories, what was recalled or
+    the ``natural_selection_ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.exemptions``), what was recalled or
     selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
     resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
     """
@@ -119,7 +119,7 @@ def _items(snapshot: Snapshot, found: Worth, rows: list[int], settings: Settings
     for row, id_, text, ring, mutation in zip(rows, ids, texts, picked["ring"].to_pylist(), mutations, strict=True):
         stands_for = absorbed.get(id_, 0)
         evidence: dict[str, object] = {
-            "names": [text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"],
+            "names": [quote(text, _QUOTED)],
             "policy": settings.archive_policy,
             "ring": ring,
             "age_hours": round(float(found.age_hours[row]), 1),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.decay import exemptions
+from slowwave.exemptions import exemptions
 from slowwave.matching.vectors import unit_rows
 from slowwave.memories import active_memories, attributes
 from slowwave.settings import Settings
@@ -77,7 +77,7 @@ def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | 
     cooldown = snapshot.taken_at - timedelta(days=settings.consolidation_cooldown_days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
-        **exemptions(memories),
+        **exemptions(memories, settings),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),

@@ -14,7 +14,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from slowwave.decay import STAGES, exemptions, next_stage, reason, schedule
+from slowwave.clearance import is_held_back
+from slowwave.decay import STAGES, next_stage, reason, schedule
+from slowwave.exemptions import RESTS_ON, exemptions
 from slowwave.memories import active_memories, attributes
 from slowwave.mutations.cells import Value
 from slowwave.mutations.mutation import Mutation
@@ -28,15 +30,16 @@ from slowwave.plans.items import Item
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 from slowwave.texts.extractive import Source
+from slowwave.texts.quotation import quote
 from slowwave.texts.token_count import count
 
 OPERATION: Final = "decay_transition"
 
-_QUOTED: Final = 400  # characters
+_QUOTED: Final = 200  # characters
 _DROPS: Final = 20
 _COLUMNS: Final = ("id", "text", "valid_from", "recorded_at", "attributes", "source_document_ids", "source_chunk_ids")
 
-_RESTS_ON: Final = ("attributes", "current_version_id", "kind", "pinned", "ring", "valid_from")
+_RESTS_ON: Final = (*RESTS_ON, "valid_from")
 """What has a stage, an end and no exemption; counters, which stretch a stage, change with every recall and guard nothing."""
 
 _Fields = Mapping[str, Any]
@@ -45,20 +48,24 @@ _Fields = Mapping[str, Any]
 def decay_transition(inputs: Inputs) -> Proposal:
     """Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
 
-    A text longer than the next stage holds is told in fewer words: by its own sentences, or by ``consolidation_model``; one that is short
-    enough stays as it is. Either way it becomes a version, with which the stage begins. After the essence comes
-    the archive: the memory leaves recall, and nothing is deleted. What a shorter text no longer says stands in the evidence; where it is
-    nowhere else either, the plan's probe makes the item a review. Time: one pass over memories and versions; texts are read of those due.
+    A text longer than the next stage holds is told in fewer words: by its own sentences and whole items, or by ``consolidation_model``
+    where it is prose; one that is short enough stays as it is, and so does one that cannot be told well in so few words. Either way it
+    becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
+    What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
+
+    Exempt memories (``slowwave.exemptions``) stay as they are; a text that screening has to act on waits for it. Time: one pass over
+    memories and versions; texts are read of those due.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)
     due = plan.is_due(int(snapshot.taken_at.timestamp() * 1_000_000))
     rows = memories.select(_COLUMNS).filter(pa.array(due)).to_pylist()
-    steps = [
+    all_due = [
         _Step(row, STAGES[stage], datetime.fromtimestamp(when // 1_000_000, UTC))
         for row, stage, when in zip(rows, plan.stage[due].tolist(), plan.due[due].tolist(), strict=True)
     ]
+    steps = [s for s in all_due if not _held_back(s)]
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
     absent = bool(settings.consolidation_model) and inputs.consolidator is None
     told = _told(steps, settings, writing, absent=absent)
@@ -68,9 +75,10 @@ def decay_transition(inputs: Inputs) -> Proposal:
     decisions = [i.decision for i in proposed]
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
-        **{name: int(mask.sum()) for name, mask in exemptions(memories).items()},
-        "due": len(steps),
-        **{f"{stage} due": sum(s.stage == stage for s in steps) for stage in STAGES[:-1]},
+        **{name: int(mask.sum()) for name, mask in exemptions(memories, settings).items()},
+        "due": len(all_due),
+        "held back by screening": len(all_due) - len(steps),
+        **{f"{stage} due": sum(s.stage == stage for s in all_due) for stage in STAGES[:-1]},
         "no writer at hand": sum(s.to != STAGES[-1] and s.id not in told for s in steps) if absent else 0,
         "shortened": decisions.count("shorten"),
         "short enough": decisions.count("advance"),
@@ -83,6 +91,11 @@ def decay_transition(inputs: Inputs) -> Proposal:
         "items": len(proposed),
     }
     return Proposal(tuple(proposed), Report(OPERATION, _headline(numbers), numbers, writing.findings()))
+
+
+def _held_back(step: _Step) -> bool:
+    """Whether the step would write a text that screening has to act on first; what is archived is not written."""
+    return step.to != STAGES[-1] and is_held_back(step.text, step.row["attributes"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +188,10 @@ def _item(step: _Step, mutation: Mutation, told: Told | None, settings: Settings
     }
     if told is None:
         if step.too_long(settings):
-            evidence["too_long"] = "No sentence of it is short enough for the stage, so its text stays."
+            evidence["too_long"] = "It cannot be told well in so few words, so its text stays."
         return Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
     drops = list(told.missing)
     evidence |= {
-        "was": step.text if len(step.text) <= _QUOTED else f"{step.text[: _QUOTED - 1]}…",
         "text": told.text,
         "drops": drops[:_DROPS],
         "dropped": len(drops),
@@ -217,7 +229,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
                 "from": last[mutation.rows[0].id].stage,
                 "to": STAGES[-1],
                 "due": last[mutation.rows[0].id].due.isoformat(),
-                "was": last[mutation.rows[0].id].text[:_QUOTED],
+                "names": [quote(last[mutation.rows[0].id].text, _QUOTED)],
                 "tokens_before": count(last[mutation.rows[0].id].text),
                 "tokens_after": 0,
             },

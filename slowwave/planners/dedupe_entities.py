@@ -21,7 +21,7 @@ from scipy import sparse
 from slowwave.language.embedder import entity_text
 from slowwave.matching.comparisons import NAME_LEVELS, shared
 from slowwave.matching.judge import Judged, Question, Verdict, judge
-from slowwave.matching.match import CONTESTED, ONE_SIDED, Matches, Pair, ReviewPair, match
+from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
 from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
 from slowwave.mutations.rows import standing_ids
 from slowwave.operations import Inputs, Proposal
@@ -41,7 +41,7 @@ _PLAIN_LEVELS: Final = frozenset(("exact", "compact"))  # merges on these alone 
 _FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
 _FLOOD_ROWS: Final = 50
 
-_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED))
+_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD))
 """Reasons for a review that no model overrules."""
 
 _Fields = Mapping[str, Any]
@@ -242,8 +242,13 @@ def _group(
 def _vectors(
     inputs: Inputs, groups: Sequence[_Group], rows: Mapping[str, _Fields]
 ) -> list[tuple[str, NDArray[np.float32] | None]]:
-    """Each group's centroid decision and vector; texts that need the model are embedded in one call."""
+    """Each group's centroid decision and vector; texts that need the model are embedded in one call.
+
+    Where ``centroid_recompute_enabled`` is off the survivor keeps the vector that it has.
+    """
     vectors = inputs.snapshot.vectors["entity_vectors"]
+    if not inputs.settings.centroid_recompute_enabled:
+        return [("off", None)] * len(groups)
     if not vectors.model:
         return [("no_vectors", None)] * len(groups)
     members = [sorted(g.ids) for g in groups]

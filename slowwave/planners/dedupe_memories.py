@@ -1,7 +1,8 @@
 """``dedupe_memories``: memories that tell the same become one: events within a window (khora 8.15), all others at any time (mnemo 2.4).
 
 Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
-merged. Of events one may say more than another; other memories must have the same words and figures, in whatever form.
+merged, nor are those that differ in a word, unless one of them is mistyped. Of events one may say more than another; other memories must
+have the same words and figures, in whatever form.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
-from slowwave.texts.sameness import sameness
+from slowwave.texts.quotation import quote
+from slowwave.texts.sameness import WordsInUse, sameness
 from slowwave.texts.specifics import specifics
 
 OPERATION: Final = "dedupe_memories"
@@ -89,8 +91,9 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     bars = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
+    words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule, inputs.settings, bars, numbers)
+        merges += _clusters(snapshot, rule, inputs.settings, bars, words, numbers)
     mutations = merge_memories(
         snapshot, [MemoryMerge(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges]
     )
@@ -136,7 +139,12 @@ class _Cluster:
 
 
 def _clusters(
-    snapshot: Snapshot, rule: Rule, settings: Settings, bars: frozenset[tuple[str, str]], numbers: dict[str, int]
+    snapshot: Snapshot,
+    rule: Rule,
+    settings: Settings,
+    bars: frozenset[tuple[str, str]],
+    words: WordsInUse,
+    numbers: dict[str, int],
 ) -> list[_Cluster]:
     live = rule.of(active_memories(snapshot))
     vectors = snapshot.vectors["memory_vectors"]
@@ -157,7 +165,7 @@ def _clusters(
     people = _People.of(snapshot, live.take(pa.array(used)), rank[used], window)
     place = np.zeros(len(live), np.int64)
     place[used] = np.arange(len(used))
-    return _grown(rule, people, place[i], place[j], cosine, bars, numbers)
+    return _grown(rule, people, place[i], place[j], cosine, bars, words, numbers)
 
 
 def _near(live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: Rule, numbers: dict[str, int]) -> Pairs:
@@ -244,6 +252,7 @@ def _grown(
     j: Ints,
     cosine: Floats,
     bars: frozenset[tuple[str, str]],
+    words: WordsInUse,
     numbers: dict[str, int],
 ) -> list[_Cluster]:
     """Clusters around survivors: the best row of all takes what it may of its partners, the nearest first, then the next best.
@@ -251,7 +260,7 @@ def _grown(
     A partner that may not join stays for those that come after. What forbids it holds for ever, as lineages only grow: so a second
     night finds nothing that the first one left.
     """
-    differ, tells = _reader(loose=rule.loose)
+    differ, tells = _reader(words, loose=rule.loose)
     partners: dict[int, list[tuple[float, int]]] = {}
     for a, b, c in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True):
         partners.setdefault(a, []).append((c, b))
@@ -293,7 +302,7 @@ def _grown(
     return found
 
 
-def _reader(*, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], bool]]:
+def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], bool]]:
     """Whether two texts contradict each other, or differ in a specific, or only one of them denies something; and whether they tell the
     same."""
     read = lru_cache(_READ)(specifics)
@@ -310,7 +319,7 @@ def _reader(*, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, 
 
     @lru_cache(_READ)
     def tells(a: str, b: str) -> bool:
-        found = sameness(a, b)
+        found = sameness(a, b, known=words)
         return found.decision == "same" or (loose and found.more)
 
     return (
@@ -326,7 +335,7 @@ def _pair(a: str, b: str) -> tuple[str, str]:
 def _evidence(cluster: _Cluster) -> dict[str, object]:
     rows = cluster.rows
     return {
-        "names": [r["text"] if len(r["text"]) <= _QUOTED else f"{r['text'][: _QUOTED - 1]}…" for r in rows],
+        "names": [quote(r["text"], _QUOTED) for r in rows],
         "kind": rows[0]["kind"],
         "subject": rows[0]["subject"],
         "cosine": [round(c, 4) for c in cluster.cosines],

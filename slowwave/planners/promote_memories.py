@@ -19,6 +19,7 @@ from slowwave.plans.items import Item
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Finding, Report
 from slowwave.signals import Bools, Scored, score_memories
+from slowwave.texts.quotation import quote
 
 OPERATION: Final = "promote_memories"
 RINGS: Final[Mapping[str, str]] = {"working": "longterm"}
@@ -129,7 +130,7 @@ def _items(inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np
         mutations = promote(inputs.snapshot, wanted)
         for memory, promotion, mutation in zip(picked, wanted, mutations, strict=True):
             evidence = {
-                "names": [_quote(memory["text"])],
+                "names": [quote(memory["text"], _QUOTED)],
                 "kind": memory["kind"],
                 "subject": memory["subject"],
                 "from_ring": memory["ring"],
@@ -186,7 +187,3 @@ def _tonight(standing: pa.Table, taken_at: datetime) -> int:
 
 def _to_ring(ring: str) -> str:
     return RINGS.get(ring, ring)
-
-
-def _quote(text: str) -> str:
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"

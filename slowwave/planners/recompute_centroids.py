@@ -50,7 +50,7 @@ def centroid_decision(
 
 
 def recompute_centroids(inputs: Inputs) -> Proposal:
-    """Propose a vector for every live entity that has none."""
+    """Propose a vector for live entities that have none, at most ``reembed_max_per_night`` in the order of their ids."""
     snapshot = inputs.snapshot
     live = snapshot.live("entities")
     vectors = snapshot.vectors["entity_vectors"]
@@ -67,6 +67,7 @@ def recompute_centroids(inputs: Inputs) -> Proposal:
         )
         return Proposal((), Report(OPERATION, headline, {**numbers, "items": 0}))
     rows = missing.select(["id", "name", "entity_type", "description"]).to_pylist()
+    rows = rows[: inputs.settings.reembed_max_per_night]
     texts = [entity_text(r["name"], r["entity_type"], r["description"] or "") for r in rows]
     matrix = embed(texts)
     of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}

@@ -95,7 +95,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 
 def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
     """(memories to act on, pinned ones), by id; ``numbers`` are told what was left out."""
-    from slowwave.texts.screening import redact, screen  # its rules take a while to load
+    from slowwave.texts.screening import counting, redact, screen  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
@@ -106,19 +106,19 @@ def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tu
         found = screen(text)
         if not found:
             continue
-        counting = tuple(f for f in found if f.severity != "low" and f.kind != "lookalike")
-        if not counting:
+        counts_for = counting(found)
+        if not counts_for:
             counts["stray marks or look-alikes only"] += 1
         elif is_cleared(cell):
             counts["cleared by a person"] += 1
         elif is_pinned:
-            pinned.append(_Held(id_, len(text), counting, "review", n))
+            pinned.append(_Held(id_, len(text), counts_for, "review", n))
         else:
-            clean = redact(text, found) if _may_be_redacted(counting, settings) else ""
+            clean = redact(text, found) if _may_be_redacted(counts_for, settings) else ""
             decision: _Decision = (
                 "redact" if clean else "review" if settings.screening_policy == "block" else "quarantine"
             )
-            held.append(_Held(id_, len(text), counting, decision, n, clean))
+            held.append(_Held(id_, len(text), counts_for, decision, n, clean))
     numbers |= counts
     return held, pinned
 

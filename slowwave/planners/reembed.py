@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.language import Embed
 from slowwave.memories import active_memories
 from slowwave.mutations.set_vector import set_vector
-from slowwave.operations import Embed, Inputs, Proposal
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
 from slowwave.snapshot import Vectors

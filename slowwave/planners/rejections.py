@@ -5,9 +5,10 @@ Writing rejections belongs to the gate and to undo; what decisions teach the wei
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
@@ -63,15 +64,27 @@ def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> 
 
 
 def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]:
-    """Pairs of ids of a table that were found to contradict each other, whatever was decided since; merged rows stand for survivors."""
+    """Pairs of ids of a table that were found to contradict each other, whatever was decided since; merged rows stand for survivors.
+
+    Rows that say the same as one of a pair, and stand behind it in the conflict, are in conflict as well. Cost: linear in
+    the conflicts, and for each the product of the rows on its sides.
+    """
     table = snapshot.table("conflicts")
-    mine = table.filter(pc.equal(table["table_name"], of))
-    into = merged_into(snapshot, (of,)) if len(mine) else {}
-    found = {
-        (chain(a, into)[-1], chain(b, into)[-1])
-        for a, b in zip(mine["row_a_id"].to_pylist(), mine["row_b_id"].to_pylist(), strict=True)
-    }
-    return frozenset((min(p), max(p)) for p in found)
+    mine = table.filter(pc.equal(table["table_name"], of)).select(["row_a_id", "row_b_id", "evidence"]).to_pylist()
+    into = merged_into(snapshot, (of,)) if mine else {}
+    found: set[tuple[str, str]] = set()
+    for row in mine:
+        one, two = ({chain(id_, into)[-1] for id_ in side} for side in _sides(row))
+        found.update((min(a, b), max(a, b)) for a in one for b in two if a != b)
+    return frozenset(found)
+
+
+def _sides(conflict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The ids of all rows on either side of a conflict."""
+    evidence = json.loads(conflict["evidence"] or "{}")
+    also = evidence.get("also") if isinstance(evidence, dict) else None
+    behind = also if isinstance(also, dict) else {}
+    return [conflict["row_a_id"], *behind.get("a", ())], [conflict["row_b_id"], *behind.get("b", ())]
 
 
 def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:

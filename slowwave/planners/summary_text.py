@@ -23,6 +23,7 @@ from slowwave.texts.extractive import Source, extract
 from slowwave.texts.grounding import ungrounded, unsaid
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
+from slowwave.texts.structure import structured
 from slowwave.texts.token_count import count
 from slowwave.texts.vocabulary import GRAMMAR
 
@@ -156,19 +157,20 @@ def told(
     """A text of at most ``max_tokens`` for the sources: by a model, in one call; extractive without one, or where its answer falls.
 
     None when the budget does not reach. ``may_lose``: the text has to be shorter than what it says, so a specific may be left out; nothing
-    may be invented all the same.
+    may be invented all the same, lists and the like are shortened by whole items without a model, and a list of which not even half would
+    be left is not told at all.
     """
-    if writer is None:
-        return _extracted(sources, max_tokens)
+    if writer is None or (may_lose and any(structured(s.text) for s in sources)):
+        return _extracted(sources, max_tokens, may_lose)
     user = prompt(sources, max_tokens)
     if not user:
-        return replace(_extracted(sources, max_tokens), problem="too long to be shown")
+        return replace(_extracted(sources, max_tokens, may_lose), problem="too long to be shown")
     answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, max_tokens + _ANSWER_TOKENS)
     if answer is None:
         return None
     if answer.problem:
         return replace(
-            _extracted(sources, max_tokens),
+            _extracted(sources, max_tokens, may_lose),
             tokens=answer.tokens,
             problem=answer.problem,
             failure=answer.failure,
@@ -176,7 +178,7 @@ def told(
     said = _read(answer.text)
     problem = _problem(said, sources, max_tokens, may_lose) if said else "bad answer"
     if problem or not said:
-        return replace(_extracted(sources, max_tokens), tokens=answer.tokens, problem=problem)
+        return replace(_extracted(sources, max_tokens, may_lose), tokens=answer.tokens, problem=problem)
     text, cited = said
     missing = unsaid(_terms(sources), [text])
     return Told(text, cited, tuple(sorted(missing)), writer.model, answer.tokens)
@@ -201,8 +203,10 @@ def prompt(sources: Sequence[Source], max_tokens: int) -> str:
     return fenced(document) if len(document) <= _LONGEST_DOCUMENT else ""
 
 
-def _extracted(sources: Sequence[Source], max_tokens: int) -> Told:
-    found = extract(sources, max_tokens)
+def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> Told:
+    found = extract(sources, max_tokens, lead=may_lose)
+    if may_lose and 2 * found.kept_items < found.items:
+        return Told("", (), found.missing)
     return Told(found.text, found.cited, found.missing)
 
 

@@ -1,15 +1,16 @@
-"""Extractive summaries: the sentences of some texts that together say what is specific in them, word for word.
+"""Extractive summaries: the passages of some texts that together say what is specific in them, word for word.
 
 No model is asked and no word is changed, so nothing can be invented. What may be lost is said: an extract that has no room for every
-specific is not ``complete``, and a source of which something is left out is not among those that it cites.
+specific is not ``complete``, and a source of which something is left out is not among those that it cites. What is a passage, and which of
+them does not stand without which others, belongs to ``slowwave.texts.structure``.
 """
 
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -17,22 +18,19 @@ from typing import Final, NamedTuple
 from slowwave.texts.grounding import unsaid
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
-from slowwave.texts.token_count import count
+from slowwave.texts.structure import Passage, passages
+from slowwave.texts.token_count import BYTES_A_TOKEN
 from slowwave.texts.tokens import normalise_name
 from slowwave.texts.vocabulary import GRAMMAR, NEGATIONS
 
 _NEWS: Final = 0.25
 """Share of a sentence's words of content that stand nowhere else, from which it tells something new."""
 
+_MOST_NEEDED: Final = 12
+"""Passages that one may bring along; one that needs more is not taken."""
+
+_SEPARATOR: Final = 2  # bytes between two passages at most
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
-_BREAK: Final = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]»]*(?=\s)|(?<=[。！？])(?=\S)|\n+")
-_ABBREVIATED: Final = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|no|nos|fig|approx|dept|est|etc|inc|ltd|co|corp|vol|ed|pp?|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[a-z](?:\.[a-z])*)\.$",
-    re.IGNORECASE,
-)
-_CLAUSE: Final = re.compile(r"(?<=[;,:])\s+|\s+[–—]\s+")
-_QUOTES: Final = "\"'”’)]»"
 _ENDED: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 
 
@@ -50,13 +48,16 @@ class Extract:
     """``sentences`` of the sources in the order of time, and ``text``, which is these.
 
     ``cited`` are the ids of the sources of which nothing is left out: each of their sentences stands here, or says nothing specific
-    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say.
+    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``items`` are the items and
+    rows of lists and tables of the sources, of which ``kept_items`` stand here.
     """
 
     text: str
     cited: tuple[str, ...]
     sentences: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    items: int = 0
+    kept_items: int = 0
 
     @property
     def complete(self) -> bool:
@@ -64,97 +65,117 @@ class Extract:
         return not self.missing
 
 
-def extract(sources: Sequence[Source], max_tokens: int) -> Extract:
-    """The sentences that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
+def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False) -> Extract:
+    """The passages that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
 
-    Chosen by greedy set cover: what brings most specifics a token goes first. Specifics are numbers, dates, versions, identifiers, names,
-    what is denied, and which figure goes with which name. Then come the sentences that tell most that is new, while there is room.
-    Sentences that differ only in case, spaces and the marks around them are one. A sentence that alone is too long is cut into clauses,
-    never within one. Time: linear in the texts, and s · log s in their sentences while few gains change.
+    Chosen by greedy set cover: what brings most specifics a byte goes first, together with what it does not stand without. Specifics are
+    numbers, dates, versions, identifiers, names, what is denied, and which figure goes with which name. Then comes what tells most that is
+    new, while there is room. Sentences that differ only in case, spaces and the marks around them are one. Nothing is cut within a
+    passage. With ``lead`` the sentence that opens a source stands before what stands under no heading: it says what it is about.
+
+    Time: linear in the texts, and s · log s in their passages while few gains change.
     """
     told = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
-    sentences = _sentences(told, max_tokens)
-    chosen = _chosen(sentences, max_tokens)
-    text = joined([s.text for s in chosen])
+    found = _found(told, max_tokens * BYTES_A_TOKEN // 2 if lead else 0)
+    chosen = _Choice(found, max_tokens * BYTES_A_TOKEN).made()
+    text = _joined(chosen)
     said = frozenset[str]().union(*(s.says for s in chosen))
     words = frozenset[str]().union(*(s.words for s in chosen))
     terms = {s.id: specifics(s.text).terms() for s in told}
     missing = unsaid(frozenset[str]().union(*terms.values()), [text])
     owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in told}
-    kept = {s.key for s in chosen}
-    for s in sentences:
-        if s.key not in kept and (s.says - said or _news(s, words) >= _NEWS):
+    kept = {s.at for s in chosen}
+    for s in found:
+        if s.at not in kept and (s.says - said or _news(s, words) >= _NEWS):
             owed.update(dict.fromkeys(s.sources, False))
     cited = tuple(id_ for id_, whole in owed.items() if whole)
-    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)))
-
-
-def joined(sentences: Sequence[str]) -> str:
-    """Sentences as one text: a space after those that have an end, a new line after the others."""
-    parts = [s + (" " if s.endswith(_ENDED) else "\n") for s in sentences]
-    return "".join(parts).strip()
+    items, kept_items = (sum(s.kind in ("item", "row") for s in group) for group in (found, chosen))
+    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), items, kept_items)
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text, without the space around them. Lines end sentences; initials and common abbreviations do not."""
-    parts: list[str] = []
-    start = 0
-    for match in _BREAK.finditer(text):
-        end = match.end()
-        piece = text[start:end]
-        if "\n" not in match[0] and (_ABBREVIATED.search(piece[-16:]) or _goes_on(text, end)):
-            continue
-        parts.append(piece)
-        start = end
-    parts.append(text[start:])
-    return [p for part in parts if (p := part.strip())]
+    """The passages of a text: its sentences, items, rows, headings and blocks."""
+    return [p.text.strip() for p in passages(text)]
 
 
-class _Sentence(NamedTuple):
-    """``says`` are its specifics and what they go with, ``words`` the stems of its other words of content; ``sources`` all that have it."""
+class _Found(NamedTuple):
+    """``says`` are its specifics and what they go with, ``words`` the stems of its other words of content; ``sources`` all that have it.
+
+    ``brings`` are the places of all that it does not stand without, in order; none where it is not to be taken by itself.
+    """
 
     at: int
-    key: str
     text: str
-    tokens: int
+    kind: str
+    place: tuple[int, int, int]  # source, paragraph, line
+    size: int
     says: frozenset[str]
     words: frozenset[str]
     sources: list[str]
+    brings: frozenset[int] | None
 
 
-def _sentences(told: Sequence[Source], max_tokens: int) -> list[_Sentence]:
-    """Every sentence of the sources once, in their order."""
-    pieces = [(s.id, piece) for s in told for part in split(s.text) for piece in _fitting(part, max_tokens)]
-    found: dict[str, _Sentence] = {}
-    for id_, piece in pieces:
-        key = normalise_name(piece)
-        if key in found:
-            found[key].sources.append(id_)
-        else:
-            says, words = _read(piece)
-            found[key] = _Sentence(len(found), key, piece, count(piece) + 1, says, words, [id_])
-    return list(found.values())
+def _found(told: Sequence[Source], longest_lead: int) -> list[_Found]:
+    """Every passage of the sources once, in their order; what needs others is the same only beside the same.
+
+    A sentence of at most ``longest_lead`` bytes that opens a source is needed by all in it that stands under no heading.
+    """
+    found: list[_Found] = []
+    known: dict[tuple[str, ...], int] = {}
+    for n, source in enumerate(told):
+        own = passages(source.text)
+        names = [normalise_name(p.text) for p in own]
+        brought = [_brought(own, k) for k in range(len(own))]
+        _lead_in(own, brought, longest_lead)
+        places: list[int] = []
+        fresh: list[tuple[int, Passage, frozenset[int] | None]] = []
+        for k, (p, brings) in enumerate(zip(own, brought, strict=True)):
+            key = () if brings is None or not p.alone else (names[k], *(names[b] for b in sorted(brings)))
+            if key in known:
+                found_before = known[key]
+                places.append(found_before)
+                if found_before < len(found):
+                    found[found_before].sources.append(source.id)
+                continue
+            at = len(found) + len(fresh)
+            places.append(at)
+            fresh.append((at, p, brings if p.alone else None))
+            if key:
+                known[key] = at
+        for at, p, brings in fresh:
+            says, words = _read(p.text)
+            size = len(p.text.encode("utf-8", "replace")) + _SEPARATOR
+            others = None if brings is None else frozenset(places[b] for b in brings) - {at}
+            place = (n, p.paragraph, p.line)
+            found.append(_Found(at, p.text, p.kind, place, size, says, words, [source.id], others))
+    return found
 
 
-def _fitting(sentence: str, max_tokens: int) -> Iterator[str]:
-    if count(sentence) <= max_tokens:
-        yield sentence
+def _brought(own: Sequence[Passage], place: int) -> frozenset[int] | None:
+    """The places of all that a passage does not stand without; None where they are too many."""
+    brings: set[int] = set()
+    left = list(own[place].needs)
+    while left:
+        k = left.pop()
+        if k == place or k in brings:
+            continue
+        brings.add(k)
+        if len(brings) > _MOST_NEEDED:
+            return None
+        left += own[k].needs
+    return frozenset(brings)
+
+
+def _lead_in(own: Sequence[Passage], brought: list[frozenset[int] | None], longest: int) -> None:
+    """Let the sentence that opens a source be brought by all that stands under no heading."""
+    opening = {0} | (brought[0] or set()) if own and brought[0] is not None else set[int]()
+    if not opening or own[0].kind != "sentence" or not own[0].alone:
         return
-    line = ""
-    for clause in _CLAUSE.split(sentence):
-        longer = f"{line} {clause}" if line else clause
-        if line and count(longer) > max_tokens:
-            yield line
-            line = clause
-        else:
-            line = longer
-    yield line
-
-
-def _goes_on(text: str, end: int) -> bool:
-    """Whether what follows a full stop begins small: then it ended no sentence."""
-    after = text[end : end + 8].lstrip()
-    return text[max(0, end - 4) : end].rstrip(_QUOTES).endswith((".", "…")) and after[:1].islower()
+    if sum(len(own[k].text.encode("utf-8", "replace")) for k in opening) > longest:
+        return
+    for k, brings in enumerate(brought):
+        if brings is not None and own[k].alone and not any(own[b].kind == "heading" for b in brings):
+            brought[k] = (brings | opening) - {k}
 
 
 @lru_cache(maxsize=4096)
@@ -166,64 +187,131 @@ def _read(sentence: str) -> tuple[frozenset[str], frozenset[str]]:
     return says, frozenset(stem(w) for w in s.words - known - GRAMMAR - NEGATIONS)
 
 
-def _chosen(sentences: Sequence[_Sentence], max_tokens: int) -> list[_Sentence]:
-    said: set[str] = set()
-    chosen: dict[int, _Sentence] = {}
-    left = max_tokens
-    heap = [(-len(s.says) / s.tokens, s.at) for s in sentences if s.says]
-    heapq.heapify(heap)
-    while heap:
-        bound, at = heapq.heappop(heap)
-        s = sentences[at]
-        gain = len(s.says - said) / s.tokens
-        if not gain or s.tokens - 1 > left:
-            continue
-        if heap and -gain > heap[0][0] and -gain > bound:
-            heapq.heappush(heap, (-gain, at))
-            continue
-        chosen[at] = s
-        said |= s.says
-        left -= s.tokens
-    left += _drop_repeated(chosen)
-    _add_news(sentences, chosen, left)
-    return [chosen[at] for at in sorted(chosen)]
+@dataclass(slots=True)
+class _Choice:
+    """The choice of passages within ``left`` bytes; ``held`` counts for each of them who brought it along."""
 
+    found: Sequence[_Found]
+    left: int
+    chosen: set[int] = field(default_factory=set[int])
+    held: dict[int, int] = field(default_factory=lambda: defaultdict[int, int](int))
+    bringing: dict[int, list[int]] = field(default_factory=lambda: defaultdict[int, list[int]](list))
 
-def _drop_repeated(chosen: dict[int, _Sentence]) -> int:
-    """Take out sentences all of whose specifics the others say; returns the tokens that they had."""
-    saved = 0
-    times: dict[str, int] = {}
-    for s in chosen.values():
-        for term in s.says:
-            times[term] = times.get(term, 0) + 1
-    for at in sorted(chosen, key=lambda a: (len(chosen[a].says), -chosen[a].tokens, a)):
-        s = chosen[at]
-        if all(times[term] > 1 for term in s.says):
-            saved += s.tokens
-            del chosen[at]
+    def made(self) -> list[_Found]:
+        """The passages that are chosen, in order."""
+        self.left += _SEPARATOR  # the last needs none
+        for s in self.found:
+            for other in s.brings or ():
+                self.bringing[other].append(s.at)
+        self._cover()
+        self._drop_repeated()
+        self._add_news()
+        return [self.found[at] for at in sorted(self.chosen)]
+
+    def _with(self, s: _Found) -> list[_Found]:
+        """A passage and what it brings along that is not there yet."""
+        return [s, *(self.found[o] for o in s.brings or () if o not in self.chosen)]
+
+    def _take(self, s: _Found, more: Sequence[_Found]) -> Iterable[int]:
+        """Choose a passage with what it brings; the places of others that bring some of it too, for whom it is cheaper now."""
+        for m in more:
+            self.chosen.add(m.at)
+            self.left -= m.size
+        for other in s.brings or ():
+            self.held[other] += 1
+        return (k for m in more for k in self.bringing[m.at] if k not in self.chosen)
+
+    def _cover(self) -> None:
+        said: set[str] = set()
+
+        def gain(s: _Found) -> tuple[float, list[_Found], int]:
+            more = self._with(s)
+            size = sum(m.size for m in more)
+            says = s.says.union(*(m.says for m in more[1:])) if len(more) > 1 else s.says
+            return len(says - said) / size, more, size
+
+        heap = [(-gain(s)[0], s.at) for s in self.found if s.brings is not None]
+        heap = [(bound, at) for bound, at in heap if bound]
+        heapq.heapify(heap)
+        while heap:
+            bound, at = heapq.heappop(heap)
+            s = self.found[at]
+            if at in self.chosen:
+                continue
+            value, more, size = gain(s)
+            if not value or size > self.left:
+                continue
+            if heap and -value > heap[0][0] and -value > bound:
+                heapq.heappush(heap, (-value, at))
+                continue
+            cheaper = list(self._take(s, more))
+            said.update(*(m.says for m in more))
+            for k in cheaper:
+                if again := gain(self.found[k])[0]:
+                    heapq.heappush(heap, (-again, k))
+
+    def _drop_repeated(self) -> None:
+        """Take out passages all of whose specifics the others say, and that no other needs."""
+        times: dict[str, int] = defaultdict(int)
+        for at in self.chosen:
+            for term in self.found[at].says:
+                times[term] += 1
+        for at in sorted(self.chosen, key=lambda a: (len(self.found[a].says), -self.found[a].size, a)):
+            s = self.found[at]
+            if s.brings is None or self.held[at] or not all(times[term] > 1 for term in s.says):
+                continue
+            if any(self.found[o].brings is None and self.held[o] == 1 for o in s.brings):
+                continue  # its heading would stay without it
+            self.chosen.remove(at)
+            self.left += s.size
+            for o in s.brings:
+                self.held[o] -= 1
             for term in s.says:
                 times[term] -= 1
-    return saved
+
+    def _add_news(self) -> None:
+        """Add what tells most that is new, the earlier first among equals, while there is room."""
+        words: set[str] = set().union(*(self.found[at].words for at in self.chosen))
+        heap = [
+            (-float(len(s.words - words)), s.at) for s in self.found if s.brings is not None and s.at not in self.chosen
+        ]
+        heapq.heapify(heap)
+        while heap:
+            bound, at = heapq.heappop(heap)
+            s = self.found[at]
+            if at in self.chosen or _news(s, words) < _NEWS:
+                continue
+            more = self._with(s)
+            if sum(m.size for m in more) > self.left:
+                continue
+            news = len(s.words - words)
+            if -news > bound:
+                heapq.heappush(heap, (-float(news), at))
+                continue
+            cheaper = list(self._take(s, more))
+            words.update(*(m.words for m in more))
+            for k in cheaper:
+                heapq.heappush(heap, (-float(len(self.found[k].words - words)), k))
 
 
-def _add_news(sentences: Sequence[_Sentence], chosen: dict[int, _Sentence], left: int) -> None:
-    """Add what tells most that is new, the earlier first among equals, while there is room."""
-    words: set[str] = set().union(*(s.words for s in chosen.values()))
-    heap = [(-float(len(s.words - words)), s.at) for s in sentences if s.at not in chosen]
-    heapq.heapify(heap)
-    while heap:
-        bound, at = heapq.heappop(heap)
-        s = sentences[at]
-        news = len(s.words - words)
-        if _news(s, words) < _NEWS or s.tokens - 1 > left:
-            continue
-        if -news > bound:
-            heapq.heappush(heap, (-float(news), at))
-            continue
-        chosen[at] = s
-        words |= s.words
-        left -= s.tokens
-
-
-def _news(sentence: _Sentence, words: frozenset[str] | set[str]) -> float:
+def _news(sentence: _Found, words: frozenset[str] | set[str]) -> float:
     return len(sentence.words - words) / len(sentence.words) if sentence.words else 0.0
+
+
+def _joined(chosen: Sequence[_Found]) -> str:
+    """The passages as one text: on lines and in paragraphs of their own where they were, prose of several sources in a row."""
+    parts: list[str] = []
+    for before, s in zip([None, *chosen], chosen, strict=False):
+        if before is not None:
+            parts.append(_separator(before, s))
+        parts.append(s.text)
+    return "".join(parts).strip()
+
+
+def _separator(before: _Found, s: _Found) -> str:
+    if before.place == s.place:
+        return " "
+    if before.place[0] != s.place[0]:
+        prose = before.kind == s.kind == "sentence"
+        return " " if prose and before.text.endswith(_ENDED) else "\n"
+    return "\n\n" if before.place[1] != s.place[1] else "\n"

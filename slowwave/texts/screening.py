@@ -15,7 +15,7 @@ from slowwave.texts.injections import injections
 from slowwave.texts.lookalikes import lookalikes
 from slowwave.texts.secrets import secrets
 
-__all__ = ["KINDS", "Finding", "Kind", "Severity", "redact", "screen", "screener", "unsafe"]
+__all__ = ["KINDS", "Finding", "Kind", "Severity", "counting", "redact", "screen", "screener", "unsafe"]
 
 _AGAIN: Final = 8
 _WORDS: Final = {
@@ -48,6 +48,11 @@ def screener() -> Callable[[str], tuple[Finding, ...]]:
         return known[text]
 
     return once
+
+
+def counting(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings for which a memory is acted on: not stray marks, and no look-alike words by themselves."""
+    return tuple(f for f in findings if f.severity != "low" and f.kind != "lookalike")
 
 
 def redact(text: str, findings: Iterable[Finding] | None = None) -> str:

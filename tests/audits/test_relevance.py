@@ -32,6 +32,7 @@ def test_numbers_groups_and_plot_agree() -> None:
         "exempt as pinned": 1,
         "exempt as shock": 0,
         "exempt as procedural": 1,
+        "exempt as instructions": 0,
         "below the effective importance": 2,
         "below the relevance": 2,
         "never read": 4,

@@ -1,0 +1,52 @@
+"""Line 10: ``plans diff`` showed the ids of versions and the first two hundred characters of a new text, and nobody saw what would go.
+It shows the sentences and items that a memory would lose, marked as such, what takes their place, and the figures no longer said.
+"""
+
+from __future__ import annotations
+
+from slowwave.night import run_night
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run, run
+from tests.memories import ago, remember, unit
+from tests.texts.made_secrets import Maker
+
+__all__ = ["run"]
+
+FERRY = "Rui Lund runs the ferry to Port Vale."
+TALK = "The water was calm and the people on the deck were talking about the weather and the price of bread and of much else besides. "
+ROUGH = TALK.replace("calm", "rough")
+LAMPS = "The 14 lamps of the pier were out on 2024-03-02."
+KEY = f"ghp{'_'}{Maker(3).some(36)}"
+
+
+def test_what_goes_is_marked(store: Store, run: Run) -> None:
+    """A memory told shorter, one that is archived, and one that holds a token, which the diff does not say either."""
+    texts = {
+        "long": (
+            f"{FERRY} {TALK}{TALK.replace('calm', 'rough')}{'He likes to tell how it was. ' * 90}{LAMPS}",
+            "summary",
+            200,
+        ),
+        "old": (f"The ferry was painted green, with {KEY}.", "essence", 800),
+    }
+    remember(
+        store,
+        "ferry",
+        memories=[
+            {"id": n, "kind": "semantic", "valid_from": ago(d), "current_version_id": f"v{n}", "stage": stage}
+            for n, (_, stage, d) in texts.items()
+        ],
+        memory_versions=[
+            {"id": f"v{n}", "memory_id": n, "content": t, "recorded_at": ago(d)} for n, (t, _, d) in texts.items()
+        ],
+        memory_vectors=[{"id": n, "vector": unit(1.0, 0.2)} for n in texts],
+    )
+    assert run_night(store, "ferry", ops="decay_transition").new_items == 2
+    code, shown, _ = run("plans", "diff", "ferry")
+    lines = [line.strip() for line in shown.splitlines()]
+    assert code == 0
+    assert any(line.startswith("- ") and "talking about the weather" in line for line in lines)
+    assert any(line.startswith("- The ferry was painted green") for line in lines)
+    assert not any(line.startswith("- ") and FERRY in line for line in lines)
+    assert any(FERRY in line for line in lines)
+    assert KEY[:20] not in shown

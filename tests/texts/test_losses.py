@@ -1,0 +1,25 @@
+"""What goes, what comes and what stays of a text."""
+
+from __future__ import annotations
+
+from slowwave.texts.losses import Piece, losses
+
+
+def test_passages_go_whole_and_figures_are_named() -> None:
+    found = losses("Rita has 12 hens. Rui has 40 goats.", "Rita has 12 hens.")
+    assert found.lines == ((Piece("kept", "Rita has 12 hens."),), (Piece("lost", "Rui has 40 goats."),))
+    assert (found.passages, found.lost, "40" in " ".join(found.terms)) == (2, 1, True)
+
+
+def test_a_reworded_passage_shows_its_words() -> None:
+    ((*pieces,),) = losses("Yesterday Rita came.", "Yesterday (2024-01-02) Rita came.").lines
+    assert pieces == [Piece("kept", "Yesterday"), Piece("new", "(2024-01-02)"), Piece("kept", "Rita came.")]
+
+
+def test_what_is_said_twice_and_stands_once_is_kept() -> None:
+    assert losses("Rita came. Rita came.", "Rita came.").lost == 0
+
+
+def test_nothing_stands_for_it() -> None:
+    found = losses("- tea\n- eggs", "")
+    assert ([p.mark for line in found.lines for p in line], found.tokens[1]) == (["lost", "lost"], 0)
