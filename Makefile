@@ -21,17 +21,17 @@ endif
 
 .PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs bench-memory chromium lock clean
 
-demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found
-	@$(BIN)/slowwave demo
+demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
+	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
 
 up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000
 	@$(BIN)/slowwave dev
 
 test: check chromium ## everything that CI runs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadfile
 
 test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest --timeout=3600
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist loadfile --timeout=3600
 
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports

@@ -11,7 +11,8 @@ import dagster as dg
 
 from slowwave.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
 from slowwave.snapshot import Snapshot
-from slowwave.snapshot_files import base_path, load_snapshot
+from slowwave.snapshot_files import database_base, load_snapshot
+from slowwave.store.connect import Store
 
 _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}
 
@@ -25,6 +26,10 @@ def mapped_snapshot(location: str) -> Snapshot:
 class NightFiles(dg.IOManager):
     """Loads every input as a ``Result``: the value, and where the snapshot lies that it comes from."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._base = ""
+
     def handle_output(self, context: dg.OutputContext, obj: Result) -> None:
         """Write the value, unless it is the snapshot's own, and note that it is the newest of its asset."""
         name = ".".join(context.asset_key.path)
@@ -35,8 +40,15 @@ class NightFiles(dg.IOManager):
     def load_input(self, context: dg.InputContext) -> Result:
         """The newest value of the asset in this namespace."""
         group, name = context.asset_key.path
-        location = latest(base_path(), context.asset_partition_key, f"{group}.{name}")
+        self._base = self._base or database_base(self._store)
+        location = latest(self._base, context.asset_partition_key, f"{group}.{name}")
         if group != "snapshot":
             return Result(location, _LOADERS[group](location, f"{group}.{name}"))
         snapshot = mapped_snapshot(location)
         return Result(location, snapshot.vectors[name] if name in snapshot.vectors else snapshot.table(name))
+
+
+@dg.io_manager(required_resource_keys={"store"}, description="Files beside the snapshot that they were computed from.")
+def night_files(context: dg.InitResourceContext) -> NightFiles:
+    """The store tells which folder is this database's own; it is asked when a step first loads something."""
+    return NightFiles(context.resources.store)

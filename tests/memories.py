@@ -66,6 +66,13 @@ def ask(store: Store, query: str, *parameters: object) -> list[tuple[object, ...
         return cursor.fetchall() if cursor.description else []
 
 
+def behind_triggers(store: Store, query: str, *parameters: object) -> None:
+    """Run a statement that triggers refuse, as a server's administrator could."""
+    with store.connect("owner") as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(query.encode(), parameters)
+
+
 def unit(*numbers: float, width: int = 512) -> list[float]:
     """A unit vector that begins with these numbers."""
     vector = np.zeros(width)

@@ -183,5 +183,5 @@ def _in_words(problem: OSError) -> str:
     if problem.errno == errno.ELOOP or (problem.errno == errno.ENOTDIR):
         return "is a symbolic link or no folder, so it was left alone."
     if problem.errno in (errno.EAGAIN, errno.EWOULDBLOCK):
-        return f"was held by another program for {_HELD_SECONDS} seconds, so it was left alone. Run `slowwave pages sync` later."
+        return f"was held by another program for {_HELD_SECONDS} seconds, so it was left alone. Run `slowwave pages sync ALL` later."
     return f"could not be read or written ({problem.strerror or type(problem).__name__})."

@@ -57,7 +57,7 @@ def commit_pages(base: Path, name: str, files: Sequence[str], *, run_id: str, un
     except subprocess.TimeoutExpired:
         return (
             "",
-            f"git took longer than {_SECONDS} seconds, so pages are not committed. Run `slowwave pages sync` later.",
+            f"git took longer than {_SECONDS} seconds, so pages are not committed. Run `slowwave pages sync ALL` later.",
         )
     except OSError as problem:
         return "", f"git could not be run ({problem.strerror}), so pages are not committed."
@@ -85,7 +85,7 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
                 return ""
             if not _LOCKED.search(told) or time.monotonic() >= deadline:
                 raise Refused(
-                    f"git {_verb(arguments)} failed, so pages are not committed: {_why(told)} Then run `slowwave pages sync`."
+                    f"git {_verb(arguments)} failed, so pages are not committed: {_why(told)} Then run `slowwave pages sync ALL`."
                 )
             time.sleep(_BUSY_PAUSE)
 
@@ -131,7 +131,7 @@ def _refuse_secrets(base: Path, paths: Sequence[str]) -> None:
     found = [path for path in paths if any(f.kind == "secret" for f in screen(_read(base / path)))]
     if found:
         raise Refused(
-            f"{', '.join(found)}: a secret stands in the file, so pages are not committed. Take it out, then run `slowwave pages sync`."
+            f"{', '.join(found)}: a secret stands in the file, so pages are not committed. Take it out, then run `slowwave pages sync ALL`."
         )
 
 

@@ -48,7 +48,9 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
         base = Path(settings.workspace_path).expanduser().absolute()
     except (RuntimeError, OSError):  # the user after ~ is not known, or the folder that we are in is gone
         return PageSync(
-            problems=("The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync`.",)
+            problems=(
+                f"The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync {namespace}`.",
+            )
         )
     wanted = any(_bodies(store, namespace).values())
     try:
@@ -109,7 +111,7 @@ def _patiently(folder: Folder, path: str, body: str) -> str:
             return _one(folder, path, body)
         except Changed:
             continue
-    raise Refused("is being written by somebody else, so it was left alone. Run `slowwave pages sync` later.")
+    raise Refused("is being written by somebody else, so it was left alone. Run `slowwave pages sync ALL` later.")
 
 
 def _one(folder: Folder, path: str, body: str) -> str:

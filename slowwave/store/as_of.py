@@ -1,47 +1,18 @@
-"""Memories as they stood at an earlier instant: what recall could have found then, whatever nights did to it since.
+"""A namespace as it stood at an earlier instant: what recall could have found then, whatever nights did to it since.
 
-A night writes no text over another and deletes nothing of a memory before its retention, and its journal keeps what a cell held before.
-So the state of a row then is what it holds now, with the first change of each cell after that instant taken back.
+A night writes no text over another and deletes no row before its retention, and its journal keeps what a cell held before. So the state
+of a row then is what it holds now, with the first change of each cell after that instant taken back. An instant is one in both times: a
+row counts when it had been recorded and not yet invalidated (system time), and had not ended (world time), as in recall itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 
 from slowwave.store.connect import Connection
-
-_COLUMNS: Final = ("state", "stage", "ring", "current_version_id", "merged_into", "invalidated_at", "valid_to")
-
-_CHANGED: Final = ", ".join(
-    f"bool_or(column_name = '{c}') AS c_{c}, max(before) FILTER (WHERE column_name = '{c}') AS b_{c}" for c in _COLUMNS
-)
-_STOOD: Final = ", ".join(f"CASE WHEN c.c_{c} THEN c.b_{c} ELSE m.{c}::text END AS {c}" for c in _COLUMNS)
-
-_THEN: Final = f"""
-WITH earlier AS (
-  SELECT DISTINCT ON (j.row_id, j.column_name) j.row_id, j.column_name, b.before
-  FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id
-  WHERE j.namespace_id = %(namespace)s AND j.table_name = 'memories' AND j.action = 'set'
-    AND j.recorded_at > %(instant)s AND j.column_name = ANY(%(columns)s)
-  ORDER BY j.row_id, j.column_name, j.id
-), changed AS (
-  SELECT row_id, {_CHANGED}
-  FROM earlier GROUP BY row_id
-), stood AS (
-  SELECT m.id, m.external_id, m.kind, m.recorded_at, m.valid_from,
-    {_STOOD}
-  FROM memory.memories m LEFT JOIN changed c ON c.row_id = m.id
-  WHERE m.namespace_id = %(namespace)s AND m.recorded_at <= %(instant)s
-)
-SELECT s.id::text, s.external_id, s.kind, s.ring, s.stage, coalesce(v.content, ''), s.valid_from
-FROM stood s LEFT JOIN memory.memory_versions v ON v.id = s.current_version_id::uuid
-WHERE s.state = 'active' AND (s.invalidated_at IS NULL OR s.invalidated_at::timestamptz > %(instant)s)
-  AND (s.valid_to IS NULL OR s.valid_to::timestamptz > %(instant)s)
-  AND (%(text)s = '' OR strpos(lower(coalesce(v.content, '')), lower(%(text)s)) > 0)
-ORDER BY s.valid_from DESC NULLS LAST, s.id LIMIT %(limit)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +29,202 @@ class MemoryThen:
 
     def to_json(self) -> dict[str, object]:
         """As the command line's ``--json`` shows it."""
-        return {**asdict(self), "valid_from": None if self.valid_from is None else self.valid_from.isoformat()}
+        return _json(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class EntityThen:
+    """An entity under the name and type that it had, with the aliases that were known."""
+
+    id: str
+    external_id: str | None
+    entity_type: str
+    name: str
+    description: str
+    aliases: tuple[str, ...]
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        return _json(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipThen:
+    """A relationship between the entities that it joined, both of them live, under their names of that instant."""
+
+    id: str
+    external_id: str | None
+    source_id: str
+    source: str
+    relationship_type: str
+    target_id: str
+    target: str
+    description: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        return _json(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class FactThen:
+    """A fact that was active."""
+
+    id: str
+    external_id: str | None
+    subject: str
+    predicate: str
+    object: str
+    text: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        return _json(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceThen:
+    """What was live at one instant, the newest first."""
+
+    memories: tuple[MemoryThen, ...]
+    entities: tuple[EntityThen, ...]
+    relationships: tuple[RelationshipThen, ...]
+    facts: tuple[FactThen, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.entities or self.relationships or self.facts)
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        rows = {name: getattr(self, name) for name in ("memories", "entities", "relationships", "facts")}
+        return {name: [row.to_json() for row in found] for name, found in rows.items()}
+
+
+def as_of(
+    connection: Connection, namespace_id: str, instant: datetime, *, text: str = "", limit: int = 100
+) -> NamespaceThen:
+    """What was live in a namespace at ``instant`` (aware) and holds ``text``: at most ``limit`` rows a table, the newest first.
+
+    Rows that a purge, or the undo of their insert, deleted since are not among them. Where retention has let go of a cell's
+    before-images, it is as the first change that is still kept found it, or as it is now. So is a cell that somebody else than a night
+    changed. Cost: a pass over the namespace's memories, entities, relationships and facts, and one a table over its journal.
+    """
+    about = (connection, namespace_id, instant, text, limit)
+    return NamespaceThen(
+        memories_as_of(connection, namespace_id, instant, text=text, limit=limit),
+        tuple(
+            EntityThen(*_texts(row[:5]), tuple(row[5]) if isinstance(row[5], list) else (), *_instants(row[6:]))  # type: ignore[arg-type]
+            for row in _rows(_ENTITIES, *about)
+        ),
+        tuple(RelationshipThen(*_texts(row[:8]), *_instants(row[8:])) for row in _rows(_RELATIONSHIPS, *about)),  # type: ignore[arg-type]
+        tuple(FactThen(*_texts(row[:6]), *_instants(row[6:])) for row in _rows(_FACTS, *about)),  # type: ignore[arg-type]
+    )
 
 
 def memories_as_of(
     connection: Connection, namespace_id: str, instant: datetime, *, text: str = "", limit: int = 100
 ) -> tuple[MemoryThen, ...]:
-    """The live, active memories of a namespace at ``instant`` (aware) that hold ``text``, the newest first.
+    """The memories alone of ``as_of``."""
+    rows = _rows(_MEMORIES, connection, namespace_id, instant, text, limit)
+    return tuple(MemoryThen(*_texts(row[:6]), *_instants(row[6:])) for row in rows)  # type: ignore[arg-type]
 
-    Rows that a purge, or the undo of their insert, deleted since are not among them. Where retention has let go of a cell's
-    before-images, it is as the first change that is still kept found it, or as it is now.
-    Cost: a pass over the namespace's memories and its journal.
-    """
-    rows = connection.execute(
-        _THEN.encode(),
-        {"namespace": namespace_id, "instant": instant, "columns": list(_COLUMNS), "text": text, "limit": limit},
+
+def _stood(name: str, table: str, changing: Sequence[str], fixed: Sequence[str]) -> str:
+    """Common table expressions ``name_changed`` and ``name``: rows of a table that were recorded by the instant, their ``changing``
+    cells as text and as they stood, the ``fixed`` ones as they are."""
+    changed = ", ".join(
+        f"bool_or(column_name = '{c}') AS c_{c}, max(before) FILTER (WHERE column_name = '{c}') AS b_{c}"
+        for c in changing
     )
-    return tuple(
-        MemoryThen(
-            *(str(id_), None if external is None else str(external), str(kind), str(ring), str(stage), str(said)),
-            start if isinstance(start, datetime) else None,
-        )
-        for id_, external, kind, ring, stage, said, start in rows
-    )
+    stood = ", ".join(f"CASE WHEN c.c_{c} THEN c.b_{c} ELSE m.{c}::text END AS {c}" for c in changing)
+    return f"""
+{name}_changed AS (
+  SELECT row_id, {changed} FROM (
+    SELECT DISTINCT ON (j.row_id, j.column_name) j.row_id, j.column_name, b.before
+    FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id
+    WHERE j.namespace_id = %(namespace)s AND j.table_name = '{table}' AND j.action = 'set' AND j.recorded_at > %(instant)s
+      AND j.column_name IN ({", ".join(f"'{c}'" for c in changing)})
+    ORDER BY j.row_id, j.column_name, j.id) earlier
+  GROUP BY row_id
+), {name} AS (
+  SELECT {", ".join(f"m.{c}" for c in fixed)}, {stood}
+  FROM memory.{table} m LEFT JOIN {name}_changed c ON c.row_id = m.id
+  WHERE m.namespace_id = %(namespace)s AND m.recorded_at <= %(instant)s
+)"""
+
+
+_LIVE: Final = (
+    "(s.invalidated_at IS NULL OR s.invalidated_at::timestamptz > %(instant)s) "
+    "AND (s.valid_to IS NULL OR s.valid_to::timestamptz > %(instant)s)"
+)
+_NEWEST: Final = "ORDER BY s.valid_from DESC NULLS LAST, s.recorded_at DESC, s.id LIMIT %(limit)s"
+_FIXED: Final = ("id", "external_id", "recorded_at", "valid_from")
+_ENDING: Final = ("invalidated_at", "valid_to")
+
+
+def _holds(*columns: str) -> str:
+    """Whether one of the columns holds the text that is looked for, in whatever case."""
+    joined = " || ' ' || ".join(f"coalesce({c}, '')" for c in columns)
+    return f"(%(text)s = '' OR strpos(lower({joined}), lower(%(text)s)) > 0)"
+
+
+_MEMORIES: Final = f"""
+WITH {_stood("s", "memories", ("state", "stage", "ring", "current_version_id", *_ENDING), (*_FIXED, "kind"))}
+SELECT s.id::text, s.external_id, s.kind, s.ring, s.stage, coalesce(v.content, ''), s.valid_from
+FROM s LEFT JOIN memory.memory_versions v ON v.id = s.current_version_id::uuid
+WHERE s.state = 'active' AND {_LIVE} AND {_holds("v.content")} {_NEWEST}
+"""
+
+_ENTITIES: Final = f"""
+WITH {_stood("s", "entities", ("entity_type", "name", "description", "state", *_ENDING), _FIXED)}
+SELECT s.id::text, s.external_id, s.entity_type, s.name, s.description, a.aliases, s.valid_from, s.valid_to::timestamptz
+FROM s LEFT JOIN LATERAL (
+  SELECT array_agg(k.alias ORDER BY k.alias) AS aliases FROM memory.entity_aliases k
+  WHERE k.entity_id = s.id AND k.recorded_at <= %(instant)s) a ON true
+WHERE s.state = 'active' AND {_LIVE}
+  AND {_holds("s.name", "s.description", "array_to_string(a.aliases, ' ')")} {_NEWEST}
+"""
+
+_RELATIONSHIPS: Final = f"""
+WITH {_stood("x", "entities", ("name", *_ENDING), ("id",))},
+e AS (SELECT s.id, s.name FROM x s WHERE {_LIVE}),
+{_stood("s", "relationships", ("source_entity_id", "target_entity_id", "relationship_type", "description", *_ENDING), _FIXED)}
+SELECT s.id::text, s.external_id, s.source_entity_id, f.name, s.relationship_type, s.target_entity_id, t.name, s.description, s.valid_from,
+  s.valid_to::timestamptz
+FROM s JOIN e f ON f.id = s.source_entity_id::uuid JOIN e t ON t.id = s.target_entity_id::uuid
+WHERE {_LIVE} AND {_holds("f.name", "s.relationship_type", "t.name", "s.description")} {_NEWEST}
+"""
+
+_FACTS: Final = f"""
+WITH {_stood("s", "memory_facts", ("subject", "predicate", "object", "fact_text", "is_active", *_ENDING), _FIXED)}
+SELECT s.id::text, s.external_id, s.subject, s.predicate, s.object, s.fact_text, s.valid_from, s.valid_to::timestamptz
+FROM s WHERE s.is_active::boolean AND {_LIVE} AND {_holds("s.subject", "s.predicate", "s.object", "s.fact_text")} {_NEWEST}
+"""
+
+
+def _rows(
+    query: str, connection: Connection, namespace_id: str, instant: datetime, text: str, limit: int
+) -> list[tuple[object, ...]]:
+    values = {"namespace": namespace_id, "instant": instant, "text": text, "limit": limit}
+    return connection.execute(query.encode(), values).fetchall()
+
+
+def _texts(values: Sequence[object]) -> list[str | None]:
+    return [None if value is None else str(value) for value in values]
+
+
+def _instants(values: Sequence[object]) -> list[datetime | None]:
+    return [value if isinstance(value, datetime) else None for value in values]
+
+
+def _json(row: dict[str, object]) -> dict[str, object]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
+        for name, value in row.items()
+    }

@@ -16,16 +16,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import quote, urlsplit
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import StoreError
+from slowwave.store.address import checked
+from slowwave.store.ownership import hand_over
 
 Role = Literal["owner", "reader", "planner", "approver", "applier"]
 ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier")
+LOGINS: Final[Mapping[str, str]] = {
+    "owner": "slowwave_owner",
+    "dagster": "slowwave_dagster",
+    **{role: f"slowwave_login_{role}" for role in ROLES},
+}
+"""The embedded server's logins by what ``logins.json`` calls them; none is a superuser. ``store.bootstrap`` makes them."""
 Connection = psycopg.Connection[tuple[object, ...]]
+
+_URL: Final = "SLOWWAVE_DATABASE_URL"
+_APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +51,26 @@ class Store:
     @classmethod
     def from_environment(cls) -> Store:
         """The store named by the environment, else the embedded server's, started when it is not running."""
-        if url := os.environ.get("SLOWWAVE_DATABASE_URL"):
-            apply_url = os.environ.get("SLOWWAVE_APPLY_DATABASE_URL")
-            return cls(plain_url(url), {"applier": plain_url(apply_url)} if apply_url else {})
+        if url := os.environ.get(_URL, "").strip():
+            apply_url = os.environ.get(_APPLY_URL, "").strip()
+            return cls(checked(_URL, url), {"applier": checked(_APPLY_URL, apply_url)} if apply_url else {})
         from slowwave.store import server
 
         running = server.start()
         return cls.embedded_in(running.url("slowwave"), running.home)
 
     @classmethod
-    def embedded_in(cls, owner: str, home: Path) -> Store:
-        """The store of an embedded server, with one login a role; their passwords sit in a 0600 file in ``home``."""
-        passwords = _passwords(home / "logins.json")
-        logins = {
-            role: make_conninfo(owner, user=f"slowwave_login_{role}", password=password)
-            for role, password in passwords.items()
-        }
-        return cls(owner, logins, embedded=True)
+    def embedded_in(cls, address: str, home: Path) -> Store:
+        """The store at an address of the embedded server, whoever's it is: one login a role, the owner's as well.
 
-    def ensure_logins(self) -> None:
-        """Create the embedded server's logins, or set their passwords again (they may come from another home)."""
-        if not self.embedded:
-            return
-        with self.connect("owner") as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext('slowwave logins'))")
-            for role, address in self.logins.items():
-                name = sql.Identifier(f"slowwave_login_{role}")
-                password = sql.Literal(conninfo_to_dict(address)["password"])
-                exists = connection.execute(
-                    "SELECT 1 FROM pg_roles WHERE rolname = %s", (f"slowwave_login_{role}",)
-                ).fetchone()
-                verb = sql.SQL("ALTER" if exists else "CREATE")
-                connection.execute(sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(verb, name, password))
-                connection.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(f"slowwave_{role}"), name))
+        Their passwords sit in a 0600 file in ``home``.
+        """
+        known = passwords(home / "logins.json")
+        return cls(
+            as_login(address, LOGINS["owner"], known["owner"]),
+            {role: as_login(address, LOGINS[role], known[role]) for role in ROLES},
+            embedded=True,
+        )
 
     @contextmanager
     def connect(self, role: Role) -> Generator[Connection]:
@@ -97,7 +96,7 @@ class Store:
                 except psycopg.errors.Error as problem:
                     raise StoreError(
                         f"The login of SLOWWAVE_DATABASE_URL may not act as slowwave_{role} ({_first_line(problem)}). "
-                        "Run `slowwave doctor`, or GRANT that role to the login."
+                        "`slowwave doctor` prints the GRANT that it lacks."
                     ) from None
             yield connection
 
@@ -111,6 +110,10 @@ class Store:
         from sqlalchemy import URL
 
         parts = conninfo_to_dict(self.owner)
+        if "," in str(parts.get("host")) or "," in str(parts.get("port")):
+            raise StoreError(
+                "Migrations write to one server: name the one that takes writes in SLOWWAVE_DATABASE_URL, alone."
+            )
         url = URL.create(
             "postgresql+psycopg",
             username=_text(parts.get("user")),
@@ -122,25 +125,25 @@ class Store:
         return url.render_as_string(hide_password=False)
 
 
-def plain_url(url: str) -> str:
-    """An address without SQLAlchemy's driver in the scheme."""
-    return re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
+def as_login(address: str, user: str, password: str) -> str:
+    """A ``postgresql://`` address with another user in it."""
+    parts = urlsplit(address)
+    there = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{there}").geturl()
 
 
-def _passwords(path: Path) -> dict[str, str]:
-    if path.exists():
-        return {str(k): str(v) for k, v in json.loads(path.read_text()).items()}
-    made = {role: secrets.token_urlsafe(24) for role in ROLES}
+def passwords(path: Path) -> dict[str, str]:
+    """The passwords of the embedded server's logins; those that are missing are made, under the lock of whoever starts it."""
+    known = {str(k): str(v) for k, v in json.loads(path.read_text()).items()} if path.exists() else {}
+    if known.keys() >= LOGINS.keys():
+        return known
+    known = {name: secrets.token_urlsafe(24) for name in LOGINS} | known
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        json.dump(made, file)
-    try:
-        os.link(temporary, path)  # the first of several processes wins, and all read the same file
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
-    return {str(k): str(v) for k, v in json.loads(path.read_text()).items()}
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(known, file)
+    hand_over(temporary)
+    temporary.replace(path)
+    return known
 
 
 def _first_line(problem: Exception) -> str:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import StoreError
 from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
+from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
+from slowwave.store.tables import VECTORS
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
@@ -18,11 +21,12 @@ OLDEST_PGVECTOR: Final = (0, 7)
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing found. ``problem`` is False for advice that stops nothing."""
+    """One thing found. ``problem`` is False for advice that stops nothing; ``statements`` is SQL that the remedy asks to run as it is."""
 
     finding: str
     remedy: str
     problem: bool = True
+    statements: tuple[str, ...] = ()
 
 
 def diagnose(store: Store) -> list[Diagnosis]:
@@ -30,10 +34,10 @@ def diagnose(store: Store) -> list[Diagnosis]:
     try:
         with store.connect("owner") as connection:
             found = [*_server(connection), *_schema(store, connection)]
+            if not any(d.problem for d in found):
+                found += [*_logins(store, connection), *_rights(connection)]
     except StoreError as problem:
         return [Diagnosis(str(problem), "Start the server, or set SLOWWAVE_DATABASE_URL to one that runs.")]
-    if not any(d.problem for d in found):
-        found += _logins(store)
     if not store.embedded and "applier" not in store.logins:
         found.append(
             Diagnosis(
@@ -89,32 +93,109 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
                 f"Migrations are pending: {', '.join(pending)}.", "Run `slowwave migrate` as the database's owner."
             )
         )
-    have = {
-        str(r) for (r,) in connection.execute("SELECT rolname FROM pg_roles WHERE starts_with(rolname, 'slowwave_')")
-    }
-    missing = [f"slowwave_{r}" for r in ROLES if f"slowwave_{r}" not in have]
-    if missing and not pending:
+    if not pending:
+        found += _unindexed(connection)
+    if statements := lacking(connection):
         found.append(
             Diagnosis(
-                f"Roles are missing: {', '.join(missing)}.",
-                "Let an administrator CREATE ROLE them (NOLOGIN) and GRANT them as the first migration does.",
+                "The login of SLOWWAVE_DATABASE_URL lacks roles, or may not take them.",
+                "Run `slowwave migrate`; where that is refused, let an administrator run these statements first.",
+                statements=tuple(statements),
             )
         )
     return found
 
 
-def _logins(store: Store) -> list[Diagnosis]:
+def _unindexed(connection: Connection) -> list[Diagnosis]:
+    """Models that apply registered: it may enter them, and only the owner may index a table."""
+    found = connection.execute(
+        "SELECT DISTINCT m.model FROM memory.vector_models m CROSS JOIN unnest(%s::text[]) AS t (described) "
+        "WHERE memory.indexed_as(m.dimensions) IS NOT NULL "
+        "AND to_regclass(format('memory.%%I', memory.vector_index(t.described, m.model))) IS NULL ORDER BY m.model",
+        (list(VECTORS),),
+    )
+    return [
+        Diagnosis(
+            f"Vectors of the model {model} have no search index, so a search in the database compares all of them.",
+            "Run `slowwave migrate` as the database's owner: it builds what is missing.",
+            problem=False,
+        )
+        for (model,) in found
+    ]
+
+
+def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
+    """Whether each role can read what it works with, by the login that the store would use for it."""
     found: list[Diagnosis] = []
     for role in ROLES:
+        group = f"slowwave_{role}"
         try:
             with store.connect(role) as connection:
                 connection.execute("SELECT 1 FROM memory.namespaces LIMIT 1")
                 connection.execute("SELECT 1 FROM night.runs LIMIT 1")
         except (StoreError, psycopg.Error) as problem:
-            found.append(
-                Diagnosis(
-                    f"The role slowwave_{role} cannot work: {str(problem).splitlines()[0]}",
-                    f"GRANT slowwave_{role} to the login, and USAGE and SELECT on the schemas memory and night to the role.",
+            told = str(problem).splitlines()[0]
+            may = owner.execute(
+                "SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), "
+                "'USAGE')) FROM unnest(ARRAY['memory.namespaces', 'night.runs']) AS t",
+                {"group": group},
+            ).fetchone()
+            if may is None or not may[0]:
+                remedy = "Let the owner of the tables run these statements."
+                statements = (
+                    f"GRANT USAGE ON SCHEMA memory, night TO {group}",
+                    f"GRANT SELECT ON ALL TABLES IN SCHEMA memory, night TO {group}",
                 )
+            elif role in store.logins and not isinstance(problem, StoreError):
+                remedy = "Let an administrator make its login a member of the role."
+                statements = (_membership(owner, group, str(conninfo_to_dict(store.logins[role]).get("user", ""))),)
+            else:
+                remedy, statements = "Let its login in: look at the address and at the server's log.", ()
+            found.append(Diagnosis(f"The role {group} cannot work: {told}", remedy, statements=statements))
+    return found
+
+
+def _membership(connection: Connection, group: str, login: str) -> str:
+    options = " WITH INHERIT TRUE" if connection.info.server_version >= SET_IS_GRANTED else ""
+    row = connection.execute("SELECT quote_ident(%s)", (login,)).fetchone()
+    return f"GRANT {group} TO {row[0] if row else login}{options}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _rights(connection: Connection) -> list[Diagnosis]:
+    """Who may do more than the store's work asks for."""
+    found = [
+        Diagnosis(
+            f"The function {signature} runs with its owner's rights and is open to abuse: {', '.join(reasons)}.",
+            "Let the owner of the store run this statement."
+            if signature.startswith(("memory.", "night."))
+            else "It is none of ours: let its owner look at it, REVOKE EXECUTE on it FROM PUBLIC and fix its search_path.",
+            problem=signature.startswith(("memory.", "night.")),
+            statements=(f"SELECT night.as_definer({_literal(signature)})",)
+            if signature.startswith(("memory.", "night."))
+            else (),
+        )
+        for signature, reasons in unsafe_definers(connection).items()
+    ]
+    if statements := excess(connection):
+        found.append(
+            Diagnosis(
+                "Everyone who may connect may make temporary tables or other objects here, which nobody but imports and apply needs.",
+                "Run `slowwave migrate` as the database's owner, or let an administrator run these statements.",
+                problem=False,
+                statements=tuple(statements),
             )
+        )
+    row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    if row and row[0]:
+        found.append(
+            Diagnosis(
+                "The login of SLOWWAVE_DATABASE_URL is a superuser.",
+                "Let a plain login own the database and the schemas memory and night; README says how one is made.",
+                problem=False,
+            )
+        )
     return found

@@ -42,7 +42,7 @@ ORDER BY recorded_at DESC, id LIMIT 10000
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
-    """The namespace as it is now. ``model`` is the preferred vector model; without vectors of it, the commonest is taken.
+    """The namespace as it is now. ``model`` is the vector model that is preferred where its settings name none.
 
     Logs in as reader. An unknown namespace is refused.
     """
@@ -66,7 +66,7 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
     if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
         raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
     namespace_id, taken_at = str(id_), taken_at.astimezone(UTC)
-    model = _current_model(connection, namespace_id, model)
+    model = _current_model(connection, namespace_id, str(settings.get("embedding_model") or model))
     return Snapshot(
         namespace_id=namespace_id,
         namespace=namespace,
@@ -81,14 +81,22 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
 
 
 def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
-    """The preferred model where the namespace has vectors of it or none at all, else its commonest; empty when unregistered."""
+    """The preferred model where the namespace has vectors of it, or no vectors at all; else the commonest of its vectors.
+
+    A model need not be registered: the first vectors that are applied register it.
+    """
+    counted = sql.SQL(" UNION ALL ").join(
+        sql.SQL("SELECT model, count(*) AS n FROM {} WHERE namespace_id = {} GROUP BY model").format(
+            sql.Identifier("memory", table), sql.Literal(namespace_id)
+        )
+        for table in VECTORS
+    )
     found = connection.execute(
-        "SELECT model FROM (SELECT model, count(*) AS n FROM memory.entity_vectors WHERE namespace_id = %s GROUP BY model "
-        "UNION ALL SELECT model, 0 FROM memory.vector_models WHERE model = %s) known "
-        "ORDER BY n > 0 DESC, model = %s DESC, n DESC, model LIMIT 1",
-        (namespace_id, preferred, preferred),
+        sql.SQL(
+            "SELECT model FROM ({}) counted GROUP BY model ORDER BY model = {} DESC, sum(n) DESC, model LIMIT 1"
+        ).format(counted, sql.Literal(preferred))
     ).fetchone()
-    return str(found[0]) if found else ""
+    return str(found[0]) if found else preferred
 
 
 def _rows(connection: Connection, namespace_id: str, table: Table) -> pa.Table:

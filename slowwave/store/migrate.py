@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import psycopg
 from alembic import command
@@ -14,6 +15,8 @@ from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
 from slowwave.store.connect import Store
+from slowwave.store.partitions import make_partitions_ahead
+from slowwave.store.roles import narrow, provide
 
 
 def _config() -> Config:
@@ -23,24 +26,32 @@ def _config() -> Config:
 
 
 def migrate(store: Store) -> None:
-    """Run all pending migrations in one transaction each; two processes at once wait for each other."""
+    """Provide the roles, run all pending migrations and build the search indexes of models that apply registered, in one transaction.
+
+    Two processes at once wait for each other. Raises ``StoreError`` when this login may not, with what an administrator has to run
+    where roles are the reason.
+    """
     with store.connect("owner"):
         pass  # an unreachable database is told in our words
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
+            session = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+            provide(session)
             connection.execute(text("CREATE SCHEMA IF NOT EXISTS night"))
             config = _config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            connection.execute(text("SELECT memory.index_vector_model(model, dimensions) FROM memory.vector_models"))
+            narrow(session)
     except (psycopg.Error, DBAPIError) as problem:
         cause = problem.orig if isinstance(problem, DBAPIError) else problem
         told = str(cause).strip().splitlines()[0]
         raise StoreError(
             f"The migration stopped and nothing of it stands: {told.rstrip('.')}. `slowwave doctor` says what the database lacks."
         ) from None
-    store.ensure_logins()
+    make_partitions_ahead(store)
 
 
 def pending_migrations(store: Store) -> list[str]:

@@ -5,7 +5,7 @@ Starting, stopping and finding it belongs here; roles, schemas and connections f
 wheel is located and never imported: its Python layer changes permissions of parent folders and stops the server with its
 process, while this server outlives whoever started it.
 
-In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and password, so that
+In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and the superuser's password, so that
 ``PGPASSFILE=.slowwave/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
 """
 
@@ -29,13 +29,14 @@ from typing import Final
 from urllib.parse import quote
 
 import psycopg
-from psycopg import sql
 
 from slowwave.errors import StoreError
+from slowwave.store.bootstrap import prepare
+from slowwave.store.connect import passwords
+from slowwave.store.ownership import hand_over, keeper, make_private
 
 _HOST: Final = "127.0.0.1"
 _SUPERUSER: Final = "slowwave"
-_DATABASES: Final = ("slowwave", "dagster")
 _PORTS: Final = range(20_000, 30_000)  # below the ephemeral ports of Linux and macOS: no outgoing connection takes ours
 _LAUNCH_SECONDS: Final = 20.0  # orphaned backends of a killed server may hold its shared memory for some seconds
 _RECOVERY_SECONDS: Final = 120.0  # a started server may replay a long log before it answers
@@ -94,9 +95,14 @@ class _Account:
 
 def default_home() -> Path:
     """``SLOWWAVE_HOME``, else ``.slowwave`` in the nearest folder upwards that has one or is a checkout, else here."""
-    if chosen := os.environ.get("SLOWWAVE_HOME"):
-        return Path(chosen).expanduser().resolve()
-    here = Path.cwd()
+    try:
+        if chosen := os.environ.get("SLOWWAVE_HOME"):
+            return Path(chosen).expanduser().resolve()
+        here = Path.cwd()
+    except (OSError, RuntimeError) as problem:  # a loop of links, an unknown user after ~, a folder that is gone
+        raise StoreError(
+            f"The home folder cannot be found ({problem}). Set SLOWWAVE_HOME to a folder of yours."
+        ) from None
     marked = (f for f in (here, *here.parents) if (f / ".slowwave").is_dir() or (f / "workspace.yaml").is_file())
     return next(marked, here) / ".slowwave"
 
@@ -105,18 +111,42 @@ def start(home: Path | None = None) -> Server:
     """The running server of ``home``: created, started or simply found. Processes that start at once wait for each other.
 
     A server that was killed comes back with its data. The port is kept, unless another program has taken it meanwhile.
-    Raises StoreError when there are no binaries, nobody to run them, or PostgreSQL does not start.
+    Raises StoreError when there are no binaries, nobody to run them, PostgreSQL does not start, or the home cannot be written.
     """
     home = (home or default_home()).resolve()
     binaries = _binaries()
-    with _locked(home):
-        if not (home / "postgres").exists():
-            _initialise(home, binaries)
-        if not _running(home, binaries):
-            _launch(home, binaries)
-        server = _recorded(home)
-        _create_databases(server)
+    try:
+        with _locked(home):
+            if not (home / "postgres").exists():
+                _initialise(home, binaries)
+            if not _running(home, binaries):
+                _launch(home, binaries)
+            server = _recorded(home)
+            _prepare(server)
+    except OSError as problem:
+        raise _unusable(home, problem) from None
     return server
+
+
+def _unusable(home: Path, problem: OSError) -> StoreError:
+    """What keeps the home from being used, in words; a home that root made for itself has a remedy of its own."""
+    if isinstance(problem, PermissionError):
+        told = "holds files of another account"
+        remedy = f"Run as that account, or let root run `chown -R {_own_name()} {home}` while the server is stopped"
+    elif isinstance(problem, (FileExistsError, NotADirectoryError)):
+        told, remedy = "is a file, or lies in one", "Move the file away"
+    else:
+        told, remedy = f"cannot be written ({problem.strerror or problem})", "Make room there, or let it be written"
+    return StoreError(
+        f"The home folder {home} {told}. {remedy}, or set SLOWWAVE_HOME to another folder, or SLOWWAVE_DATABASE_URL to a running server."
+    )
+
+
+def _own_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def stop(home: Path | None = None) -> None:
@@ -170,7 +200,8 @@ def _account(home: Path, binaries: Path) -> _Account:
         return _Account()
     data = home / "postgres"
     owner = data.stat().st_uid if data.exists() else None
-    for account in _ways_for_root(owner):
+    served = keeper(home) if owner is None else None  # what is made in a service's home is the service's
+    for account in (*(_ways_for_root(served[0]) if served else ()), *_ways_for_root(owner)):
         # One look at both folders: an account that cannot enter them is of no use.
         check = ("sh", "-c", '"$0" --version && test -x "$1"', binaries / "postgres", home)
         with suppress(FileNotFoundError):
@@ -205,12 +236,11 @@ def _ways_for_root(owner: int | None) -> Iterator[_Account]:
 @contextmanager
 def _locked(home: Path) -> Generator[None]:
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o711)
+        make_private(home, 0o711)
         lock = os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except PermissionError:
-        raise StoreError(
-            f"{home} belongs to another account. Run as that account, or set SLOWWAVE_HOME to a folder of yours."
-        ) from None
+        hand_over(home / "postgres.lock")
+    except OSError as problem:
+        raise _unusable(home, problem) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -302,10 +332,8 @@ def _claimant(home: Path) -> tuple[int | None, str]:
         pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])
     except (FileNotFoundError, ValueError):
         return None, ""
-    except PermissionError:
-        raise StoreError(
-            f"{data} belongs to another account. Run as that account, or set SLOWWAVE_HOME to a folder of yours."
-        ) from None
+    except PermissionError as problem:
+        raise _unusable(home, problem) from None
     if Path("/proc/self").exists():
         with suppress(OSError):
             return pid, os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
@@ -314,13 +342,14 @@ def _claimant(home: Path) -> tuple[int | None, str]:
     return pid, subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def _create_databases(server: Server) -> None:
+def _prepare(server: Server) -> None:
     try:
-        with psycopg.connect(server.url("postgres"), autocommit=True, connect_timeout=10) as connection:
-            present = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
-            for name in _DATABASES:
-                if name not in present:
-                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        prepare(server.url, passwords(server.home / "logins.json"))
+    except psycopg.errors.LockNotAvailable:
+        raise StoreError(
+            f"The tables in {server.home} belong to the superuser yet, and somebody works on them, so they could not be given to a "
+            "login of their own. Let that work end (`slowwave runs tail NAMESPACE`), then try again."
+        ) from None
     except psycopg.OperationalError as problem:
         reason = str(problem).strip().splitlines()[-1]
         raise StoreError(
@@ -337,6 +366,8 @@ def _recorded(home: Path) -> Server:
     try:
         host, port, _, _, password = (home / "pgpass").read_text().strip().split(":")
         return Server(home, host, int(port), password)
+    except PermissionError as problem:
+        raise _unusable(home, problem) from None
     except (OSError, ValueError):
         raise StoreError(
             f"{home}/pgpass, which keeps the server's port and password, is missing or not readable. "

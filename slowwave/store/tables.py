@@ -266,18 +266,20 @@ memory_versions = Table(
     schema="memory",
 )
 
-recall_events = Table(  # partitioned by month on occurred_at; the partitions are made by memory.log_recall
-    "recall_events",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    _namespace(),
-    Column("external_id", Text),
-    Column("occurred_at", DateTime(timezone=True), primary_key=True),
-    Column("query", Text, nullable=False),
-    _ids("hit_ids"),  # entities, chunks or memories, best first
-    _ids("selected_ids"),  # the hits that the agent used
-    Column("scores", ARRAY(Double), nullable=False, server_default="{}"),
-    schema="memory",
+recall_events = (
+    Table(  # partitioned by month on occurred_at, see memory.ensure_recall_partitions; memory.log_recall writes it
+        "recall_events",
+        metadata,
+        Column("id", Uuid, primary_key=True),
+        _namespace(),
+        Column("external_id", Text),
+        Column("occurred_at", DateTime(timezone=True), primary_key=True),
+        Column("query", Text, nullable=False),
+        _ids("hit_ids"),  # entities, chunks or memories, best first
+        _ids("selected_ids"),  # the hits that the agent used
+        Column("scores", ARRAY(Double), nullable=False, server_default="{}"),
+        schema="memory",
+    )
 )
 
 promotions = Table(
@@ -387,6 +389,7 @@ plans = Table(
     _json("header"),
     _json("probes"),
     _json("summary"),
+    Column("seal", Text, nullable=False),  # what night.plan_seal gave when the plan was written
     schema="night",
 )
 
@@ -423,6 +426,20 @@ approvals = Table(
     Column("note", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     _instant("expires_at", required=True),
+    Column("seal", Text, nullable=False),  # the plan's, as it was signed
+    _json("probes"),  # what the probes said of these items; figures, and no text of memory
+    schema="night",
+)
+
+revocations = Table(
+    "revocations",
+    metadata,
+    Column("approval_id", Uuid, ForeignKey("night.approvals.id"), primary_key=True),
+    _namespace(),
+    Column("plan_hash", Text, nullable=False),
+    Column("revoked_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
     schema="night",
 )
 
@@ -480,6 +497,14 @@ memory_events = Table(
     Column("previous_hash", Text, nullable=False),
     Column("hash", Text, nullable=False),
     _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+store = Table(
+    "store",
+    metadata,
+    Column("only_one", Boolean, primary_key=True, server_default="true"),
+    Column("id", Uuid, nullable=False),
     schema="night",
 )
 

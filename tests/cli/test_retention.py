@@ -16,6 +16,10 @@ def test_retain_removes_and_counts(store: Store, run: Run) -> None:
     world = new_world(store)
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.namespaces SET settings = '{\"retention_runs_per_namespace\": 0}'")
+        connection.execute(
+            "INSERT INTO night.runs (id, namespace_id, mode, state) SELECT %s, id, 'plan', 'empty' FROM memory.namespaces",
+            ("00000000-0000-0000-0000-000000000001",),
+        )
     folder = reports_path(Settings()) / world.slug / "2020-01-01"
     folder.mkdir(parents=True)
     (folder / "00000000-0000-0000-0000-000000000001.manifest.json").write_text("{}")

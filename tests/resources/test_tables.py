@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from slowwave.snapshot_files import base_path
+from slowwave.snapshot_files import base_path, database_base, folder_of
 from slowwave.store.connect import Store
 from tests.memory_assets.project import project
 from tests.nights import new_world
@@ -20,12 +20,12 @@ def test_a_night_stores_each_value_once_and_for_its_owner_only(store: Store) -> 
     world = new_world(store)
     with project(store, world.slug) as night:
         assert night.run("night_job", world.slug).success
-    (snapshot,) = [p for p in Path(base_path(), world.slug).iterdir() if not p.name.startswith(".")]
+    (snapshot,) = [p for p in Path(folder_of(database_base(store), world.slug)).iterdir() if not p.name.startswith(".")]
     found = files(snapshot)
     assert {"entities.arrow", "model.live_entities.arrow", "audit.census.json", "plan.gc_references.json"} <= set(found)
     assert not [name for name in found if name.startswith("snapshot.")]
     assert {stat.S_IMODE(mode) for mode in found.values()} == {0o600}
-    pointers = Path(base_path(), world.slug, ".latest")
+    pointers = Path(folder_of(database_base(store), world.slug), ".latest")
     assert {p.read_text() for p in pointers.iterdir()} == {snapshot.name}
     assert stat.S_IMODE(pointers.stat().st_mode) == 0o700
 
@@ -38,7 +38,7 @@ def test_results_go_with_their_snapshot(store: Store) -> None:
     with project(store, world.slug) as night:
         assert night.run("reaudit_job", world.slug).success
         assert night.run("reaudit_job", world.slug).success
-    folders = [p for p in Path(base_path(), world.slug).iterdir() if not p.name.startswith(".")]
+    folders = [p for p in Path(folder_of(database_base(store), world.slug)).iterdir() if not p.name.startswith(".")]
     assert len(folders) == 1
     everywhere = [p for p in Path(base_path()).rglob("*.json") if p.parent.name != ".latest"]
     assert {p.parent for p in everywhere} == set(folders)

@@ -11,6 +11,7 @@ from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.migrate import migrate
+from slowwave.store.roles import GROUPS
 
 
 def _findings(store: Store) -> str:
@@ -55,6 +56,7 @@ def test_a_migration_that_cannot_run_says_so_and_leaves_nothing(postgres: server
     """A login that may not create extensions: one sentence, and the database is as empty as before."""
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute("CREATE ROLE t_nobody LOGIN PASSWORD 'nothing'")
+        admin.execute(f"GRANT {', '.join(GROUPS)} TO t_nobody".encode())
         admin.execute("CREATE DATABASE t_barred OWNER t_nobody")
     try:
         with pytest.raises(StoreError, match="nothing of it stands"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from slowwave.errors import Refused, SnapshotError
-from slowwave.snapshot_files import load_snapshot, load_table, remove_old, save_snapshot
+from slowwave.snapshot_files import load_snapshot, load_table, remove_snapshot, save_snapshot
 from slowwave.snapshot_schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
@@ -112,15 +112,37 @@ def test_snapshot_folders_are_for_their_owner_and_old_ones_go(store: Store, tmp_
     """They hold memory text: 0700, 0600, and only the newest nights stay."""
     world = new_world(store)
     base = str(tmp_path / "snapshots")
-    kept = [save_snapshot(export_snapshot(store, world.slug), base) for _ in range(4)]
+    taken = [export_snapshot(store, world.slug) for _ in range(4)]
+    kept = [save_snapshot(snapshot, base) for snapshot in taken]
     folder = Path(kept[0])
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(f.stat().st_mode) for f in folder.iterdir()} == {0o600}
-    remaining = set(kept) - set(remove_old(world.slug, base, keep=2))
-    assert len(remaining) == 2
-    for location in kept:
-        if location in remaining:
-            assert load_snapshot(location).taken_at <= datetime.now(UTC)
-        else:
-            with pytest.raises(SnapshotError, match="There is no snapshot"):
-                load_snapshot(location)
+    for location, snapshot in zip(kept[:2], taken[:2], strict=True):
+        assert remove_snapshot(location, world.slug, snapshot.snapshot_id, base)
+        assert remove_snapshot(location, world.slug, snapshot.snapshot_id, base), "what is gone is gone"
+        with pytest.raises(SnapshotError, match="There is no snapshot"):
+            load_snapshot(location)
+    for location in kept[2:]:
+        assert load_snapshot(location).taken_at <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("location", "namespace", "snapshot_id"),
+    [
+        ("{base}/{slug}/other", "{slug}", "one"),
+        ("{base}/../treasure", "{slug}", "one"),
+        ("{base}/{slug}/..", "{slug}", ".."),
+        ("{base}/../treasure", "..", "treasure"),
+        ("{base}/../treasure", "{slug}/..", "treasure"),
+    ],
+)
+def test_a_location_is_not_believed(tmp_path: Path, location: str, namespace: str, snapshot_id: str) -> None:
+    """A row of the ledger that names another folder removes nothing."""
+    base = tmp_path / "snapshots" / "db.0"
+    for folder in (base / "acme" / "one", base / "acme" / "other", tmp_path / "snapshots" / "treasure"):
+        folder.mkdir(parents=True)
+        (folder / "meta.json").write_text("{}")
+    before = sorted(tmp_path.rglob("*"))
+    names = {"base": str(base), "slug": "acme"}
+    assert not remove_snapshot(location.format(**names), namespace.format(**names), snapshot_id, str(base))
+    assert sorted(tmp_path.rglob("*")) == before

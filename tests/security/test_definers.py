@@ -1,0 +1,149 @@
+"""Every function that runs with its owner's rights is made for it, in the whole database and whoever added it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.roles import RECORDER, unsafe_definers
+from tests.nights import new_world
+
+DEFINER = "CREATE FUNCTION memory.t_f() RETURNS int LANGUAGE sql SECURITY DEFINER {} AS 'SELECT 1'"
+FIXED = "SET search_path = pg_catalog, pg_temp"
+CLOSED = "REVOKE ALL ON FUNCTION memory.t_f() FROM PUBLIC"
+OWNED = f"ALTER FUNCTION memory.t_f() OWNER TO {RECORDER}"
+
+
+@pytest.fixture
+def admin(postgres: server.Server, database: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """The superuser, in a migrated database."""
+    with psycopg.connect(postgres.url(database), autocommit=True) as connection:
+        yield connection
+
+
+def test_no_definer_function_is_open_to_abuse(store: Store) -> None:
+    """There are some, and each has all of it."""
+    with store.connect("owner") as connection:
+        assert unsafe_definers(connection) == {}
+        definers = connection.execute(
+            "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE prosecdef AND proname IN ('note_rows', 'note_updates')"
+        ).fetchall()
+    assert definers == [(RECORDER,)]
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"),
+    [
+        ([DEFINER.format(FIXED), CLOSED], {"its owner logs in, or has attributes", "its owner owns tables"}),
+        ([DEFINER.format(FIXED), OWNED], {"PUBLIC may execute it"}),
+        ([DEFINER.format(""), CLOSED, OWNED], {"its search_path is not fixed, with pg_temp last"}),
+        (
+            [DEFINER.format("SET search_path = pg_catalog"), CLOSED, OWNED],
+            {"its search_path is not fixed, with pg_temp last"},
+        ),
+        (
+            [DEFINER.format("SET search_path = pg_temp, pg_catalog"), CLOSED, OWNED],
+            {"its search_path is not fixed, with pg_temp last"},
+        ),
+        (
+            [DEFINER.format(FIXED), CLOSED, "ALTER FUNCTION memory.t_f() OWNER TO slowwave_owner"],
+            {"its owner owns tables"},
+        ),
+        ([DEFINER.format(FIXED), CLOSED, OWNED], set()),
+    ],
+)
+def test_each_omission_is_found(
+    admin: psycopg.Connection[tuple[object, ...]], made: list[str], wrong: set[str]
+) -> None:
+    """A function that lacks one thing is named with that thing; one that has all is not named."""
+    for statement in made:
+        admin.execute(statement.encode())
+    found = unsafe_definers(admin)
+    assert found.keys() == ({"memory.t_f()"} if wrong else set())
+    assert wrong <= set(found.get("memory.t_f()", []))
+
+
+def test_a_function_outside_our_schemas_counts_as_well(admin: psycopg.Connection[tuple[object, ...]]) -> None:
+    """An operator's helper in public is as good a way in."""
+    admin.execute("CREATE FUNCTION public.t_f() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'")
+    assert list(unsafe_definers(admin)) == ["public.t_f()"]
+
+
+def test_what_a_later_migration_makes_with_as_definer_is_safe(store: Store) -> None:
+    """The owner writes CREATE FUNCTION and one call; replacing the function and calling again works too."""
+    with store.connect("owner") as connection:
+        for answer in (1, 2):
+            connection.execute(
+                f"CREATE OR REPLACE FUNCTION memory.t_f(a int, b text[]) RETURNS int LANGUAGE sql AS 'SELECT {answer}'".encode()
+            )
+            connection.execute("SELECT night.as_definer('memory.t_f(int, text[])')")
+            assert unsafe_definers(connection) == {}
+        row = connection.execute(
+            "SELECT prosecdef, pg_get_userbyid(proowner), has_schema_privilege(proowner, 'memory', 'CREATE') FROM pg_proc "
+            "WHERE proname = 't_f'"
+        ).fetchone()
+    assert row == (True, RECORDER, False)
+
+
+@pytest.mark.parametrize("owner", ["slowwave_owner", "slowwave", "slowwave_login_reader", "nobody_of_that_name"])
+def test_as_definer_gives_a_function_to_no_login(store: Store, owner: str) -> None:
+    """A role that logs in, or has attributes, is refused."""
+    with store.connect("owner") as connection, pytest.raises(psycopg.errors.RaiseException, match="must not own"):
+        connection.execute("SELECT night.as_definer('memory.bump_content_version()', %s)", (owner,))
+
+
+def test_functions_made_later_are_not_everyones(store: Store) -> None:
+    """PUBLIC may execute nothing in our schemas, now or after the next migration."""
+    with store.connect("owner") as connection:
+        connection.execute("CREATE FUNCTION memory.t_f() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        rows = connection.execute(
+            "SELECT p.proname FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a "
+            "WHERE p.pronamespace IN ('memory'::regnamespace, 'night'::regnamespace) AND a.grantee = 0"
+        ).fetchall()
+    assert rows == [("log_recall",)]  # with its caller's rights, and nobody else's
+
+
+def test_every_function_of_ours_looks_names_up_in_one_place(store: Store) -> None:
+    """Also those that run with their caller's rights: a schema of the caller's own cannot stand before pg_catalog."""
+    with store.connect("owner") as connection:
+        rows = connection.execute(
+            "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE pronamespace IN ('memory'::regnamespace, 'night'::regnamespace) "
+            "AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)"
+        ).fetchall()
+    assert rows == [("memory.bump_content_version()",)]  # it runs for every row, and names what it uses in full
+
+
+def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> None:
+    """An operator of the caller's own, before pg_catalog in his search_path, does not keep a change from being counted."""
+    world = new_world(store)
+    with store.connect("owner") as connection:
+        connection.execute("CREATE SCHEMA t_mine")
+        connection.execute("CREATE FUNCTION t_mine.f(bigint, int) RETURNS bigint LANGUAGE sql AS 'SELECT $1'")
+        connection.execute("CREATE OPERATOR t_mine.+ (LEFTARG = bigint, RIGHTARG = int, FUNCTION = t_mine.f)")
+        connection.execute("SET search_path = t_mine, pg_catalog, public")
+        assert connection.execute("SELECT 1::bigint + 1").fetchone() == (1,)
+        connection.execute(
+            "UPDATE memory.entities SET name = name || '!' WHERE namespace_id = %s", (world.namespace_id,)
+        )
+        found = connection.execute("SELECT DISTINCT content_version FROM memory.entities").fetchall()
+    assert found == [(2,)]
+
+
+def test_the_owner_of_definers_can_note_changes_and_nothing_else(store: Store) -> None:
+    """Its rights on tables, and its memberships."""
+    with store.connect("owner") as connection:
+        rights = connection.execute(
+            "SELECT c.oid::regclass::text, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a "
+            "WHERE a.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
+            (RECORDER,),
+        ).fetchall()
+        member = connection.execute(
+            "SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = %s",
+            (RECORDER,),
+        ).fetchone()
+    assert rights == [("memory.changes", "INSERT")]
+    assert member == (0,)
