@@ -140,7 +140,7 @@ def make(size: int, *, now: datetime, slug: str = "bench", seed: int = 11) -> Ge
         slug,
         namespace_id,
         {
-            "blast_radius_share": 0.3,  # so much planted trouble is not an accident upstream
+            "blast_radius_share": 0.85,  # so much planted trouble, some of it most of a type, is no accident upstream
             "expertise": known,
             "normalize_schema_mapping": MAPPING,
             "abstention_drift_min_samples": 500,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ from typing import Any, Final, TextIO
 
 import psycopg
 
-from slowwave.errors import ImportRefused
 from slowwave.imports.pipeline import ImportSummary, Progress, Record, write_records
 from slowwave.imports.rows import (
     LONGEST_ID,
+    LONGEST_NAME,
+    LONGEST_SOURCE,
     BadRow,
     OnError,
     RowCheck,
@@ -26,7 +26,7 @@ from slowwave.imports.rows import (
     storable,
     unreadable,
 )
-from slowwave.imports.screening import Screening
+from slowwave.imports.table import Table
 from slowwave.language.embedder import Embedder
 
 COLUMNS: Final = ("id", "source", "entity_type", "name", "attrs")
@@ -43,9 +43,10 @@ def import_entities(
 ) -> ImportSummary:
     """Import one entity a line into ``namespace`` (default: the slug of the file's name), merging nothing.
 
-    ``attrs`` is a JSON object or empty. A row is known by (namespace, source, id). Raises ``ImportRefused``.
+    ``attrs`` is a JSON object or empty. A row is known by (namespace, source, id); one that stands and says something else is left as it
+    is and named. Raises ``ImportRefused``.
     """
-    check = RowCheck(str(path), on_error, screening=Screening.of(connection))
+    check = RowCheck.of(connection, path, on_error)
     try:
         slug = chosen_slug(namespace) or slug_of(path.name.removesuffix(".gz").removesuffix(".csv"))
     except BadRow as error:
@@ -59,30 +60,23 @@ def read_records(path: Path, check: RowCheck, namespace: str = "") -> Iterator[R
     first: dict[tuple[str, str], tuple[int, Record]] = {}
     try:
         with _opened(path) as file:
-            reader = csv.DictReader(file)
-            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-                raise ImportRefused(
-                    f"{path} has no column {', '.join(missing)}. Nothing was imported. "
-                    f"The first line must name {', '.join(COLUMNS)}."
-                )
-            for row in reader:
-                check.seen += 1
+            for line, row, more in Table(file, check, COLUMNS, kind="entity_type"):
                 try:
-                    record = _record(row)
-                    earlier = first.setdefault((record.source, record.external_id), (reader.line_num, record))
+                    record = _record(row, more=more)
+                    said = "\n".join((record.name, *map(str, record.attributes.values())))
+                    check.limits.check(namespace, said, "name and attrs")
+                    earlier = first.setdefault((record.source, record.external_id), (line, record))
                     if earlier[1] != record:
                         raise BadRow(f"its source and id were used in line {earlier[0]} for another entity")
                     state = "active"
                     if earlier[1] is record:
-                        state = check.screening.state(
-                            namespace, "\n".join((record.name, *map(str, record.attributes.values())))
-                        )
+                        state = check.screening.state(namespace, said)
                 except BadRow as error:
-                    check.bad(reader.line_num, str(error))
+                    check.bad(line, str(error))
                     continue
                 if earlier[1] is record:
                     yield record if state == "active" else replace(record, state=state)
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         unreadable(path, error)
 
 
@@ -92,8 +86,8 @@ def _opened(path: Path) -> TextIO:
     return opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")  # pyright: ignore[reportReturnType]
 
 
-def _record(row: dict[str | Any, Any]) -> Record:
-    if None in row:
+def _record(row: dict[str, Any], *, more: bool) -> Record:
+    if more:
         raise BadRow("more fields than the first line names")
     attributes = parse_json(row["attrs"]) if (row["attrs"] or "").strip() else {}
     if not isinstance(attributes, dict):
@@ -101,10 +95,12 @@ def _record(row: dict[str | Any, Any]) -> Record:
     storable(attributes, "attrs")
     source = row["source"] or ""
     storable(source, "source")
+    if len(source) > LONGEST_SOURCE:
+        raise BadRow(f"source has {len(source)} characters, more than {LONGEST_SOURCE}")
     return Record(
         external_id=required_text(row, "id", LONGEST_ID),
         source=source,
         entity_type=required_text(row, "entity_type", 200),
-        name=required_text(row, "name"),
+        name=required_text(row, "name", LONGEST_NAME),
         attributes=attributes,
     )

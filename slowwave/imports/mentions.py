@@ -8,7 +8,7 @@ approves. A retired entity stays retired: a new mention of its name begins a new
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -17,7 +17,7 @@ from uuid import UUID, uuid5
 import psycopg
 
 from slowwave.errors import StoreError
-from slowwave.texts.extraction import extract
+from slowwave.texts.extraction import LONGEST_NAME, extract
 from slowwave.texts.tokens import normalise_name
 
 _LIVE: Final = "invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now())"
@@ -29,15 +29,20 @@ COOCCURRENCE: Final = "ASSOCIATED_WITH"
 NEIGHBOURS: Final = 24
 """A name is associated with the next so many different names of its chunk; beyond, a chunk is a list and says little."""
 
+MOST_NAMES: Final = 1_000
+"""Different names that are read of one text, the first ones: no prose has more, and each one is rows to write."""
+
+Names = Mapping[Key, tuple[str, int]]
+"""Key → (first spelling, occurrences), in the order of the text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as the extractor reads it."""
+    """Where names stand: a chunk of a document, and when it was said."""
 
     chunk_id: str
     document_id: str
     said_at: datetime
-    content: str
 
 
 @dataclass(slots=True)
@@ -79,23 +84,21 @@ def entity_id(namespace_id: str, key: Key, generation: int = 0) -> str:
     return _id(namespace_id, "entities", *key, generation)
 
 
-def read_names(passages: Iterable[Passage]) -> list[tuple[Passage, dict[Key, tuple[str, int]]]]:
-    """For each passage its names in order: key → (first spelling, occurrences)."""
-    read: list[tuple[Passage, dict[Key, tuple[str, int]]]] = []
-    for passage in passages:
-        names: dict[Key, tuple[str, int]] = {}
-        for mention in extract(passage.content):
-            key = (mention.entity_type, normalise_name(mention.name))
+def read_names(content: str) -> Names:
+    """The names of a text, at most ``MOST_NAMES`` different ones; linear in its length."""
+    names: dict[Key, tuple[str, int]] = {}
+    for mention in extract(content):
+        key = (mention.entity_type, normalise_name(mention.name))
+        if key in names or (len(names) < MOST_NAMES and len(key[1]) <= LONGEST_NAME):  # folding may lengthen a name
             spelling, count = names.get(key, (mention.name, 0))
             names[key] = (spelling, count + 1)
-        read.append((passage, names))
-    return read
+    return names
 
 
 def plan_graph(
     connection: psycopg.Connection[Any],
     namespace_id: str,
-    read: Sequence[tuple[Passage, Mapping[Key, tuple[str, int]]]],
+    read: Sequence[tuple[Passage, Names]],
 ) -> Graph:
     """Match names with the entities that stand and gather what each row gains. Reads only."""
     keys = dict.fromkeys(key for _, names in read for key in names)
@@ -174,7 +177,7 @@ def grow(connection: psycopg.Connection[Any], graph: Graph) -> None:
     ).fetchone()
     if live is None or live[0] != len(ids):
         raise StoreError(
-            "Entities that this import mentions were retired while it ran, so this namespace was not imported. Run it again."
+            "Entities that this import mentions were retired while it ran, so its last batch was not imported. Run it again."
         )
     connection.execute(_GROW_ENTITIES, _columns(graph.grown_entities))
     connection.execute(_GROW_RELATIONSHIPS, _columns(graph.grown_relationships))

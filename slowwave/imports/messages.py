@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from slowwave.imports.lines import bounded_lines
 from slowwave.imports.pipeline import ImportSummary, Progress, Turn, write_turns
 from slowwave.imports.rows import (
     LONGEST_ID,
@@ -24,7 +25,6 @@ from slowwave.imports.rows import (
     required_text,
     unreadable,
 )
-from slowwave.imports.screening import Screening
 from slowwave.language.embedder import Embedder
 
 
@@ -39,10 +39,11 @@ def import_messages(
 ) -> ImportSummary:
     """Import every turn of a JSONL file; ``namespace`` replaces the rows' own.
 
-    A turn without ``id`` is known by a hash of its namespace, time, role and content, and true repeats by their number. The
-    whole file is read and checked before anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
+    A turn with an ``id`` that stands already and another text becomes a new version. One without is known by a hash of its namespace,
+    time, role and content, and true repeats by their number: edited, it is another turn. The whole file is read and checked before
+    anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
     """
-    check = RowCheck(str(path), on_error, screening=Screening.of(connection))
+    check = RowCheck.of(connection, path, on_error)
     turns = list(read_messages(path, check, chosen_slug(namespace)))
     return write_turns(connection, turns, check, embedder=embedder, source="messages", progress=progress)
 
@@ -53,13 +54,16 @@ def read_messages(path: Path, check: RowCheck, namespace: str | None = None) -> 
     first: dict[tuple[str, str], tuple[int, Turn]] = {}
     try:
         with path.open("rb") as file:
-            for line, raw in enumerate(file, 1):
-                text = raw.removeprefix(b"\xef\xbb\xbf") if line == 1 else raw
-                if not text.strip():
+            for line, raw in ((found.number, found.text) for found in bounded_lines(file.readline, check.limits.line)):
+                text = raw.removeprefix(b"\xef\xbb\xbf") if raw is not None and line == 1 else raw
+                if text is not None and not text.strip():
                     continue
                 check.seen += 1
                 try:
+                    if text is None:
+                        raise BadRow(f"the line has more than {check.limits.line:,} bytes")
                     turn = _turn(parse_json(text), namespace, repeats)
+                    check.limits.check(turn.namespace, turn.content, "content")
                     earlier = first.setdefault((turn.namespace, turn.external_id), (line, turn))
                     if earlier[1] != turn:
                         raise BadRow(f"its id was used in line {earlier[0]} for another turn")

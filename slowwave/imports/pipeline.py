@@ -1,26 +1,30 @@
 """From the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.
 
-Reading formats belongs to the readers beside this module, names and co-occurrences to ``slowwave.imports.mentions``. Each
-namespace is one transaction. Row ids follow from the namespace and the source's ids, so a file imported twice adds nothing.
+Reading formats belongs to the readers beside this module, names and co-occurrences to ``slowwave.imports.mentions``, what stands already
+to ``slowwave.imports.standing``. Rows are written in batches, each a short transaction of whole turns: an import that is stopped between
+two goes on where it was when it is run again. Row ids follow from the namespace and the source's ids, so a file imported twice adds
+nothing.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
-from uuid import NAMESPACE_URL, UUID, uuid5
+from typing import Any, Final, TypeVar
+from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 import psycopg
 from sqlalchemy import Table
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports import mentions
+from slowwave.imports import mentions, standing
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
+from slowwave.imports.standing import Standing
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 from slowwave.store.load import load_rows
@@ -31,13 +35,23 @@ Progress = Callable[[int, int], None]
 NAMESPACES: Final = uuid5(NAMESPACE_URL, "slowwave:namespace")
 """A namespace's id is ``uuid5(NAMESPACES, slug)``."""
 
-_BLOCK: Final = 1024
+_BLOCK: Final = 256
 """Texts embedded, and vectors inserted, between two steps of a progress bar; both take about as long."""
+
+_T = TypeVar("_T")
+
+BATCH_ROWS: Final = 512
+BATCH_CHARACTERS: Final = 200_000
+BATCH_NAMES: Final = 2_000
+"""What one transaction takes of rows, of text and of names in it; a single turn may hold more, within its own limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing said or noted: a chunk and a memory. ``session`` groups turns of a namespace into documents."""
+    """One thing said or noted: a chunk and a memory. ``session`` groups turns of a namespace into documents.
+
+    ``formerly`` are other ids under which an import may have kept this very text.
+    """
 
     namespace: str
     external_id: str
@@ -50,6 +64,7 @@ class Turn:
     subject: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     state: State = "active"
+    formerly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,8 @@ class Record:
 class ImportSummary:
     """What an import did: slugs, rows added by table, rows left out, rows seen, and good rows that were there already.
 
+    ``reworded`` of these have changed since and got a new version; ``left`` are the ids of those that have changed and stay as they are:
+    entities, and memories that are retired, archived or quarantined, or would have to be.
     ``screened`` counts the rows that held a secret, an injection, hidden characters or look-alikes, by kind; of those, ``quarantined``
     begin outside recall.
     """
@@ -79,6 +96,8 @@ class ImportSummary:
     known: int
     screened: Mapping[str, int] = field(default_factory=dict)
     quarantined: int = 0
+    reworded: int = 0
+    left: tuple[str, ...] = ()
 
 
 def namespace_id(slug: str) -> str:
@@ -95,30 +114,29 @@ def write_turns(
     source: str,
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Write the turns that a namespace does not have yet; one transaction a namespace.
+    """Write the turns that a namespace does not have yet, in the order of their time; one transaction a batch.
 
     A turn becomes a chunk of its session's document and a memory with its first version (valid from ``created_at``). Names
-    in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships. A turn is known
-    by its external id, whatever it says; known turns change nothing. Vectors are made before the first row is written. A quarantined
-    turn becomes a memory alone: its words make no chunk and no names, which recall would find.
-    Raises ``ImportRefused`` (read-only namespace), ``EmbeddingError``, ``StoreError``.
+    in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships. A turn is known by its
+    external id. One that says something else than the file said before gives its memory a new version with a vector, and a new chunk
+    in place of the old one; where the memory is not open to that it is left and named. Names are read and vectors made outside the
+    transactions. A quarantined turn becomes a memory alone: its words make no chunk and no names, which recall would find.
+    Raises ``ImportRefused`` (read-only namespace), ``EmbeddingError``, ``StoreError``; batches before that stand.
     """
     groups: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         groups[turn.namespace].append(turn)
-    added: Counter[str] = Counter()
-    known = 0
+    tally = _Tally()
     steps = _Steps(progress, len(turns))
     _refuse_read_only(connection, groups)
     for slug, group in groups.items():
-        with connection.transaction():
-            namespace = _claim(connection, slug, added)
-            fresh = _unknown(connection, namespace, group)
-            known += len(group) - len(fresh)
-            if fresh:
-                _write_fresh(connection, namespace, fresh, embedder, source, added, steps.part(len(group)))
-        steps.finish(len(group))
-    return _summary(tuple(groups), added, check, known)
+        target = _Target(connection, slug, source, _Vectors(embedder), tally)
+        in_time = sorted(group, key=lambda turn: turn.created_at)
+        for batch in _batches(in_time, lambda turn: len(turn.content), BATCH_CHARACTERS):
+            tally.known += len(batch)
+            target.write(batch, steps.part(len(batch)))
+            steps.finish(len(batch))
+    return _summary(tuple(groups), tally, check)
 
 
 def write_records(
@@ -130,122 +148,271 @@ def write_records(
     embedder: Embedder,
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Write the entities that the namespace does not have yet, known by (source, external id); one transaction.
+    """Write the entities that the namespace does not have yet, known by (source, external id); one transaction a batch.
 
-    Raises as ``write_turns`` does.
+    A known one that says something else than the file said before is left as it is and named. Raises as ``write_turns`` does.
     """
-    added: Counter[str] = Counter()
+    tally = _Tally()
     steps = _Steps(progress, len(records))
-    known = 0
-    if records:
+    _refuse_read_only(connection, [slug])
+    for batch in _batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
+        step, vectors = steps.part(len(batch)), _Vectors(embedder)
         with connection.transaction():
-            namespace = _claim(connection, slug, added)
-            held = set(
-                connection.execute(
-                    "SELECT source, external_id FROM memory.entities WHERE namespace_id = %s AND external_id IS NOT NULL",
-                    [namespace],
-                ).fetchall()
-            )
-            fresh = [record for record in records if (record.source, record.external_id) not in held]
-            known = len(records) - len(fresh)
-            if fresh:
-                step = steps.part(len(records))
-                texts = [entity_text(record.name, record.entity_type) for record in fresh]
-                vectors = _embed(embedder, texts, step)
-                ids = [_id(namespace, "entities", record.source, record.external_id) for record in fresh]
-                rows = (_entity_row(namespace, row_id, record) for row_id, record in zip(ids, fresh, strict=True))
-                _insert(connection, tables.entities, rows, len(ids), added)
-                _insert_vectors(
-                    connection, namespace, embedder.model, {"entity_vectors": (ids, texts)}, vectors, added, step
-                )
-        steps.finish(len(records))
-    return _summary((slug,) if records else (), added, check, known)
+            known = standing.entities(connection, _found_id(connection, slug), [_key(record) for record in batch])
+        vectors.need([_text(record) for record in batch if _key(record) not in known], step)
+        with connection.transaction():
+            namespace = _claim(connection, slug, tally.added)
+            known = standing.entities(connection, namespace, [_key(record) for record in batch])
+            fresh = [record for record in batch if _key(record) not in known]
+            texts = [_text(record) for record in fresh]
+            vectors.need(texts, step)
+            ids = [standing.row_id(namespace, "entities", *_key(record)) for record in fresh]
+            rows = (_entity_row(namespace, row_id, record) for row_id, record in zip(ids, fresh, strict=True))
+            _insert(connection, tables.entities, rows, len(ids), tally.added)
+            _insert_vectors(connection, namespace, {"entity_vectors": (ids, texts)}, vectors, tally.added, step)
+        tally.known += len(batch) - len(fresh)
+        tally.left += [
+            ":".join(_key(record)) for record in batch if known.get(_key(record), _said(record)) != _said(record)
+        ]
+        steps.finish(len(batch))
+    return _summary((slug,) if records else (), tally, check)
 
 
-def _summary(slugs: tuple[str, ...], added: Mapping[str, int], check: RowCheck, known: int) -> ImportSummary:
+@dataclass(slots=True)
+class _Tally:
+    """What was done so far."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    reworded: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+def _summary(slugs: tuple[str, ...], tally: _Tally, check: RowCheck) -> ImportSummary:
     screening = check.screening
     return ImportSummary(
-        slugs, dict(added), tuple(check.skipped), check.seen, known, dict(screening.found), screening.quarantined
+        slugs,
+        dict(tally.added),
+        tuple(check.skipped),
+        check.seen,
+        tally.known,
+        dict(screening.found),
+        screening.quarantined,
+        tally.reworded,
+        tuple(dict.fromkeys(tally.left)),
     )
 
 
-def _write_fresh(
-    connection: psycopg.Connection[Any],
-    namespace: str,
-    turns: Sequence[Turn],
-    embedder: Embedder,
-    source: str,
-    added: Counter[str],
-    step: Callable[[float], None],
-) -> None:
-    """Everything that new turns bring; ``step`` is told the share that is done."""
-    documents, new_documents = _documents(connection, namespace, turns, source)
-    chunk_ids = [_id(namespace, "chunks", turn.external_id) for turn in turns]
-    memory_ids = [_id(namespace, "memories", turn.external_id) for turn in turns]
-    version_ids = [_id(namespace, "memory_versions", turn.external_id) for turn in turns]
-    contents = [turn.content for turn in turns]
-    shown = [n for n, turn in enumerate(turns) if turn.state == "active"]
-    passages = [
-        mentions.Passage(chunk_ids[n], documents[turns[n].session], turns[n].created_at, turns[n].content)
-        for n in shown
-    ]
-    graph = mentions.plan_graph(connection, namespace, mentions.read_names(passages))
-    entities = mentions.entity_rows(namespace, graph, source)
-    entity_texts = [entity_text(str(row["name"]), str(row["entity_type"])) for row in entities]
-    vectors = _embed(embedder, [*contents, *entity_texts], step)
+def _batches(rows: Sequence[_T], size: Callable[[_T], int], most: int) -> Iterator[Sequence[_T]]:
+    """Rows in order, some at a time: at most ``BATCH_ROWS``, and one alone or no more than ``most`` of what ``size`` says."""
+    begin = total = 0
+    for place, row in enumerate(rows):
+        own = size(row)
+        if place > begin and (place - begin == BATCH_ROWS or total + own > most):
+            yield rows[begin:place]
+            begin, total = place, 0
+        total += own
+    if begin < len(rows):
+        yield rows[begin:]
 
-    _insert(connection, tables.documents, new_documents, len(new_documents), added)
-    ordinals = _ordinals(connection, list(documents.values()))
-    chunks: list[dict[str, object]] = []
-    for chunk, turn in ((chunk_ids[n], turns[n]) for n in shown):
-        document = documents[turn.session]
-        ordinals[document] += 1
-        chunks.append(
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a batch has to write: new turns, turns whose memory takes a new version, and what is in their names."""
+
+    fresh: Sequence[Turn]
+    reworded: Sequence[tuple[Turn, Standing]]
+    left: Sequence[str]
+    sessions: Mapping[str, str]
+    new_documents: Sequence[Mapping[str, object]]
+    passages: Sequence[tuple[Turn, mentions.Passage]]
+    graph: mentions.Graph
+    entities: Sequence[Mapping[str, object]]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All that is written."""
+        return [*self.fresh, *(turn for turn, _ in self.reworded)]
+
+    def texts(self) -> list[str]:
+        """All that gets a vector."""
+        return [*(turn.content for turn in self.turns), *map(_row_text, self.entities)]
+
+
+class _Target:
+    """A namespace that turns are written to."""
+
+    def __init__(
+        self, connection: psycopg.Connection[Any], slug: str, source: str, vectors: _Vectors, tally: _Tally
+    ) -> None:
+        self._connection, self._slug, self._source = connection, slug, source
+        self._vectors, self._tally = vectors, tally
+        self._names: dict[str, mentions.Names] = {}
+
+    def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
+        """Write what the batch brings, in as many transactions as its names want; ``step`` is told the share that is done."""
+        with self._connection.transaction():
+            work = self._sorted_out(_found_id(self._connection, self._slug), batch)
+        self._tally.left += work.left
+        self._names = {
+            turn.external_id: mentions.read_names(turn.content) for turn in work.turns if turn.state == "active"
+        }
+        for part in _batches(work.turns, lambda turn: len(self._names.get(turn.external_id, ())), BATCH_NAMES):
+            with self._connection.transaction():
+                self._vectors.need(self._sorted_out(_found_id(self._connection, self._slug), part).texts(), step)
+            with self._connection.transaction():
+                namespace = _claim(self._connection, self._slug, self._tally.added)
+                work = self._sorted_out(namespace, part, lock=True)
+                self._vectors.need(work.texts(), step)  # nothing, unless another writer came between
+                if work.turns:
+                    self._write(namespace, work, step)
+            self._tally.known -= len(work.fresh)
+            self._tally.reworded += len(work.reworded)
+            self._vectors.forget()
+
+    def _sorted_out(self, namespace: str, turns: Sequence[Turn], *, lock: bool = False) -> _Work:
+        """Reads only; names are those that have been read so far."""
+        connection = self._connection
+        ids = [turn.external_id for turn in turns]
+        held = standing.memories(
+            connection, namespace, [*ids, *(i for turn in turns for i in turn.formerly)], lock=lock
+        )
+        passages = standing.chunks(connection, namespace, ids)
+        fresh: list[Turn] = []
+        reworded: list[tuple[Turn, Standing]] = []
+        left: list[str] = []
+        for turn in turns:
+            memory = held.get(turn.external_id)
+            earlier = (held[i].says(namespace, i, turn.content) for i in turn.formerly if i in held)
+            if memory is None:
+                if turn.external_id not in passages and not any(earlier):
+                    fresh.append(turn)
+            elif not memory.says(namespace, turn.external_id, turn.content):
+                if memory.open and turn.state == "active":
+                    reworded.append((turn, memory))
+                else:
+                    left.append(turn.external_id)
+        sessions, documents = _documents(connection, namespace, [*fresh, *(turn for turn, _ in reworded)], self._source)
+        shown = [(turn, 1) for turn in fresh if turn.state == "active"]
+        shown += [(turn, memory.next_ordinal) for turn, memory in reworded]
+        seen = [
+            (turn, mentions.Passage(_chunk(namespace, turn, n), sessions[turn.session], turn.created_at))
+            for turn, n in shown
+        ]
+        graph = mentions.plan_graph(
+            connection, namespace, [(passage, self._names.get(turn.external_id, {})) for turn, passage in seen]
+        )
+        entities = mentions.entity_rows(namespace, graph, self._source)
+        return _Work(fresh, reworded, left, sessions, documents, seen, graph, entities)
+
+    def _write(self, namespace: str, work: _Work, step: Callable[[float], None]) -> None:
+        connection, added = self._connection, self._tally.added
+        _insert(connection, tables.documents, work.new_documents, len(work.new_documents), added)
+        retired = [chunk for turn, memory in work.reworded for chunk in _own_chunks(namespace, turn, memory)]
+        connection.execute(
+            "UPDATE memory.chunks SET invalidated_at = now() WHERE namespace_id = %s AND id = ANY(%s::uuid[]) AND invalidated_at IS NULL",
+            [namespace, retired],
+        )
+        ordinals = _ordinals(connection, list(work.sessions.values()))
+        versions = {turn.external_id: memory.next_ordinal for turn, memory in work.reworded}
+        chunks: list[dict[str, object]] = []
+        for turn, passage in work.passages:
+            ordinals[passage.document_id] += 1
+            n = versions.get(turn.external_id, 1)
+            chunks.append(
+                {
+                    "id": passage.chunk_id,
+                    "namespace_id": namespace,
+                    "external_id": turn.external_id if n == 1 else f"{turn.external_id}#{n}",
+                    "document_id": passage.document_id,
+                    "ordinal": ordinals[passage.document_id],
+                    "content": turn.content,
+                }
+            )
+        _insert(connection, tables.chunks, chunks, len(chunks), added)
+        memories = [self._memory_row(namespace, turn, work.sessions[turn.session]) for turn in work.fresh]
+        _insert(connection, tables.memories, memories, len(memories), added)
+        memory_ids = [*(str(row["id"]) for row in memories), *(memory.id for _, memory in work.reworded)]
+        rows = [
             {
-                "id": chunk,
+                "id": standing.version_id(namespace, turn.external_id, n),
                 "namespace_id": namespace,
-                "external_id": turn.external_id,
-                "document_id": document,
-                "ordinal": ordinals[document],
+                "memory_id": memory,
+                "ordinal": n,
                 "content": turn.content,
             }
-        )
-    _insert(connection, tables.chunks, chunks, len(chunks), added)
-    memories = [
-        {
-            "id": memory,
+            for turn, memory in zip(work.turns, memory_ids, strict=True)
+            for n in (versions.get(turn.external_id, 1),)
+        ]
+        _insert(connection, tables.memory_versions, rows, len(rows), added)
+        _point_at_versions(connection, namespace, work.reworded)
+        mentions.grow(connection, work.graph)
+        _insert(connection, tables.entities, work.entities, len(work.entities), added)
+        relationships = mentions.relationship_rows(namespace, work.graph)
+        _insert(connection, tables.relationships, relationships, len(relationships), added)
+        described = {
+            "chunk_vectors": ([p.chunk_id for _, p in work.passages], [turn.content for turn, _ in work.passages]),
+            "memory_vectors": (memory_ids, [turn.content for turn in work.turns]),
+            "entity_vectors": ([str(row["id"]) for row in work.entities], [_row_text(row) for row in work.entities]),
+        }
+        _insert_vectors(connection, namespace, described, self._vectors, added, step)
+
+    def _memory_row(self, namespace: str, turn: Turn, document: str) -> dict[str, object]:
+        return {
+            "id": standing.row_id(namespace, "memories", turn.external_id),
             "namespace_id": namespace,
             "external_id": turn.external_id,
             "kind": turn.kind,
             "subject": turn.subject,
             "author": turn.role,
-            "source": source,
+            "source": self._source,
             "session_id": turn.session,
             "attributes": dict(turn.attributes),
-            "source_document_ids": [documents[turn.session]],
-            "source_chunk_ids": [chunk] if turn.state == "active" else [],
-            "current_version_id": version,
+            "source_document_ids": [document],
+            "source_chunk_ids": [_chunk(namespace, turn)] if turn.state == "active" else [],
+            "current_version_id": standing.version_id(namespace, turn.external_id),
             "valid_from": turn.created_at,
             "state": turn.state,
         }
-        for memory, chunk, version, turn in zip(memory_ids, chunk_ids, version_ids, turns, strict=True)
+
+
+def _chunk(namespace: str, turn: Turn, ordinal: int = 1) -> str:
+    return standing.chunk_id(namespace, turn.external_id, ordinal)
+
+
+def _own_chunks(namespace: str, turn: Turn, memory: Standing) -> list[str]:
+    """The chunks among a memory's sources that imports of this turn made; others came to it by merges."""
+    made = {_chunk(namespace, turn, n) for n in range(1, memory.next_ordinal)}
+    return [chunk for chunk in memory.chunk_ids if chunk in made]
+
+
+def _point_at_versions(
+    connection: psycopg.Connection[Any], namespace: str, reworded: Sequence[tuple[Turn, Standing]]
+) -> None:
+    """Let memories say what their new versions say: whole, with the new chunk for the old one, and no vector of the old text."""
+    columns = [
+        (
+            memory.id,
+            standing.version_id(namespace, turn.external_id, memory.next_ordinal),
+            _chunk(namespace, turn, memory.next_ordinal),
+            json.dumps(_own_chunks(namespace, turn, memory)),
+        )
+        for turn, memory in reworded
     ]
-    _insert(connection, tables.memories, memories, len(memories), added)
-    versions = [
-        {"id": version, "namespace_id": namespace, "memory_id": memory, "content": content}
-        for version, memory, content in zip(version_ids, memory_ids, contents, strict=True)
-    ]
-    _insert(connection, tables.memory_versions, versions, len(versions), added)
-    mentions.grow(connection, graph)
-    _insert(connection, tables.entities, entities, len(entities), added)
-    relationships = mentions.relationship_rows(namespace, graph)
-    _insert(connection, tables.relationships, relationships, len(relationships), added)
-    described = {
-        "chunk_vectors": ([chunk_ids[n] for n in shown], [contents[n] for n in shown]),
-        "memory_vectors": (memory_ids, contents),
-        "entity_vectors": ([str(row["id"]) for row in entities], entity_texts),
-    }
-    _insert_vectors(connection, namespace, embedder.model, described, vectors, added, step)
+    connection.execute(
+        """
+        UPDATE memory.memories AS m SET current_version_id = n.version, stage = 'full', source_chunk_ids = ARRAY(
+          SELECT c FROM unnest(m.source_chunk_ids) WITH ORDINALITY AS s (c, place)
+          WHERE c::text NOT IN (SELECT jsonb_array_elements_text(n.retired::jsonb)) ORDER BY place) || n.chunk
+        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[]) AS n (id, version, chunk, retired)
+        WHERE m.id = n.id AND m.namespace_id = %s
+        """,
+        [*([row[k] for row in columns] for k in range(4)), namespace],
+    )
+    connection.execute(
+        "DELETE FROM memory.memory_vectors WHERE namespace_id = %s AND id = ANY(%s::uuid[])",
+        [namespace, [memory.id for _, memory in reworded]],
+    )
 
 
 def _refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) -> None:
@@ -276,17 +443,10 @@ def _claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str]) 
     return str(found[0])
 
 
-def _unknown(connection: psycopg.Connection[Any], namespace: str, turns: Sequence[Turn]) -> list[Turn]:
-    """Turns of which neither chunk nor memory stands, in order of time (the file's order among equals)."""
-    rows = connection.execute(
-        """
-        SELECT external_id FROM memory.chunks WHERE namespace_id = %(namespace)s AND external_id = ANY(%(ids)s)
-        UNION SELECT external_id FROM memory.memories WHERE namespace_id = %(namespace)s AND external_id = ANY(%(ids)s)
-        """,
-        {"namespace": namespace, "ids": [turn.external_id for turn in turns]},
-    ).fetchall()
-    known = {external_id for (external_id,) in rows}
-    return sorted((turn for turn in turns if turn.external_id not in known), key=lambda turn: turn.created_at)
+def _found_id(connection: psycopg.Connection[Any], slug: str) -> str:
+    """The namespace's id, or the one that it will get."""
+    found = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", [slug]).fetchone()
+    return str(found[0]) if found else namespace_id(slug)
 
 
 def _documents(
@@ -300,7 +460,7 @@ def _documents(
             [namespace, list(sessions)],
         ).fetchall()
     )
-    ids = {turn.session: held.get(key, _id(namespace, "documents", key)) for key, turn in sessions.items()}
+    ids = {turn.session: held.get(key, standing.row_id(namespace, "documents", key)) for key, turn in sessions.items()}
     rows: list[dict[str, object]] = [
         {
             "id": ids[turn.session],
@@ -350,49 +510,84 @@ def _insert(
     count = load_rows(connection, table, rows)
     if count != expected:
         raise StoreError(
-            f"{expected - count} of {expected} new rows of {table.name} were there already under other ids, so this namespace "
+            f"{expected - count} of {expected} new rows of {table.name} were there already under other ids, so its last batch "
             "was not imported. Another writer is at work: run the import again."
         )
     if count:
         added[table.name] += count
 
 
-def _embed(embedder: Embedder, texts: Sequence[str], step: Callable[[float], None]) -> dict[str, np.ndarray]:
-    """Text → (d,) float32."""
-    distinct = list(dict.fromkeys(texts))
-    vectors: dict[str, np.ndarray] = {}
-    for start in range(0, len(distinct), _BLOCK):
-        block = distinct[start : start + _BLOCK]
-        vectors.update(zip(block, embedder.embed(block), strict=True))
-        step(len(vectors) / len(distinct) / 2)
-    return vectors
+class _Vectors:
+    """Vectors of one embedder by text, each made once as long as it is not forgotten."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._of: dict[str, np.ndarray] = {}
+
+    @property
+    def model(self) -> str:
+        """The model whose vectors they are."""
+        return self._embedder.model
+
+    def of(self, text: str) -> np.ndarray:
+        """(d,) float32 of a text that was needed."""
+        return self._of[text]
+
+    def need(self, texts: Iterable[str], step: Callable[[float], None]) -> None:
+        """Make those that are missing."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._of]
+        for start in range(0, len(missing), _BLOCK):
+            block = missing[start : start + _BLOCK]
+            self._of.update(zip(block, self._embedder.embed(block), strict=True))
+            step(min(1.0, (start + _BLOCK) / len(missing)) / 2)
+
+    def forget(self) -> None:
+        """Let go of all."""
+        self._of.clear()
 
 
 def _insert_vectors(
     connection: psycopg.Connection[Any],
     namespace: str,
-    model: str,
     described: Mapping[str, tuple[Sequence[str], Sequence[str]]],
-    vectors: Mapping[str, np.ndarray],
+    vectors: _Vectors,
     added: Counter[str],
     step: Callable[[float], None],
 ) -> None:
     """Register the model and load vectors; ``described``: vectors table → (row ids, the texts that describe them)."""
-    dimensions = len(next(iter(vectors.values())))
-    connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", [model, dimensions])
+    total = sum(len(ids) for ids, _ in described.values())
+    if not total:
+        return
+    dimensions = len(next(vectors.of(text) for _, texts in described.values() for text in texts))
+    connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", [vectors.model, dimensions])
 
     def rows(ids: Sequence[str], texts: Sequence[str]) -> Iterator[dict[str, object]]:
         for row_id, text in zip(ids, texts, strict=True):
-            yield {"id": row_id, "model": model, "namespace_id": namespace, "vector": vectors[text]}
+            yield {"id": row_id, "model": vectors.model, "namespace_id": namespace, "vector": vectors.of(text)}
 
     done = 0
-    total = sum(len(ids) for ids, _ in described.values())
     for name, (ids, texts) in described.items():
         for start in range(0, len(ids), _BLOCK):
             block = ids[start : start + _BLOCK]
             _insert(connection, getattr(tables, name), rows(block, texts[start : start + _BLOCK]), len(block), added)
             done += len(block)
             step((1 + done / total) / 2)
+
+
+def _key(record: Record) -> tuple[str, str]:
+    return record.source, record.external_id
+
+
+def _said(record: Record) -> dict[str, Any]:
+    return {"name": record.name, "entity_type": record.entity_type, "attributes": dict(record.attributes)}
+
+
+def _text(record: Record) -> str:
+    return entity_text(record.name, record.entity_type)
+
+
+def _row_text(row: Mapping[str, object]) -> str:
+    return entity_text(str(row["name"]), str(row["entity_type"]))
 
 
 @dataclass(slots=True)
@@ -418,7 +613,3 @@ class _Steps:
         self.done += rows
         if self.progress is not None:
             self.progress(self.done, self.total)
-
-
-def _id(namespace: str, *parts: str) -> str:
-    return str(uuid5(UUID(namespace), "\0".join(parts)))

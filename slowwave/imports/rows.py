@@ -15,43 +15,66 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
+import psycopg
+
 from slowwave.errors import ImportRefused
+from slowwave.imports.limits import Limits
 from slowwave.imports.screening import BadRow, Screening
 
 OnError = Literal["stop", "skip"]
 
 SLUG: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 LONGEST_ID: Final = 500
-"""Characters of a source id; an index entry has no room for more."""
+LONGEST_SOURCE: Final = 150
+LONGEST_NAME: Final = 400
+"""Characters of a source's id and name and of an entity's name; an index entry has no room for more."""
+
+DEEPEST: Final = 100
+"""Levels of a JSON value that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """What ``on_error="skip"`` left out. ``line`` counts from 1 (in an agent file: the message's or block's place)."""
+    """What ``on_error="skip"`` left out. ``line`` counts from 1 (in an agent file: the message's or block's place, and ``path`` says where
+    in its JSON that is)."""
 
     file: str
     line: int
     reason: str
+    path: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        return self.path or f"line {self.line}"
 
 
 @dataclass(slots=True)
 class RowCheck:
-    """Counts rows and decides about bad ones: refuse the file, or note the row and go on. ``screening`` judges what they say."""
+    """Counts rows and decides about bad ones: refuse the file, or note the row and go on. ``screening`` judges what they say, ``limits``
+    how long they are."""
 
     file: str
     on_error: OnError
     seen: int = 0
     skipped: list[SkippedRow] = field(default_factory=list)
     screening: Screening = field(default_factory=Screening)
+    limits: Limits = field(default_factory=Limits)
 
-    def bad(self, line: int, reason: str) -> None:
+    @classmethod
+    def of(cls, connection: psycopg.Connection[Any], path: Path, on_error: OnError) -> RowCheck:
+        """As the environment and the namespaces' own settings say."""
+        return cls(str(path), on_error, screening=Screening.of(connection), limits=Limits.of(connection))
+
+    def bad(self, line: int, reason: str, path: str = "") -> None:
         """A row cannot be taken. Raises ``ImportRefused`` unless rows may be skipped."""
+        row = SkippedRow(self.file, line, reason, path)
         if self.on_error == "stop":
             raise ImportRefused(
-                f"{self.file}, line {line}: {reason}. Nothing was imported. Correct the row, or import with --on-error skip "
+                f"{self.file}, {row.place}: {reason}. Nothing was imported. Correct the row, or import with --on-error skip "
                 "to leave such rows out."
             )
-        self.skipped.append(SkippedRow(self.file, line, reason))
+        self.skipped.append(row)
 
 
 def unreadable(path: Path, error: Exception) -> NoReturn:
@@ -87,20 +110,24 @@ def required_text(row: dict[str, Any], name: str, longest: int | None = None) ->
 
 
 def storable(value: object, name: str) -> None:
-    """Raise ``BadRow`` for what PostgreSQL cannot hold anywhere within a JSON value: NUL, lone surrogates, infinities."""
-    stack = [value]
+    """Raise ``BadRow`` for what PostgreSQL cannot hold anywhere within a JSON value: NUL, lone surrogates, infinities, great depth."""
+    stack = [(value, 0)]
     while stack:
-        part = stack.pop()
+        part, depth = stack.pop()
+        if depth > DEEPEST:
+            raise BadRow(f"{name} is nested too deeply")
         if isinstance(part, str):
             if "\0" in part:
                 raise BadRow(f"{name} holds a NUL character")
-            if any("\ud800" <= character <= "\udfff" for character in part):
-                raise BadRow(f"{name} holds bytes or escapes that are no character")
+            try:
+                part.encode()
+            except UnicodeEncodeError:
+                raise BadRow(f"{name} holds bytes or escapes that are no character") from None
         elif isinstance(part, dict):
-            stack.extend(part)
-            stack.extend(part.values())
+            stack.extend((key, depth + 1) for key in part)
+            stack.extend((inner, depth + 1) for inner in part.values())
         elif isinstance(part, list):
-            stack.extend(part)
+            stack.extend((inner, depth + 1) for inner in part)
         elif isinstance(part, float) and not math.isfinite(part):
             raise BadRow(f"{name} holds a number that is not finite")
 

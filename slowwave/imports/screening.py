@@ -41,18 +41,11 @@ class Screening:
     @classmethod
     def of(cls, connection: psycopg.Connection[Any]) -> Screening:
         """As the environment and the namespaces' own settings say; a namespace whose settings cannot be read has the environment's."""
-        policy = Settings.for_namespace({}).screening_on_import
-        own: dict[str, Policy] = {}
-        with connection.transaction():
-            rows = connection.execute(
-                "SELECT slug, settings FROM memory.namespaces WHERE settings ? 'screening_on_import'"
-            ).fetchall()
-        for slug, overlay in rows:
-            try:
-                own[slug] = Settings.for_namespace(overlay).screening_on_import
-            except SettingsError:
-                continue
-        return cls(policy, own)
+        own = own_settings(connection, "screening_on_import")
+        return cls(
+            Settings.for_namespace({}).screening_on_import,
+            {slug: settings.screening_on_import for slug, settings in own.items()},
+        )
 
     def state(self, namespace: str, text: str) -> State:
         """The state that a row with this text begins with. Raises ``BadRow`` where such rows are refused."""
@@ -71,3 +64,18 @@ class Screening:
             raise BadRow(f"its text holds what screening refuses ({worst.kind}: {worst.rule})")
         self.quarantined += 1
         return "quarantined"
+
+
+def own_settings(connection: psycopg.Connection[Any], name: str) -> dict[str, Settings]:
+    """The settings of the namespaces that set ``name`` themselves, by slug; those that cannot be read are left out."""
+    own: dict[str, Settings] = {}
+    with connection.transaction():
+        rows = connection.execute(
+            "SELECT slug, settings FROM memory.namespaces WHERE jsonb_exists(settings, %s)", [name]
+        ).fetchall()
+    for slug, overlay in rows:
+        try:
+            own[slug] = Settings.for_namespace(overlay)
+        except SettingsError:
+            continue
+    return own

@@ -75,14 +75,14 @@ def test_speech_and_blocks_are_memory_and_machinery_is_not(store, embedder, af):
 
 
 def test_a_later_export_that_numbers_anew_adds_only_what_is_new(store, embedder, af):
-    """Exports renumber their messages: rows are known by what they say and when, and a changed block is a new memory."""
+    """Exports renumber their messages: rows are known by what they say and when, and an agent's block by its label."""
     first, second = message("user", "one", 1), message("user", "two", 2)
     with store.connect("owner") as connection:
         import_letta(connection, af(agent_file(first, second)), embedder=embedder)
         again = [{**second, "id": "message-0"}, message("user", "three", 3)]
         summary = import_letta(connection, af(agent_file(*again, block="Name: Chad. Age: 30")), embedder=embedder)
-        assert (summary.known, summary.added["memories"]) == (1, 2)
-        assert len(memories(connection)) == 5
+        assert (summary.known, summary.reworded, summary.added["memories"]) == (2, 1, 1)
+        assert {row[3] for row in memories(connection)} == {"one", "two", "three", "Name: Chad. Age: 30"}
 
 
 def test_a_json_string_that_holds_json_is_unwrapped(store, embedder, af):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports.mentions import NEIGHBOURS, entity_id
+from slowwave.imports.mentions import NEIGHBOURS, Passage, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.pipeline import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
@@ -223,8 +224,8 @@ def test_two_imports_of_one_file_at_once_count_everything_once(store, embedder, 
         assert edges(connection) == {frozenset(("Jane Smith", "Bob Jones")): (40.0, 40 / 41, 40)}
 
 
-def test_an_entity_retired_while_names_were_matched_stops_the_namespace(store, embedder, jsonl, contents):
-    """An apply run retires Jane while vectors are being made: nothing is hung on a retired row; a second try works."""
+def test_an_entity_retired_while_vectors_are_made_is_left_for_a_new_one(store, embedder, jsonl):
+    """An apply run retires Jane while vectors are being made: nothing is hung on a retired row."""
     with store.connect("owner") as connection, store.connect("owner") as other:
         import_messages(connection, jsonl(turn("We met Jane Smith.", 0)), embedder=embedder)
 
@@ -234,10 +235,25 @@ def test_an_entity_retired_while_names_were_matched_stops_the_namespace(store, e
                 return super().embed(texts)
 
         path = jsonl(turn("Jane Smith called Bob Jones.", 1), name="b.jsonl")
+        assert import_messages(connection, path, embedder=Slow()).added["entities"] == 2
+        rows = connection.execute(
+            "SELECT external_id, mention_count, invalidated_at IS NULL FROM memory.entities ORDER BY 1"
+        ).fetchall()
+    assert rows == [
+        ("person:bob jones", 1, True), ("person:jane smith", 1, False), ("person:jane smith#2", 1, True)
+    ]  # fmt: skip
+
+
+def test_an_entity_retired_after_names_were_matched_stops_the_batch(store, embedder, jsonl):
+    """The last moment at which it can happen: between matching and growing, within the transaction."""
+    with store.connect("owner") as connection:
+        import_messages(connection, jsonl(turn("We met Jane Smith.", 0)), embedder=embedder)
+        when = datetime(2026, 3, 1, tzinfo=UTC)
+        graph = plan_graph(connection, NS, [(Passage(NS, NS, when), read_names("We met Jane Smith."))])
+        assert len(graph.grown_entities) == 1
+        connection.execute("UPDATE memory.entities SET invalidated_at = now()")
         with pytest.raises(StoreError, match="retired while it ran"):
-            import_messages(connection, path, embedder=Slow())
-        assert connection.execute("SELECT count(*) FROM memory.chunks").fetchone() == (1,)
-        assert import_messages(connection, path, embedder=embedder).added["entities"] == 2
+            grow(connection, graph)
 
 
 def test_skipping_lists_what_was_left_out(store, embedder, jsonl):
