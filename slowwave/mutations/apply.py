@@ -32,6 +32,7 @@ from slowwave.mutations.statements import (
     stale_inserts,
     write_cells,
 )
+from slowwave.mutations.vectors import decode
 from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.store.connect import Connection
 from slowwave.store.tables import VECTORS
@@ -42,7 +43,7 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     for item in items:
         check(item.mutation)
     parameters = {"namespace": namespace_id, "run": run_id}
-    columns, tables = _load(connection, namespace_id, items)
+    columns, tables = load_items(connection, namespace_id, items)
     deleted = {d.table for item in items for d in item.mutation.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
     for table in sorted(columns.keys() | tables.keys() | deleted):
@@ -50,6 +51,7 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
         connection.execute(lock_rows(table, exclusive=exclusive).encode(), parameters)
     stale = _stale_deletes(connection, deleted, parameters)
     stale |= _stale(connection, columns, tables, parameters, with_edges=guarded_edges)
+    stale |= _register_models(connection, [item for item in items if item.id not in stale])
     if stale:
         for batch in ("batch_cells", "batch_rows"):
             connection.execute(f"DELETE FROM {batch} WHERE item_id = ANY(%s)".encode(), (list(stale),))
@@ -71,10 +73,10 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     return stale
 
 
-def _load(
+def load_items(
     connection: Connection, namespace_id: str, items: Iterable[Identified]
 ) -> tuple[dict[str, set[str]], dict[str, list[str]]]:
-    """COPY the batch; returns the columns it names by table, and the columns of new rows by table."""
+    """COPY the items' cells and rows into the batch tables; returns the columns it names by table, and the columns of new rows by table."""
     connection.execute(BATCH_TABLES.encode())
     columns: dict[str, set[str]] = defaultdict(set)
     rows: list[tuple[str, str, str, str, bool, dict[str, object]]] = []
@@ -163,6 +165,33 @@ def _stale(
         for item, row in connection.execute(RELATIONSHIPS_CHANGED.encode()):
             stale.setdefault(str(item), f"The relationships of entity {row} are no longer those that the plan saw.")
     return stale
+
+
+def _register_models(connection: Connection, items: Iterable[Identified]) -> dict[str, str]:
+    """Register the models of which a batch brings the first vectors; returns the items whose vectors have another length than theirs.
+
+    The applier may enter a model and no more: its index is the owner's to build (``slowwave migrate``), and searches are exact till then.
+    """
+    lengths = {
+        item.id: {(i.key, len(decode(str(i.values["vector"])))) for i in item.mutation.inserts if i.table in VECTORS}
+        for item in items
+    }
+    if not (wanted := dict(pair for pairs in lengths.values() for pair in pairs)):
+        return {}
+    connection.execute(
+        "INSERT INTO memory.vector_models (model, dimensions) SELECT * FROM unnest(%s::text[], %s::int[]) ON CONFLICT DO NOTHING",
+        (list(wanted), list(wanted.values())),
+    )
+    found = connection.execute(
+        "SELECT model, dimensions FROM memory.vector_models WHERE model = ANY(%s)", (list(wanted),)
+    )
+    known = {str(model): int(str(dimensions)) for model, dimensions in found}
+    return {
+        item: f"The model {model} has vectors of {known[model]} numbers, and the plan's have {length}."
+        for item, pairs in lengths.items()
+        for model, length in pairs
+        if known[model] != length
+    }
 
 
 def _text(table: str, value: Value) -> str | None:

@@ -3,14 +3,15 @@
 The survivor takes the union of provenance (cleaned of dead references), attributes and counters, and optionally a vector; the
 absorbed rows are invalidated in system time and point at it. Every relationship of an absorbed row, live or not, has the endpoint
 that named it rewritten, and only that endpoint, so that two merges may share an edge; edges inside the cluster are
-invalidated. ``valid_to`` is never written: the world did not change.
+invalidated, and those that the merge makes parallel become one (``parallel_edges``). ``valid_to`` is never written: the world did
+not change.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -21,6 +22,7 @@ import pyarrow as pa
 from slowwave.errors import Refused
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.parallel_edges import EDGE_COLUMNS, ENDPOINTS, fold
 from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.mutations.vectors import encode
 from slowwave.snapshot import Snapshot
@@ -29,7 +31,6 @@ _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
     *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
-_ENDPOINTS: Final = ("source_entity_id", "target_entity_id")
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -65,14 +66,15 @@ def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
         raise Refused("An entity stands in two merges of one plan: clusters must be disjoint. Join them or drop one.")
     absorbed = {a for merge in merges for a in merge.absorb}
     entities = rows_by_id(snapshot, "entities", set(members), _SEEN)
-    edges = _incident(snapshot, absorbed)
+    edges = _incident(snapshot, set(members))
     aliases = _aliases(snapshot, set(members))
     places = _vector_places(snapshot, [merge.keep for merge in merges if merge.vector is not None])
     live = {
         "source_chunk_ids": standing_ids(snapshot, "chunks"),
         "source_document_ids": standing_ids(snapshot, "documents"),
     }
-    return [_one(snapshot, merge, entities, edges, aliases, places, live) for merge in merges]
+    folded: set[str] = set()
+    return [_one(snapshot, merge, entities, edges, aliases, places, live, absorbed, folded) for merge in merges]
 
 
 def _one(
@@ -83,7 +85,10 @@ def _one(
     aliases: Mapping[str, Sequence[str]],
     places: Mapping[str, int],
     live: Mapping[str, frozenset[str]],
+    absorbed: Set[str],
+    folded: set[str],
 ) -> Mutation:
+    """``absorbed`` by any merge of the batch, and the edges ``folded`` by earlier ones: what another merge writes is left to it."""
     keep = entities[merge.keep]
     absorb = sorted(merge.absorb)
     if not absorb:
@@ -99,6 +104,18 @@ def _one(
             Guard(Cell("entities", a, RELATIONSHIPS), tuple(sorted({str(e["id"]) for e in edges.get(a, ())})))
         )
     writes += _edges(merge.keep, absorb, edges)
+    cluster = {merge.keep, *absorb}
+    incident = {str(e["id"]): e for id_ in sorted(cluster) for e in edges.get(id_, ())}
+    mine = [
+        e
+        for id_, e in incident.items()
+        if id_ not in folded
+        and len(cluster.intersection(ends := [str(e[end]) for end in ENDPOINTS])) == 1
+        and not absorbed.intersection(ends) - cluster
+    ]
+    folding, resting, met = fold(mine, dict.fromkeys(absorb, merge.keep), live)
+    writes, guards = writes + folding, guards + resting
+    folded |= met
     inserts: list[Insert] = []
     known = {str(keep["name"]), *aliases.get(merge.keep, ())}
     for a in absorb:
@@ -176,7 +193,7 @@ def _edges(keep: str, absorb: Sequence[str], edges: Mapping[str, Sequence[Fields
     writes: list[Write] = []
     for edge in {str(e["id"]): e for a in absorb for e in edges.get(a, ())}.values():
         id_ = str(edge["id"])
-        for column in _ENDPOINTS:
+        for column in ENDPOINTS:
             if edge[column] in gone:
                 writes.append(Write(Cell("relationships", id_, column), "set", edge[column], keep))
         if (
@@ -212,10 +229,8 @@ def _vector(
 
 def _incident(snapshot: Snapshot, ids: set[str]) -> dict[str, list[Fields]]:
     incident: dict[str, list[Fields]] = defaultdict(list)
-    for column in _ENDPOINTS:
-        for edge in rows_where(
-            snapshot, "relationships", column, ids, (*_ENDPOINTS, "invalidated_at", "invalidated_by")
-        ):
+    for column in ENDPOINTS:
+        for edge in rows_where(snapshot, "relationships", column, ids, EDGE_COLUMNS):
             incident[str(edge[column])].append(edge)
     return incident
 

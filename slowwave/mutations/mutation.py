@@ -89,12 +89,19 @@ class Mutation:
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Mutation:
         """The inverse of ``to_json``, checked."""
+        mutation = cls.as_stored(value)
+        check(mutation)
+        return mutation
+
+    @classmethod
+    def as_stored(cls, value: Mapping[str, object]) -> Mutation:
+        """The inverse of ``to_json``, unchecked: what was applied can be undone, whatever is thought of it today."""
 
         def rows(name: str) -> tuple[Row, ...]:
             return tuple(_row(r) for r in _list(value.get(name)))
 
         keep = value.get("keep")
-        mutation = cls(
+        return cls(
             kind=str(value["kind"]),
             table=str(value["table"]),
             writes=writes_from_json(_list(value.get("writes"))),
@@ -105,8 +112,6 @@ class Mutation:
             absorb=rows("absorb"),
             deletes=deletes_from_json(_list(value.get("deletes"))),
         )
-        check(mutation)
-        return mutation
 
 
 class Identified(Protocol):
@@ -145,7 +150,16 @@ KINDS: Final[Mapping[str, Kind]] = {
                 | {"mention_count", "state", "merged_into", "invalidated_at", "invalidated_by", "valid_from"}
                 | {"entity_type"}
             ),
-            "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"}),
+            "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"})
+            | {
+                "description",
+                "properties",
+                "source_chunk_ids",
+                "source_document_ids",
+                "confidence",
+                "weight",
+                "valid_from",
+            },
             "entity_vectors": frozenset({"vector"}),
             "memory_facts": frozenset({"source_chunk_ids", "confidence", "valid_from", "is_active", "superseded_by"})
             | {"invalidated_at", "invalidated_by"},

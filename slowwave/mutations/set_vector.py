@@ -21,7 +21,7 @@ def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]
     current = snapshot.vectors[table]
     if not current.model:
         raise Refused(
-            f"{snapshot.namespace} has no registered vector model, so no vector can be set. Import with an embedder first."
+            f"No vector model is named for {snapshot.namespace}, so no vector can be set. Set SLOWWAVE_EMBEDDING_MODEL."
         )
     ids = sorted(vectors)
     positions = current.rows_of(pa.array(ids, pa.string()))

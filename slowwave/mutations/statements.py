@@ -139,7 +139,7 @@ WITH images AS MATERIALIZED (
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, column_name, action,
     before_hash, after_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, col, action, {_hash("before")}, {_hash("after")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, col, action, {hash_of("before")}, {hash_of("after")}, undoes
   FROM images ORDER BY journal_id
 )
 INSERT INTO night.before_images (journal_id, namespace_id, before, after)
@@ -182,7 +182,7 @@ WITH added AS (
   FROM added t JOIN batch_rows b ON b.tbl = '{table}' AND b.action = 'insert' AND {_match(table, "b")}
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, after_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'insert', {_hash("after")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'insert', {hash_of("after")}, undoes
   FROM images ORDER BY journal_id
 )
 INSERT INTO night.before_images (journal_id, namespace_id, before, after)
@@ -228,7 +228,7 @@ WITH images AS MATERIALIZED (
   FROM batch_rows b JOIN memory.{table} t ON {_match(table, "b")} WHERE b.tbl = '{table}' AND b.action = 'delete'
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, before_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'delete', {_hash("before")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'delete', {hash_of("before")}, undoes
   FROM images ORDER BY journal_id
 ), kept AS (
   INSERT INTO night.before_images (journal_id, namespace_id, before, after)
@@ -238,10 +238,51 @@ DELETE FROM memory.{table} t USING images b WHERE {_match(table, "b")}
 """
 
 
+def unsealed_cells(table: str, columns: Iterable[str], *, as_text: bool = False) -> str:
+    """Undo: entries of cells whose images are not what the sealed items in the batch tables saw and wrote: (item, entry, row, column).
+
+    Values compare by the column's type, so an image that is no value of it raises ``DataError``; ``as_text`` compares their text.
+    """
+    columns = sorted(columns)
+
+    def differs(image: str, sealed: str) -> str:
+        kinds = {c: sql_type(table, c) for c in columns}
+        other = {c: "true" if as_text else f"e.{image}::{k} IS DISTINCT FROM c.{sealed}::{k}" for c, k in kinds.items()}
+        cases = " ".join(
+            f"WHEN '{c}' THEN CASE WHEN e.{image} IS NOT DISTINCT FROM (c.{sealed}::{k})::text THEN false ELSE {other[c]} END"
+            for c, k in kinds.items()
+        )
+        return f"CASE c.col {cases} END"
+
+    return (
+        "SELECT e.item_id::text, e.id, e.row_id::text, e.column_name FROM undo_entries e JOIN batch_cells c ON c.item_id = e.item_id "
+        "AND c.tbl = e.table_name AND c.row_id = e.row_id AND c.key = e.row_key AND c.col = e.column_name "
+        f"WHERE c.tbl = '{table}' AND c.action <> 'guard' AND e.imaged AND e.undone_by IS NULL AND CASE c.action "
+        f"WHEN 'add' THEN e.after IS DISTINCT FROM c.value WHEN 'now' THEN {differs('before', 'seen')} "
+        f"WHEN 'item' THEN e.after IS DISTINCT FROM c.item_id::text OR {differs('before', 'seen')} "
+        f"ELSE {differs('before', 'seen')} OR {differs('after', 'value')} END"
+    )
+
+
+def unsealed_deletes(table: str) -> str:
+    """Undo: entries of deleted rows whose image is not the row that the sealed item saw: (item, entry, row, column)."""
+    changed = " ".join(
+        f"WHEN r.{c} IS DISTINCT FROM (b.body ->> '{c}')::{sql_type(table, c)} THEN '{c}'" for c in row_columns(table)
+    )
+    return (
+        f"SELECT e.item_id::text, e.id, e.row_id::text, d.col FROM undo_entries e JOIN batch_rows b ON b.item_id = e.item_id "
+        f"AND b.tbl = e.table_name AND b.row_id = e.row_id AND b.key = e.row_key AND b.action = e.action "
+        f"CROSS JOIN LATERAL jsonb_populate_record(NULL::memory.{table}, e.before::jsonb) r "
+        f"CROSS JOIN LATERAL (SELECT CASE WHEN r.id <> e.row_id OR r.namespace_id <> %(namespace)s THEN 'id' {changed} END AS col) d "
+        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND e.imaged AND e.undone_by IS NULL AND d.col IS NOT NULL"
+    )
+
+
 def _row_image(table: str, alias: str) -> str:
     derived = "".join(f" - '{c}'" for c in DERIVED_COLUMNS if c in table_of(table).c)
     return f"(to_jsonb({alias}.*){derived})::text"
 
 
-def _hash(column: str) -> str:
+def hash_of(column: str) -> str:
+    """SHA-256 of a column's text, as the journal keeps it; null of null."""
     return f"encode(sha256(convert_to({column}, 'UTF8')), 'hex')"

@@ -1,21 +1,24 @@
 """Undoing what the journal holds: before-images go back where the after-value still stands.
 
-An undo is journalled like any change, so it can itself be undone. It is refused whole, with the rows named, when a later change
-stands on what it would restore.
+An undo is journalled like any change, so it can itself be undone. Entries are read once and verified before anything is restored from
+them; it is refused whole, with the entries or rows named, when the journal was changed or a later change stands on what it would
+restore.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from slowwave.errors import UndoBlocked
+from slowwave.errors import JournalDamaged, UndoBlocked
 from slowwave.mutations.cells import POINTERS
 from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
     delete_rows,
+    hash_of,
     insert_rows,
     journal_cells,
     lock_rows,
@@ -29,23 +32,59 @@ from slowwave.mutations.statements import (
 )
 from slowwave.store.connect import Connection
 
-_ENTRIES: Final = """
-  FROM night.journal j LEFT JOIN night.before_images b ON b.journal_id = j.id
-  WHERE j.run_id = %(source)s AND j.namespace_id = %(namespace)s AND (%(items)s::uuid[] IS NULL OR j.item_id = ANY(%(items)s))
-    AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)
+_READ_TABLE: Final = """
+CREATE TEMPORARY TABLE IF NOT EXISTS undo_entries (
+  id bigint NOT NULL, item_id uuid NOT NULL, table_name text NOT NULL, row_id uuid NOT NULL, row_key text NOT NULL,
+  column_name text NOT NULL, action text NOT NULL, before_hash text, after_hash text, undoes bigint,
+  before text, after text, imaged boolean NOT NULL, undone_by bigint
+) ON COMMIT DELETE ROWS
 """
+"""The entries of the run as they were read, those undone already included: verified and restored from here, never read again."""
+
+_READ: Final = """
+INSERT INTO undo_entries
+SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, j.before_hash, j.after_hash, j.undoes,
+  b.before, b.after, b.journal_id IS NOT NULL, u.id
+FROM night.journal j LEFT JOIN night.before_images b ON b.journal_id = j.id LEFT JOIN night.journal u ON u.undoes = j.id
+WHERE j.run_id = %(source)s AND j.namespace_id = %(namespace)s AND (%(items)s::uuid[] IS NULL OR j.item_id = ANY(%(items)s))
+"""
+
+_ENTRIES: Final = "FROM undo_entries j WHERE j.undone_by IS NULL"
+
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """What is wrong with the journal of an item, in words; ``entry`` is the journal's id of the entry at fault, 0 when it is missing."""
+
+    item: str
+    entry: int
+    told: str
 
 
 def undo_entries(
-    connection: Connection, namespace_id: str, run_id: str, source_run_id: str, item_ids: Sequence[str] | None = None
+    connection: Connection,
+    namespace_id: str,
+    run_id: str,
+    source_run_id: str,
+    item_ids: Sequence[str] | None = None,
+    *,
+    verify: Callable[[], Sequence[Fault]] = tuple,
 ) -> tuple[str, ...]:
     """Undo a run's entries, or those of some of its items; returns the items undone, sorted. Idempotent.
 
-    Raises ``UndoBlocked`` naming rows when later changes stand on them, or when a before-image was erased.
+    ``verify`` looks at the entries read (the temporary table ``undo_entries``) and gives what is wrong with them, beside images that
+    do not match their hashes, which are always looked for. Raises ``JournalDamaged`` naming entries when anything is wrong,
+    ``UndoBlocked`` naming rows when later changes stand on them, or when a before-image was erased.
     """
     items = None if item_ids is None else list(item_ids)
     parameters = {"namespace": namespace_id, "run": run_id, "source": source_run_id, "items": items}
-    erased = connection.execute(f"SELECT count(*) {_ENTRIES} AND b.journal_id IS NULL".encode(), parameters).fetchone()
+    connection.execute(_READ_TABLE.encode())
+    connection.execute(_READ.encode(), parameters)
+    connection.execute("ANALYZE undo_entries")
+    _refuse_damaged(source_run_id, [*_forged_images(connection), *verify()])
+    erased = connection.execute(f"SELECT count(*) {_ENTRIES} AND NOT j.imaged".encode()).fetchone()
     if erased and erased[0]:
         raise UndoBlocked(
             f"{erased[0]} before-images of run {source_run_id} were erased by retention or erasure, so its old values are gone. "
@@ -54,17 +93,15 @@ def undo_entries(
     connection.execute(BATCH_TABLES.encode())
     connection.execute(
         f"""INSERT INTO batch_cells (undoes, item_id, tbl, row_id, key, col, action, seen, value)
-        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, b.after,
-          CASE WHEN j.action = 'add' THEN (-b.after::bigint)::text ELSE b.before END
-        {_ENTRIES} AND j.action IN ('set', 'add') ORDER BY j.id""".encode(),
-        parameters,
+        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, j.after,
+          CASE WHEN j.action = 'add' THEN (-j.after::bigint)::text ELSE j.before END
+        {_ENTRIES} AND j.action IN ('set', 'add') ORDER BY j.id""".encode()
     )
     connection.execute(
         f"""INSERT INTO batch_rows (undoes, item_id, tbl, row_id, key, named, action, body)
         SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, true,
-          CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(b.after, b.before)::jsonb
-        {_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id""".encode(),
-        parameters,
+          CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(j.after, j.before)::jsonb
+        {_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id""".encode()
     )
     connection.execute("ANALYZE batch_cells, batch_rows")
     columns: dict[str, set[str]] = defaultdict(set)
@@ -94,6 +131,37 @@ def undo_entries(
         connection.execute(journal_cells(table, columns[table]).encode(), parameters)
         connection.execute(write_cells(table, columns[table]).encode(), parameters)
     return tuple(sorted(undone))
+
+
+def _forged_images(connection: Connection) -> list[Fault]:
+    """Entries of which a body is not the one that the journal has the hash of."""
+    differs = " OR ".join(f"{body}_hash IS DISTINCT FROM {hash_of(body)}" for body in ("before", "after"))
+    rows = connection.execute(
+        f"SELECT j.item_id::text, j.id, j.table_name, j.column_name, j.row_id::text {_ENTRIES} AND j.imaged AND ({differs})".encode()
+    )
+    return [
+        Fault(str(item), int(str(id_)), f"{named(table, column, row)}: its image does not match its hash")
+        for item, id_, table, column, row in rows
+    ]
+
+
+def named(table: object, column: object, row: object) -> str:
+    """A cell, or a row where there is no column, in words."""
+    return f"{table}{'.' if column else ''}{column} of row {row}" if column else f"row {row} of {table}"
+
+
+def _refuse_damaged(source: str, faults: Sequence[Fault]) -> None:
+    if not faults:
+        return
+    told = sorted(faults)
+    shown = "; ".join(
+        f"item {f.item}, {f'journal entry {f.entry}' if f.entry else 'journal'}: {f.told}" for f in told[:_SHOWN]
+    )
+    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    raise JournalDamaged(
+        f"The journal of run {source} is not what was written when it ran, so nothing was undone: {shown}{more}. Find out who wrote to "
+        "night.journal and night.before_images. Other items can be undone with --items."
+    )
 
 
 def _refuse_blocked(

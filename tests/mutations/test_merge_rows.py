@@ -66,6 +66,16 @@ def test_the_survivor_takes_what_the_others_knew() -> None:
     assert merge.keep.external_id == "17"
 
 
+def test_the_survivor_began_when_the_first_of_them_did() -> None:
+    """The earliest start of all; unknown where that of one is unknown."""
+    early, late = datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 9, 1, tzinfo=UTC)
+    rows = [{"id": ANNA, "name": "a", "valid_from": late}, {"id": ANNE, "name": "b", "valid_from": early}]
+    (merge,) = merge_rows(make_snapshot(entities=rows), [Merge(ANNA, (ANNE,))])
+    assert str(cells(merge, "entities", ANNA)["valid_from"].value).startswith("2025-03-01")
+    (merge,) = merge_rows(make_snapshot(entities=[rows[0], {"id": ANNE, "name": "b"}]), [Merge(ANNA, (ANNE,))])
+    assert cells(merge, "entities", ANNA)["valid_from"].value is None
+
+
 def test_the_absorbed_row_is_invalidated_and_points_at_the_survivor() -> None:
     """In system time only: valid_to is never written, since the world did not change."""
     (merge,) = merge_rows(world(), [Merge(ANNA, (ANNE,))])
@@ -91,7 +101,7 @@ def test_only_the_endpoint_that_named_an_absorbed_row_is_rewritten() -> None:
             "target_entity_id": ANNE,
             "invalidated_at": datetime(2026, 1, 1, tzinfo=UTC),
         },
-        {"id": uid("other"), "source_entity_id": ANNA, "target_entity_id": BOB},
+        {"id": uid("other"), "source_entity_id": ANNA, "target_entity_id": BOB, "relationship_type": "PAYS"},
     ]
     (merge,) = merge_rows(world(relationships=edges), [Merge(ANNA, (ANNE,))])
     rewritten = {(w.cell.row, w.cell.column, w.value) for w in merge.writes if w.cell.table == "relationships"}
