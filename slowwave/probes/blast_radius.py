@@ -1,140 +1,324 @@
 """How much of a namespace a plan retires or rewords: beyond a cap the problem is upstream of the memory.
 
-A live row is *retired* when it is invalidated, ended in the world, merged, deleted, or put in a state other than active, and
-*reworded* when a name, a description or a text that people read is replaced. Filling in an empty text, saying the same text again,
-cleaning provenance, moving the endpoint of a relationship, vectors, counters and attributes are neither. A row counts once, as
-retired if it is both.
+A standing row is *retired* when it stands no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
+other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is told apart: words
+beside those that were there, aliases, tags, vectors, pages, new rows. Cleaning provenance and moving the endpoint of a relationship
+change no words.
+
+Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
+stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
+Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import Write
-from slowwave.mutations.rows import rows_where
+from slowwave.memories import version_texts
+from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
+from slowwave.retrieval.rows import searched_table
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
+from slowwave.texts.token_count import counts
+from slowwave.texts.vocabulary import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 
-TEXTS: Final[Mapping[str, frozenset[str]]] = {
-    "entities": frozenset({"name", "description"}),
-    "relationships": frozenset({"description"}),
-    "memories": frozenset({"current_version_id"}),
-    "memory_facts": frozenset({"subject", "predicate", "object", "fact_text"}),
-    "chunks": frozenset({"content"}),
-    "documents": frozenset({"title", "content"}),
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name", "description"),
+    "relationships": ("description",),
+    "memories": ("current_version_id",),
+    "memory_facts": ("subject", "predicate", "object", "fact_text"),
+    "chunks": ("content",),
+    "documents": ("title", "content"),
 }
-"""The tables whose rows count, with the columns that hold their words."""
+"""The tables whose rows count, with the columns that hold their words; those of a memory are its current version's."""
 
-_ENDED: Final = frozenset({"invalidated_at", "valid_to", "merged_into", "superseded_by"})
+TYPES: Final[Mapping[str, str]] = {
+    "entities": "entity_type",
+    "relationships": "relationship_type",
+    "memories": "kind",
+}
+"""Table → the column that says of which type its rows are."""
+
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
+"""A word, a sign of a script without spaces, or a mark: a code that loses its ``!`` is another one."""
+
+_TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Radius:
-    """Rows of one table or entity type."""
+    """Standing rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps."""
 
     live: int
-    retired: int
-    reworded: int
+    retired: int = 0
+    reworded: int = 0
+    added: int = 0
+    tokens: int = 0
+    lost_tokens: int = 0
+    allowed: int = 0
+    allowed_tokens: int = 0
+
+    @property
+    def touched(self) -> int:
+        """Rows that count."""
+        return self.retired + self.reworded
+
+    @property
+    def share(self) -> float:
+        """Of the rows, those that count."""
+        return self.touched / self.live if self.live else 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether rows and tokens are within their caps."""
+        return self.touched <= self.allowed and self.lost_tokens <= self.allowed_tokens
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {**asdict(self), "share": self.share, "passed": self.passed}
 
 
 @dataclass(frozen=True, slots=True)
 class BlastRadius:
-    """``share`` of the ``live`` rows that are retired or reworded; ``allowed`` is in rows; ``per_type`` splits entities."""
+    """The radius of every table and of every type within it, by their names.
 
-    share: float
-    retired: int
-    reworded: int
-    live: int
+    ``rows`` are the rows that count: table → row → tokens that go with it; ``merged`` those of them that have a survivor.
+    """
+
     per_table: Mapping[str, Radius]
-    per_type: Mapping[str, Radius]
-    allowed: int
-    passed: bool
+    per_type: Mapping[str, Mapping[str, Radius]]
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    merged: frozenset[str] = frozenset()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every table and type is within its cap."""
+        return not self.beyond()
+
+    @property
+    def share(self) -> float:
+        """The greatest share of a table's rows that are retired or reworded."""
+        return max((r.share for r in self.per_table.values()), default=0.0)
+
+    @property
+    def retired(self) -> int:
+        """Rows of all tables that are retired."""
+        return sum(r.retired for r in self.per_table.values())
+
+    @property
+    def reworded(self) -> int:
+        """Rows of all tables that are reworded."""
+        return sum(r.reworded for r in self.per_table.values())
+
+    @property
+    def added(self) -> int:
+        """Rows of all tables that are new, or only gain words."""
+        return sum(r.added for r in self.per_table.values())
+
+    def beyond(self) -> list[tuple[str, str, Radius]]:
+        """(table, type, radius) of what is beyond its cap, the type empty for a whole table; types of such a table are left out."""
+        tables = [(table, "", radius) for table, radius in self.per_table.items() if not radius.passed]
+        failed = {table for table, _, _ in tables}
+        types = [
+            (table, name, radius)
+            for table, found in self.per_type.items()
+            if table not in failed
+            for name, radius in found.items()
+            if not radius.passed
+        ]
+        return tables + types
 
     def to_json(self) -> dict[str, object]:
         """As plans store and show it."""
-        return asdict(self)
+        return {
+            "share": self.share,
+            "retired": self.retired,
+            "reworded": self.reworded,
+            "added": self.added,
+            "per_table": {table: radius.to_json() for table, radius in self.per_table.items()},
+            "per_type": {
+                table: {name: radius.to_json() for name, radius in found.items()}
+                for table, found in self.per_type.items()
+            },
+            "passed": self.passed,
+        }
 
     def sentence(self) -> str:
         """What an operator reads."""
-        touched = (
-            f"{self.retired:,} rows are retired and {self.reworded:,} reworded, "
-            f"{self.share:.1%} of {self.live:,} live rows ({self.allowed:,} allowed)."
+        touched = {table: radius for table, radius in self.per_table.items() if radius.touched}
+        told = ", ".join(
+            f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {r.allowed:,} allowed)"
+            for table, r in touched.items()
         )
+        counted = (
+            f"{_rows(self.retired)} retired and {self.reworded:,} reworded{f': {told}' if told else ''}."
+            if touched
+            else "Nothing is retired or reworded."
+        )
+        if self.added:
+            counted += f" {_rows(self.added)} new or only gain words, which is not counted."
         if self.passed:
-            return touched
+            return counted
+        reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])
         return (
-            f"{touched} The problem is upstream: look at what writes these rows before a night rewrites them. "
-            "Approving the plan needs force and a reason."
+            f"{counted} Beyond the cap: {reasons}. The problem is upstream: look at what writes these rows before a night rewrites "
+            "them. Approving the plan needs force and a reason."
         )
 
 
-def blast_radius(before: Snapshot, items: Sequence[Item], settings: Settings) -> BlastRadius:
-    """Count the live rows of ``before`` that ``items`` retire or reword; one pass over the items' writes.
+_NAMED: Final = 5
 
-    Allowed are ``settings.blast_radius_share`` of the live rows, and ``settings.blast_radius_rows`` however small the namespace.
+
+def _rows(count: int) -> str:
+    return f"{count:,} {'row is' if count == 1 else 'rows are'}"
+
+
+def _excess(table: str, name: str, radius: Radius) -> str:
+    rows = f"{table.replace('_', ' ')}{f' of type {name[:40]}' if name else ''}"
+    if radius.touched > radius.allowed:
+        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed:,} allowed)"
+    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens:,} allowed)"
+
+
+def blast_radius(
+    before: Snapshot, items: Sequence[Item], settings: Settings, *, after: Snapshot | None = None
+) -> BlastRadius:
+    """Compare the standing rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
+
+    Of a table with n rows, and of a type with n rows, are allowed ``blast_radius_share`` of them, or ``blast_radius_rows`` where that
+    is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Words are lost that stand in the old text
+    and not, in their order, in the new one; a new text that brings a negation is a rewording as well, as it may say the opposite.
+
+    Cost: a pass over the columns of the tables that differ and over the lengths of all texts; Python reads reworded rows alone.
     """
-    retired: dict[str, set[str]] = defaultdict(set)
-    reworded: dict[str, set[str]] = defaultdict(set)
-    unchanged = _said_again(before, items)
-    for item in items:
-        for write in item.mutation.writes:
-            if write.cell.table in TEXTS:
-                if _retires(write):
-                    retired[write.cell.table].add(write.cell.row)
-                elif _rewords(write) and write.cell.row not in unchanged:
-                    reworded[write.cell.table].add(write.cell.row)
-        for delete in item.mutation.deletes:
-            retired[delete.table].add(delete.row)
+    after = simulate(before, items) if after is None else after
     per_table: dict[str, Radius] = {}
-    per_type: dict[str, Radius] = {}
+    per_type: dict[str, dict[str, Radius]] = {}
+    rows: dict[str, dict[str, int]] = {}
+    merged: set[str] = set()
     for table in TEXTS:
-        rows = before.live(table)
-        gone = _among(rows, retired[table])
-        other = _among(rows, reworded[table] - retired[table])
-        per_table[table] = Radius(len(rows), len(gone), len(other))
-        if table == "entities":
-            counts = [Counter(part["entity_type"].to_pylist()) for part in (rows, gone, other)]
-            per_type = {t: Radius(*(c[t] for c in counts)) for t in sorted(counts[0])}
-    live, lost, changed = (sum(getattr(r, n) for r in per_table.values()) for n in ("live", "retired", "reworded"))
-    allowed = max(int(settings.blast_radius_share * live), settings.blast_radius_rows)
-    touched = lost + changed
-    share = touched / live if live else 0.0
-    return BlastRadius(share, lost, changed, live, per_table, per_type, allowed, touched <= allowed)
+        change = _change(before, after, table)
+        per_table[table] = _radii(change, settings, np.zeros(len(change.kept), np.int64), 1)[0]
+        per_table[table] = replace(per_table[table], added=per_table[table].added + change.new)
+        if table in TYPES:
+            types = pc.dictionary_encode(pc.fill_null(change.rows[TYPES[table]], "").combine_chunks())
+            names, codes = types.dictionary.to_pylist(), types.indices.to_numpy(zero_copy_only=False)
+            gone = replace(
+                change,
+                kept=np.where(change.merged, _SAME, change.kept),
+                lost=np.where(change.merged, 0, change.lost),
+            )
+            per_type[table] = dict(sorted(zip(names, _radii(gone, settings, codes, len(names)), strict=True)))
+            merged.update(change.rows["id"].filter(pa.array(change.merged)).to_pylist())
+        touched = np.flatnonzero((change.kept == _RETIRED) | (change.kept == _REWORDED))
+        lost = change.lost[touched].tolist()
+        rows[table] = dict(zip(change.rows["id"].take(pa.array(touched)).to_pylist(), lost, strict=True))
+    return BlastRadius(per_table, per_type, rows, frozenset(merged))
 
 
-def _said_again(before: Snapshot, items: Sequence[Item]) -> frozenset[str]:
-    """Memories whose new version holds the text of the one before it, as only their stage changes."""
-    new = {
-        str(write.seen): (write.cell.row, item.mutation.inserts[write.value].values.get("content"))
-        for item in items
-        for write in item.mutation.writes
-        if write.action == "row" and write.cell.column == "current_version_id" and isinstance(write.value, int)
-    }
-    if not new:
-        return frozenset()
-    old = rows_where(before, "memory_versions", "id", new.keys(), ("content",))
-    return frozenset(new[str(v["id"])][0] for v in old if v["content"] == new[str(v["id"])][1])
+_SAME, _RETIRED, _REWORDED, _ADDED = range(4)
 
 
-def _retires(write: Write) -> bool:
-    column = write.cell.column
-    if column == "state":
-        return write.value != "active"
-    if column == "is_active":
-        return write.value is False
-    return column in _ENDED and (write.action != "set" or write.value is not None)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Change:
+    """``rows`` (n) that stood before, what became of each (``kept``), their tokens with those lost, and how many rows are ``new``.
+
+    ``merged`` says which of those retired have a survivor.
+    """
+
+    rows: pa.Table
+    kept: np.ndarray
+    tokens: np.ndarray
+    lost: np.ndarray
+    merged: np.ndarray
+    new: int
 
 
-def _rewords(write: Write) -> bool:
-    return write.cell.column in TEXTS[write.cell.table] and write.seen not in (None, "", write.value)
+def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
+    old, own = _standing(before, table)
+    tokens = np.zeros(len(old), np.int64)
+    for column in own:
+        tokens += counts(column)
+    kept, lost, merged = (np.zeros(len(old), kind) for kind in (np.int8, np.int64, np.bool_))
+    if after.table(table) is before.table(table):
+        return _Change(old, kept, tokens, lost, merged, 0)
+    rows, texts = _standing(after, table)
+    places = pc.index_in(old["id"], value_set=rows["id"].combine_chunks()).combine_chunks()
+    gone = pc.is_null(places).to_numpy(zero_copy_only=False)
+    kept[gone], lost[gone] = _RETIRED, tokens[gone]
+    if "merged_into" in old.column_names:
+        whole = after.table(table)
+        survived = whole["id"].filter(pc.is_valid(whole["merged_into"])).combine_chunks()
+        merged = gone & pc.is_in(old["id"], value_set=survived).to_numpy()
+    then = [column.combine_chunks() for column in own]
+    now = [column.take(places).combine_chunks() for column in texts]
+    differs = np.zeros(len(old), np.bool_)
+    for a, b in zip(then, now, strict=True):
+        differs |= pc.fill_null(pc.not_equal(a, b), False).to_numpy(zero_copy_only=False)
+    for n in np.flatnonzero(differs).tolist():
+        share = _lost([(str(a[n].as_py()), str(b[n].as_py())) for a, b in zip(then, now, strict=True)])
+        kept[n] = _ADDED if share is None else _REWORDED
+        lost[n] = ceil((share or 0.0) * tokens[n])
+    known = pc.is_in(rows["id"], value_set=before.table(table)["id"].combine_chunks())
+    return _Change(old, kept, tokens, lost, merged, int(pc.sum(pc.invert(known)).as_py() or 0))
 
 
-def _among(rows: pa.Table, ids: set[str]) -> pa.Table:
-    return rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string())))
+def _standing(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
+    """The rows of a table that stand, and the columns of their words, never null."""
+    rows = searched_table(snapshot, table)
+    if "is_active" in rows.column_names:
+        rows = rows.filter(rows["is_active"])
+    if table == "memories":
+        return rows, [version_texts(snapshot, rows["current_version_id"])]
+    return rows, [pc.fill_null(rows[column].cast(pa.large_string()), "") for column in TEXTS[table]]
+
+
+def _lost(texts: Sequence[tuple[str, str]]) -> float | None:
+    """The share of the words of some texts that their new wordings no longer have; None where all stay in place and no negation comes.
+
+    Linear in the words.
+    """
+    words, missing, adds = 0, 0, True
+    for old, new in texts:
+        then, now = _WORD.findall(old), _WORD.findall(new)
+        came = Counter(now) - Counter(then)
+        words += len(then)
+        missing += (Counter(then) - Counter(now)).total()
+        left = iter(now)
+        adds &= all(word in left for word in then) and not any(word.casefold() in _TURNING for word in came)
+    return None if adds else missing / max(1, words)
+
+
+def _radii(change: _Change, settings: Settings, groups: np.ndarray, count: int) -> list[Radius]:
+    """The radius of each of ``count`` groups of rows, which ``groups`` (n) names by number."""
+
+    def rows(state: int) -> list[int]:
+        return np.bincount(groups[change.kept == state], minlength=count).tolist()
+
+    def tokens(of: np.ndarray) -> list[int]:
+        return np.bincount(groups, of, count).astype(np.int64).tolist()
+
+    columns = (
+        np.bincount(groups, minlength=count).tolist(),
+        *(rows(state) for state in (_RETIRED, _REWORDED, _ADDED)),
+        *(tokens(of) for of in (change.tokens, change.lost)),
+    )
+    return [_capped(Radius(*figures), settings) for figures in zip(*columns, strict=True)]
+
+
+def _capped(radius: Radius, settings: Settings) -> Radius:
+    small = min(settings.blast_radius_rows, ceil(settings.blast_radius_small_share * radius.live))
+    allowed = max(int(settings.blast_radius_share * radius.live), small)
+    share = min(1.0, 2 * allowed / radius.live) if radius.live else 0.0
+    return replace(radius, allowed=allowed, allowed_tokens=int(share * radius.tokens))

@@ -1,4 +1,4 @@
-"""Where merged rows went: the chains of merges in a snapshot."""
+"""Where merged rows went: the chains of merges in a snapshot, and the rows to which losers of a contradiction gave way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 import pyarrow.compute as pc
 
+from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
 
 MERGED: Final = ("entities", "memories", "memory_facts")
@@ -26,6 +27,18 @@ def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str,
         rows = rows.filter(pc.is_valid(rows[1]))
         into.update(zip(rows[0].to_pylist(), rows[1].to_pylist(), strict=True))
     return into
+
+
+def won_against(items: Iterable[Item]) -> dict[str, str]:
+    """Memory that ``items`` retire because another one contradicts it → that other one, which has to stand for it to be retired."""
+    won: dict[str, str] = {}
+    for item in items:
+        mutation = item.mutation
+        if mutation.kind == "invalidate_rows" and mutation.table == "memories":
+            losers = mutation.row_ids()
+            stands = sorted({g.cell.row for g in mutation.guards if g.cell.column == "invalidated_at"} - {*losers})
+            won.update((loser, stands[0]) for loser in losers if stands)
+    return won
 
 
 def chain(id_: str, into: Mapping[str, str]) -> list[str]:

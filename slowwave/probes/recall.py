@@ -4,23 +4,30 @@ A question is a query with its *targets*. A target is something that the agent u
 snapshot. Rows that one merge joins are one target; after the plan it is the survivor, before the plan any of them.
 A target with no live row left is stood for by the live chunks that it cites. Whatever counts after the plan counts before it
 too, so that a plan never gains by the leniency of the measure.
+
+Every question is asked twice: of all that recall searches, and of memories alone, where no passage can stand for a memory: an agent
+that reads only its memories has no passages, and the passage from which a memory was made answers for it however it is archived. What
+a plan quarantines or redacts is to be found no longer, and is no target.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Embed
-from slowwave.probes.merges import chain, merged_into
+from slowwave.language import Embed
+from slowwave.mutations.new_version import REDACTION
+from slowwave.plans.items import Item
+from slowwave.probes.merges import chain, merged_into, won_against
 from slowwave.retrieval.retriever import Retriever
-from slowwave.retrieval.rows import searched_table
+from slowwave.retrieval.rows import SEARCHED, searched_table
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 
@@ -34,12 +41,13 @@ EPISODES: Final = 100
 _SEED: Final = 20_090_719
 _AT_ONCE: Final = 4_000_000  # resampled places held in memory
 _QUESTION_WORDS: Final = 32
+_ALONE: Final = ("memories",)
 _CITING: Final = ("id", "source_chunk_ids")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
 
 
 @dataclass(frozen=True, slots=True)
-class RecallProbe:
+class Recall:
     """Mean Recall@10 before and after, and paired differences with the bounds of their 95 % bootstrap intervals."""
 
     queries: int
@@ -54,20 +62,48 @@ class RecallProbe:
     passed: bool
     source: Source
 
+    def figures(self) -> str:
+        """In words, without a verdict."""
+        of = "past recall queries" if self.source == "recall_events" else "questions drawn from raw episodes"
+        return (
+            f"{self.queries:,} {of}: Recall@10 {self.recall_before:.3f} → {self.recall_after:.3f} "
+            f"({self.delta:+.3f}, 95 % between {self.low:+.3f} and {self.high:+.3f})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecallProbe(Recall):
+    """The figures over all that is searched, with those over ``memories`` alone; ``passed`` says that both hold.
+
+    ``withheld`` counts recalled rows that are quarantined or redacted. ``lost`` maps rows to what they cost, in questions: those that
+    were found before the plan and are not after it, or what took their places where they still stand.
+    """
+
+    memories: Recall
+    withheld: int = 0
+    lost: Mapping[str, float] = field(default_factory=dict)
+
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
-        return asdict(self)
+        """As plans store and show it; the rows stay out, as thousands may be lost."""
+        return {name: value for name, value in asdict(self).items() if name != "lost"}
 
     def sentence(self) -> str:
         """What an operator reads."""
         if not self.queries:
             return "Recall was not measured: the namespace has no recall event and no raw episode to ask about."
-        of = "past recall queries" if self.source == "recall_events" else "questions drawn from raw episodes"
-        figures = (
-            f"{self.queries:,} {of}: Recall@10 {self.recall_before:.3f} → {self.recall_after:.3f} "
-            f"({self.delta:+.3f}, 95 % between {self.low:+.3f} and {self.high:+.3f})."
+        alone = f" Over memories alone, {self.memories.figures()}." if self.memories.queries else ""
+        one = self.withheld == 1
+        left_out = (
+            f" {self.withheld:,} recalled {'row' if one else 'rows'} that the plan quarantines or redacts "
+            f"{'is' if one else 'are'} not asked about: that {'it is' if one else 'they are'} found no longer is intended."
+            if self.withheld
+            else ""
         )
-        return figures if self.passed else f"{figures} The plan may harm recall: approving it needs force and a reason."
+        told = f"{self.figures()}.{alone}{left_out}"
+        return told if self.passed else f"{told} The plan may harm recall: approving it needs force and a reason."
+
+
+_NOTHING: Final = Recall(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +122,59 @@ class Question:
     targets: tuple[Target, ...]
 
 
-def recall_probe(before: Snapshot, after: Snapshot, settings: Settings, embed: Embed | None) -> RecallProbe:
-    """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots.
+def recall_probe(
+    before: Snapshot, after: Snapshot, settings: Settings, embed: Embed | None, items: Sequence[Item] = ()
+) -> RecallProbe:
+    """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again against their memories alone.
 
     What an event selected is to be found, or all of its hits where it selected nothing. Where no event names a row that is live in
     ``before``, questions are sentences of raw episodes: episodic memories and chunks. Deterministic; exactly 0 where the
     snapshots hold the same searched rows and targets. It passes when the lower bound of the difference in Recall@10 is not under
-    ``settings.recall_floor``.
+    ``settings.recall_floor``, in both. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to.
+
+    Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
     """
-    source, questions = _questions(before, _Names(before, after), settings.recall_probe_queries)
-    if not questions:
-        return RecallProbe(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, "none")
-    queries = sorted({q.query for q in questions})
+    names = _Names(before, after, {**merged_into(after), **won_against(items)})
+    limit = settings.recall_probe_queries
+    asked = {tables: _questions(before, names, tables, limit) for tables in (SEARCHED, _ALONE)}
+    if not any(questions for _, questions in asked.values()):
+        return RecallProbe(**asdict(_NOTHING), memories=_NOTHING, withheld=names.withheld_targets)
+    queries = sorted({q.query for _, questions in asked.values() for q in questions})
     first = Retriever(before, embed)
-    vectors = first.embedded(queries)
-    found = first.search(queries, vectors, K)
     second = Retriever(after, embed, base=first)
+    vectors = first.embedded(queries)
+    lost: dict[str, float] = defaultdict(float)
+    whole = _measured(*asked[SEARCHED], (first, second), (queries, vectors), settings, lost)
+    alone = _NOTHING
+    if asked[_ALONE][1]:
+        bare = Retriever(before, embed, base=first, tables=_ALONE)
+        pair = (bare, Retriever(after, embed, base=second, tables=_ALONE))
+        alone = _measured(*asked[_ALONE], pair, (queries, vectors), settings, lost)
+    both = replace(whole, passed=whole.passed and alone.passed)
+    return RecallProbe(**asdict(both), memories=alone, withheld=names.withheld_targets, lost=dict(lost))
+
+
+def _measured(
+    source: Source,
+    questions: Sequence[Question],
+    retrievers: tuple[Retriever, Retriever],
+    asked: tuple[Sequence[str], np.ndarray | None],
+    settings: Settings,
+    lost: dict[str, float],
+) -> Recall:
+    """The figures of some questions; what is not found again is added to ``lost``."""
+    if not questions:
+        return _NOTHING
+    first, second = retrievers
+    queries, vectors = asked
+    found = first.search(queries, vectors, K)
     found_after = found if second.finds_the_same_as(first) else second.search(queries, vectors, K)
-    then = _scores(questions, dict(zip(queries, found, strict=True)), "before")
-    now = _scores(questions, dict(zip(queries, found_after, strict=True)), "after")
+    hits, hits_after = dict(zip(queries, found, strict=True)), dict(zip(queries, found_after, strict=True))
+    then, now = _scores(questions, hits, "before"), _scores(questions, hits_after, "after")
+    for n in np.flatnonzero(now[:, 0] < then[:, 0]).tolist():
+        _blame(questions[n], hits[questions[n].query], hits_after[questions[n].query], lost)
     delta, low, high = bootstrap(now - then)
-    return RecallProbe(
+    return Recall(
         queries=len(questions),
         recall_before=float(then[:, 0].mean()),
         recall_after=float(now[:, 0].mean()),
@@ -119,6 +187,17 @@ def recall_probe(before: Snapshot, after: Snapshot, settings: Settings, embed: E
         passed=bool(low[0] >= settings.recall_floor),
         source=source,
     )
+
+
+def _blame(question: Question, hits: Sequence[str], hits_after: Sequence[str], lost: dict[str, float]) -> None:
+    """Share the loss of a question among the rows of what was found and is not: a target's own, or those that came in its place."""
+    for target in question.targets:
+        if target.before.isdisjoint(hits) or not target.after.isdisjoint(hits_after):
+            continue
+        pushed = () if target.before - target.after else set(hits_after) - set(hits)
+        rows = {*target.before, *target.after, *pushed}
+        for row in rows:
+            lost[row] += 1 / (len(rows) * len(question.targets))
 
 
 def bootstrap(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,18 +223,19 @@ def longest_sentence(text: str) -> str:
     return " ".join(max(_SENTENCE_END.split(text), key=len).split()[:_QUESTION_WORDS])
 
 
-def _questions(before: Snapshot, names: _Names, limit: int) -> tuple[Source, list[Question]]:
-    if events := _event_questions(before, names, limit):
+def _questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> tuple[Source, list[Question]]:
+    if events := _event_questions(before, names, tables, limit):
         return "recall_events", events
-    return "episodes", _episode_questions(before, names)
+    return "episodes", _episode_questions(before, names, tables)
 
 
-def _event_questions(before: Snapshot, names: _Names, limit: int) -> list[Question]:
+def _event_questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> list[Question]:
     """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
     questions: list[Question] = []
     for event in _rows(events, ("query", "selected_ids", "hit_ids")):
-        targets = names.targets(event["selected_ids"] or event["hit_ids"] or ()) if event["query"].strip() else ()
+        ids = (event["selected_ids"] or event["hit_ids"] or ()) if event["query"].strip() else ()
+        targets = names.targets(ids, tables)
         if targets:
             questions.append(Question(event["query"], targets))
         if len(questions) == limit:
@@ -163,18 +243,20 @@ def _event_questions(before: Snapshot, names: _Names, limit: int) -> list[Questi
     return questions
 
 
-def _episode_questions(before: Snapshot, names: _Names) -> list[Question]:
+def _episode_questions(before: Snapshot, names: _Names, tables: Sequence[str]) -> list[Question]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
-    memories, chunks = searched_table(before, "memories"), searched_table(before, "chunks")
+    memories = searched_table(before, "memories")
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
     versions = before.table("memory_versions")
     current = pc.index_in(memories["current_version_id"], value_set=versions["id"].combine_chunks())
+    parts = {"memories": (memories["id"], versions["content"].take(current))}
+    if "chunks" in tables:
+        chunks = searched_table(before, "chunks")
+        parts["chunks"] = (chunks["id"], chunks["content"])
     raw = pa.table(
         {
-            "id": pa.chunked_array([*memories["id"].chunks, *chunks["id"].chunks], pa.string()),
-            "text": pa.chunked_array(
-                [*versions["content"].take(current).chunks, *chunks["content"].chunks], pa.string()
-            ),
+            name: pa.chunked_array([c for part in parts.values() for c in part[n].chunks], pa.string())
+            for n, name in enumerate(("id", "text"))
         }
     )
     raw = raw.filter(pc.match_substring_regex(raw["text"], r"[\pL\pN]"))
@@ -183,37 +265,67 @@ def _episode_questions(before: Snapshot, names: _Names) -> list[Question]:
     return [
         Question(longest_sentence(row["text"]), targets)
         for row in raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
-        if (targets := names.targets([row["id"]]))
+        if (targets := names.targets([row["id"]], tables))
     ]
 
 
 class _Names:
-    """What ids of one snapshot mean in both: merges followed to their survivors, cited chunks for what has no live row."""
+    """What ids of one snapshot mean in both: merges (``into``) followed to their survivors, cited chunks for what has no live row."""
 
-    def __init__(self, before: Snapshot, after: Snapshot) -> None:
+    def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:
         self._before = before
-        self._live_before, self._live_after = _live(before), _live(after)
-        self._into = merged_into(after)
+        self._live = tuple(
+            {t: frozenset(searched_table(snapshot, t)["id"].to_pylist()) for t in SEARCHED}
+            for snapshot in (before, after)
+        )
+        self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
+        self._into = into
+        self._withheld = _withheld(before, after)
+        self._left_out: set[str] = set()
         self._cited: dict[str, frozenset[str]] | None = None
 
-    def targets(self, ids: Iterable[str]) -> tuple[Target, ...]:
-        """The targets of a recall, one for all ids that one survivor stands for; those with no row in ``before`` are out."""
+    @property
+    def withheld_targets(self) -> int:
+        """Rows that were asked about and are withheld by the plan."""
+        return len(self._left_out)
+
+    def targets(self, ids: Iterable[str], tables: Sequence[str]) -> tuple[Target, ...]:
+        """The targets of a recall among the rows of ``tables``, one for all ids that one survivor stands for.
+
+        Those with no row in ``before`` are out, and so are those that the plan withholds. Chunks stand for the rows that cite them only
+        where chunks are searched.
+        """
         groups: dict[str, set[str]] = {}
         for id_ in ids:
             rows = chain(id_, self._into)
             groups.setdefault(rows[-1], set()).update(rows)
-        targets = (self._target(frozenset(group)) for group in groups.values())
-        return tuple(t for t in targets if t.before)
+        found: list[Target] = []
+        for group in groups.values():
+            if not self._withheld.isdisjoint(group):
+                self._left_out |= self._withheld & group
+            elif (target := self._target(frozenset(group), tables)).before:
+                found.append(target)
+        return tuple(found)
 
-    def _target(self, group: frozenset[str]) -> Target:
-        after = group & self._live_after or self._sources(group) & self._live_after
-        own = group & self._live_before or self._sources(group) & self._live_before
-        return Target(own | (after & self._live_before), after)
+    def _target(self, group: frozenset[str], tables: Sequence[str]) -> Target:
+        live_before, live_after = self._standing(tuple(tables))
+        sources = self._sources if "chunks" in tables else _no_sources
+        after = group & live_after or sources(group) & live_after
+        own = group & live_before or sources(group) & live_before
+        return Target(own | (after & live_before), after)
+
+    def _standing(self, tables: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Ids of the rows of ``tables`` that can be found before and after the plan."""
+        if tables not in self._sides:
+            before, after = (frozenset[str]().union(*(live[t] for t in tables)) for live in self._live)
+            self._sides[tables] = before, after
+        return self._sides[tables]
 
     def _sources(self, group: frozenset[str]) -> frozenset[str]:
         """Chunks that rows of the group cite in ``before``; only questions with a dead target ever read them."""
         if self._cited is None:
-            alive = pa.array(sorted(self._live_before & self._live_after), pa.string())
+            live_before, live_after = self._standing(SEARCHED)
+            alive = pa.array(sorted(live_before & live_after), pa.string())
             self._cited = {}
             for table in ("entities", "memories"):
                 rows = self._before.table(table)
@@ -236,10 +348,24 @@ def _scores(
     return scores
 
 
-def _live(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(
-        i for t in ("entities", "chunks", "memories") for i in searched_table(snapshot, t)["id"].to_pylist()
-    )
+def _no_sources(group: frozenset[str]) -> frozenset[str]:
+    return frozenset()
+
+
+def _withheld(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    """Rows that are quarantined, or say less by a redaction, since ``before``."""
+    found: set[str] = set()
+    for table in SEARCHED:
+        rows, old = after.table(table), before.table(table)
+        if rows is not old and "state" in rows.column_names:
+            held, held_before = (t["id"].filter(pc.equal(t["state"], "quarantined")) for t in (rows, old))
+            found |= set(held.to_pylist()) - set(held_before.to_pylist())
+    versions, known = after.table("memory_versions"), before.table("memory_versions")
+    if versions is not known:
+        redactions = versions.filter(pc.equal(versions["reason"], REDACTION))
+        new = pc.invert(pc.is_in(redactions["id"], value_set=known["id"].combine_chunks()))
+        found |= set(redactions["memory_id"].filter(new).to_pylist())
+    return frozenset(found)
 
 
 def _rows(table: pa.Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -11,17 +11,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, NamedTuple
 
 from slowwave.mutations.cells import Value, inserted_id
 from slowwave.mutations.new_version import REDACTION
 from slowwave.mutations.rows import as_ids, rows_by_id, rows_where, standing_ids
+from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.snapshot import Snapshot
 from slowwave.texts.specifics import specifics
 from slowwave.texts.tokens import tokenise
+
+CENSORED: Final = "a secret"
+"""What stands for a term that screening would take out of the row: it is lost all the same, and is not repeated."""
 
 _Read = Callable[[str], frozenset[str]]
 _FACT: Final = ("subject", "predicate", "object", "fact_text")
@@ -42,11 +46,15 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpecificsProbe:
-    """``items`` merges and new texts with ``terms`` specifics before, of which ``lost`` are not reachable, sorted."""
+    """``items`` merges and new texts with ``terms`` specifics before, of which ``lost`` are not reachable, sorted.
+
+    ``asked`` is what review items would lose that go to review for another reason as well.
+    """
 
     items: int
     terms: int
     lost: tuple[Lost, ...]
+    asked: tuple[Lost, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -57,21 +65,33 @@ class SpecificsProbe:
         """Items that a person has to look at."""
         return frozenset(loss.item for loss in self.lost)
 
+    def by_item(self) -> dict[str, list[tuple[str, str]]]:
+        """Item → (row, term) of what it would lose."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for loss in (*self.lost, *self.asked):
+            found[loss.item].append((loss.row, loss.term))
+        return found
+
     def to_json(self) -> dict[str, object]:
         """As plans store and show it."""
-        lost = [loss._asdict() for loss in self.lost]
-        return {"items": self.items, "terms": self.terms, "lost": lost, "passed": self.passed}
+        lost, asked = ([loss._asdict() for loss in losses] for losses in (self.lost, self.asked))
+        return {"items": self.items, "terms": self.terms, "lost": lost, "asked": asked, "passed": self.passed}
 
     def sentence(self) -> str:
         """What an operator reads."""
         looked = (
             f"{self.terms:,} numbers, dates, names and negations in the rows that {self.items:,} items absorb or reword"
         )
+        also = (
+            f" Of the other review items, {len({loss.item for loss in self.asked}):,} would lose something: each says what."
+            if self.asked
+            else ""
+        )
         if self.passed:
-            return f"Nothing is lost: all of {looked} stay reachable."
+            return f"Nothing is lost: all of {looked} stay reachable.{also}"
         return (
             f"{len(self.lost):,} of {looked} would no longer be reachable. "
-            f"{len(self.items_losing()):,} items go to review: look at what each would lose."
+            f"{len(self.items_losing()):,} items go to review: look at what each would lose.{also}"
         )
 
 
@@ -93,6 +113,20 @@ def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) ->
         terms += count
         lost += gone
     return SpecificsProbe(sum(map(len, merges.values())), terms, tuple(sorted(lost)))
+
+
+def with_reviews(
+    probe: SpecificsProbe, before: Snapshot, after: Snapshot, reviews: Sequence[Item], anew: Mapping[str, str]
+) -> SpecificsProbe:
+    """The probe with what ``reviews`` would lose, each on top of ``after``; ``anew`` maps items to those they were sealed anew as.
+
+    An item is named as it is in the plan. Cost: a simulation of the reviews, and what ``specifics_probe`` costs for them.
+    """
+    lost = tuple(sorted(loss._replace(item=anew[loss.item]) for loss in probe.lost))
+    known = {*anew.values()}
+    others = [item for item in reviews if item.id not in known and _merge(item)]
+    asked = specifics_probe(before, simulate(after, reviews), others).lost if others else ()
+    return replace(probe, lost=lost, asked=asked)
 
 
 class _Merge(NamedTuple):
@@ -125,12 +159,22 @@ def _look(
     reached = _texts(after, table, {m.keep for m in merges})
     missing = {who: gone for who, terms in wanted.items() if (gone := _missing(terms, reached[who[1]], read))}
     cited = _sources(after, table, {keep for _, keep, _ in missing})
-    lost = [
+    lost = {
         Lost(item, row, term)
         for (item, keep, row), terms in missing.items()
-        for term in _missing(terms, cited[keep], read)
-    ]
-    return sum(map(len, wanted.values())), lost
+        for term in _told(_missing(terms, cited[keep], read), absorbed[row], read)
+    }
+    return sum(map(len, wanted.values())), sorted(lost)
+
+
+def _told(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
+    """Lost terms as they may be shown: those that stand nowhere in the row but in what screening takes out are ``CENSORED``."""
+    if not lost:
+        return lost
+    from slowwave.texts.screening import redact  # its rules take a while to load
+
+    hidden = _missing(lost, [redact(text) for text in texts], read)
+    return lost - hidden | ({CENSORED} if hidden else set[str]())
 
 
 def _missing(terms: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import EmbeddingError
-from slowwave.operations import Embed
+from slowwave.language import Embed
 from slowwave.retrieval.bm25 import Counts, postings
 from slowwave.retrieval.ranking import Ranked, Scored, best, fused, ranked
-from slowwave.retrieval.rows import Searched, searched_rows
+from slowwave.retrieval.rows import SEARCHED, Searched, searched_rows
 from slowwave.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
@@ -40,11 +40,21 @@ class _Block:
 
 
 class Retriever:
-    """Built once for a snapshot; with ``base``, texts that stand unchanged in another retriever are not read again."""
+    """Built once for a snapshot; with ``base``, texts that stand unchanged in another retriever are not read again.
 
-    def __init__(self, snapshot: Snapshot, embed: Embed | None = None, *, base: Retriever | None = None) -> None:
+    It finds rows of ``tables`` alone, as if an agent had indexed nothing else.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        embed: Embed | None = None,
+        *,
+        base: Retriever | None = None,
+        tables: Sequence[str] = SEARCHED,
+    ) -> None:
         self.embed = embed
-        self.rows = searched_rows(snapshot)
+        self.rows = searched_rows(snapshot, tables)
         self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
         self._postings = postings(self.counts.matrix)
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]

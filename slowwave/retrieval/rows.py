@@ -6,12 +6,17 @@ relationships and documents are reached through these and are not searched. Rank
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.snapshot import Snapshot
+
+SEARCHED: Final = ("entities", "chunks", "memories")
+"""Tables whose rows can be found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +30,9 @@ class Searched:
         return len(self.ids)
 
 
-def searched_rows(snapshot: Snapshot) -> Searched:
-    """The rows that recall can find in ``snapshot``; archived, quarantined and merged ones are out as retired ones are."""
-    parts = [_entities(snapshot), _chunks(snapshot), _memories(snapshot)]
+def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> Searched:
+    """The rows of ``tables`` that recall can find in ``snapshot``; archived, quarantined and merged ones are out as retired ones are."""
+    parts = [_TEXTS[table](snapshot) for table in tables]
     ids = pa.concat_arrays([_flat(ids, pa.string()) for ids, _ in parts])
     texts = pa.concat_arrays([_flat(texts, pa.large_string()) for _, texts in parts])
     order = pc.sort_indices(ids)
@@ -61,6 +66,13 @@ def _memories(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     rows, versions = searched_table(snapshot, "memories"), snapshot.table("memory_versions")
     current = pc.index_in(rows["current_version_id"], value_set=versions["id"].combine_chunks())
     return rows["id"], versions["content"].take(current)
+
+
+_TEXTS: Final[Mapping[str, Callable[[Snapshot], tuple[pa.ChunkedArray, pa.ChunkedArray]]]] = {
+    "entities": _entities,
+    "chunks": _chunks,
+    "memories": _memories,
+}
 
 
 def _flat(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:

@@ -7,7 +7,9 @@ import pytest
 
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
+from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
 from slowwave.settings import Settings
@@ -232,3 +234,53 @@ def test_a_memory_that_was_merged_is_stood_for_by_its_survivor():
     items = [item(m, "dedupe_memories") for m in merge_memories(before, [MemoryMerge(uid("keep"), (uid("gone"),))])]
     probe = recall_probe(before, simulate(before, items), SETTINGS, None)
     assert (probe.queries, probe.recall_before, probe.recall_after, probe.passed) == (1, 1.0, 1.0, True)
+
+
+def remembered(texts: dict[str, str], *events, **columns):
+    """Memories with the passage that each was made from."""
+    return make_snapshot(
+        chunks=[{"id": uid(f"{n} chunk"), "content": text} for n, text in texts.items()],
+        memories=[
+            {
+                **{"id": uid(n), "kind": "semantic", "current_version_id": uid(f"{n} v")},
+                **{"source_chunk_ids": [uid(f"{n} chunk")], **columns},
+            }
+            for n in texts
+        ],
+        memory_versions=[{"id": uid(f"{n} v"), "memory_id": uid(n), "content": text} for n, text in texts.items()],
+        recall_events=events,
+    )
+
+
+TEXTS = {"a": "Ann lives in Oslo", "b": "Ann lives in Rome", **{f"n{k}": f"Note {k}" for k in range(40)}}
+
+
+def test_a_passage_does_not_answer_for_a_memory_where_memories_are_asked_alone():
+    before = remembered(TEXTS, event("ann lives oslo", "a"), event("note 7", "n7", days=2))
+    archive = set_columns(before, "set_state", "memories", {uid("a"): {"state": "archived"}})
+    probe = recall_probe(before, simulate(before, [item(m) for m in archive]), SETTINGS, None)
+    assert (probe.recall_after, probe.memories.recall_after, probe.passed) == (1.0, 0.5, False)
+    assert uid("a") in probe.lost
+    assert uid("n7") not in probe.lost
+    told = probe.to_json()
+    assert "lost" not in told
+    assert told["memories"]["queries"] == 2  # type: ignore[index]
+
+
+def test_what_a_plan_withholds_is_no_target_and_what_was_withheld_before_is_gone_anyway():
+    before = remembered(TEXTS, event("ann lives oslo", "a"), event("ann lives", "a", "b", days=2))
+    hold = set_columns(before, "set_state", "memories", {uid("a"): {"state": "quarantined"}})
+    after = simulate(before, [item(m) for m in hold])
+    probe = recall_probe(before, after, SETTINGS, None)
+    assert (probe.queries, probe.withheld, probe.delta, probe.passed) == (1, 1, 0.0, True)
+    assert "intended" in probe.sentence()
+    assert recall_probe(after, after, SETTINGS, None).withheld == 0
+
+
+def test_the_winner_of_a_contradiction_answers_for_its_loser():
+    """The plan says which; without its items the loser is simply gone."""
+    before = remembered(TEXTS, event("where does ann live in oslo", "a"))
+    items = [item(m) for m in lose_conflict(before, "memories", [Loss(uid("b"), (uid("a"),), ())])]
+    after = simulate(before, items)
+    assert recall_probe(before, after, SETTINGS, None, items).passed
+    assert not recall_probe(before, after, SETTINGS, None).passed

@@ -123,3 +123,19 @@ def test_all_queries_are_answered_when_they_do_not_fit_one_tile(monkeypatch: pyt
     whole = retriever.search([f"word{n}" for n in range(50)])
     monkeypatch.setattr("slowwave.retrieval.retriever._TILE", 120)
     assert retriever.search([f"word{n}" for n in range(50)]) == whole == [[uid(n)] for n in range(50)]
+
+
+def test_a_retriever_of_some_tables_finds_their_rows_alone():
+    """With the counts of one that has read all, as an agent without passages would."""
+    tea, version = memory("tea", "tea at noon")
+    snapshot = make_snapshot(
+        chunks=[{"id": uid("chunk"), "content": "tea at noon"}],
+        memories=[tea],
+        memory_versions=[version],
+        vectors={"chunk_vectors": {uid("chunk"): (1, 0)}, "memory_vectors": {uid("tea"): (1, 0)}},
+    )
+    whole = Retriever(snapshot, embed)
+    alone = Retriever(snapshot, embed, base=whole, tables=("memories",))
+    assert [sorted(hits) for hits in whole.search(["tea"])] == [sorted([uid("tea"), uid("chunk")])]
+    assert alone.search(["tea"]) == [[uid("tea")]]
+    assert alone.search(["tea"]) == Retriever(snapshot, embed, tables=("memories",)).search(["tea"])
