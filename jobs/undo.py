@@ -7,7 +7,7 @@ import dagster as dg
 
 from jobs.apply import APPLIED
 from resources.store import STORE_PROBLEMS, told
-from slowwave.applying.undo import undo_run
+from slowwave.applying.undo import Undoing, undo_run
 from slowwave.store.connect import Store
 
 _NAME: Final = re.compile(r"last|[0-9a-fA-F-]{4,36}")
@@ -16,6 +16,7 @@ _NAME: Final = re.compile(r"last|[0-9a-fA-F-]{4,36}")
 @dg.op(
     config_schema={
         "run": dg.Field(str, description="Id of the apply run or its first characters, or `last`."),
+        "namespace": dg.Field(str, default_value="", description="Which namespace's `last`, where there are several."),
         "items": dg.Field([str], default_value=[], description="Ids of the items to take back; by default all."),
     }
 )
@@ -28,11 +29,24 @@ def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Sto
             allow_retries=False,
         )
     try:
-        result = undo_run(store, run, items=items or None, dagster_run_id=context.run_id)
+        result = undo_run(
+            store,
+            run,
+            items=items or None,
+            namespace=context.op_config["namespace"].strip() or None,
+            dagster_run_id=context.run_id,
+            announce=lambda about: _tell(context, about),
+        )
     except STORE_PROBLEMS as refusal:
         raise dg.Failure(told(refusal), allow_retries=False) from None
     metadata = {"run_id": result.run_id, "undo_of": result.undo_of, "undone_items": len(result.items)}
     context.log_event(dg.AssetObservation(APPLIED, metadata=metadata, partition=result.namespace))
+
+
+def _tell(context: dg.OpExecutionContext, about: Undoing) -> None:
+    counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items()) or "nothing"
+    began = f"{about.started_at:%Y-%m-%d %H:%M} UTC"
+    context.log.info(f"Undoing {about.mode} run {about.run_id} of {about.namespace}, begun {began}: {counted}.")
 
 
 @dg.job(executor_def=dg.in_process_executor, description="Take an apply run back exactly, or some of its items.")

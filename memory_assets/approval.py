@@ -17,12 +17,16 @@ from slowwave.store.connect import Store
 
 _HASH: Final = re.compile(r"[0-9a-f]{12,64}")
 _ITEM: Final = re.compile(r"[0-9a-fA-F-]{4,36}")
+_OPERATION: Final = re.compile(r"[a-z_]{4,40}")
 
 CONFIG: Final = {
     "plan_hash": dg.Field(str, description="SHA-256 of the plan, as its page shows it; 12 characters or more."),
     "approver": dg.Field(str, description="Who signs: 2 to 64 letters, digits or . _ @ -"),
     "items": dg.Field(
         [str], default_value=[], description="Item ids, for a part of the plan; by default all but review items."
+    ),
+    "without": dg.Field(
+        [str], default_value=[], description="Item ids, or names of whole operations, that are left out."
     ),
     "include_review": dg.Field(bool, default_value=False, description="Approve the review items as well."),
     "force": dg.Field(bool, default_value=False, description="Approve although a probe failed; needs a note."),
@@ -67,9 +71,13 @@ def _checked(config: dict[str, Any]) -> dict[str, Any]:
             "The plan hash must be 12 to 64 characters of 0-9 and a-f. Copy it from the plan's page. Nothing was approved.",
             allow_retries=False,
         )
-    if not all(_ITEM.fullmatch(item.strip()) for item in config["items"]):
+    left_out = [name.strip() for name in config["without"]]
+    if not all(_ITEM.fullmatch(item.strip()) for item in config["items"]) or not all(
+        _ITEM.fullmatch(name) or _OPERATION.fullmatch(name) for name in left_out
+    ):
         raise dg.Failure(
-            "An item is named by its id, or by 4 or more of its first characters. Nothing was approved.",
+            "An item is named by its id, or by 4 or more of its first characters; what is left out may be an operation too. "
+            "Nothing was approved.",
             allow_retries=False,
         )
-    return {**config, "items": config["items"] or None}
+    return {**config, "items": config["items"] or None, "without": left_out}

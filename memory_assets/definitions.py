@@ -23,7 +23,7 @@ from memory_assets.partitions import namespaces
 from memory_assets.plan import plan
 from memory_assets.snapshot import snapshot
 from resources.store import environment_store
-from resources.tables import NightFiles
+from resources.tables import night_files
 from sensors.approved_plans import approved_plans
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
@@ -48,7 +48,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
         jobs=[night_job, approve_plan, apply_job, undo_job, reaudit_job, checks_job, freshness_job, retention_job],
         schedules=[nightly, freshness_alarms, daily_retention],
         sensors=[namespaces_sensor, approved_plans, reaudit, crashed_runs, cancelled_runs],
-        resources={"store": environment_store, "io_manager": NightFiles(), **(resources or {})},
+        resources={"store": environment_store, "io_manager": night_files, **(resources or {})},
         executor=dg.in_process_executor,
     )
 

@@ -15,6 +15,7 @@ from memory_assets.snapshot import PLAN
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
 from slowwave.models import models_folder
+from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
 from slowwave.reports.model import Report, escape, markdown_table
@@ -78,12 +79,20 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
         return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days, level))
 
 
-def approval_link(namespace: str, plan_hash: str) -> str:
-    """The Launchpad of ``approve_plan``, filled in but for the approver's name, which is the last line.
+def command(name: str, namespace: str, *more: str) -> str:
+    """A command of the program in Markdown's code style, which holds what a shell reads; a name that cannot stand in it is left out."""
+    words = " ".join(("slowwave", name, *(argument(part) for part in (namespace, *more))))
+    return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
+
+
+def approval_link(namespace: str, plan_hash: str, *, force: bool = False) -> str:
+    """The Launchpad of ``approve_plan``, filled in but for the approver's name, which is the last line, and with ``force`` for the note
+    before it.
 
     The route is the UI's own and not documented: a browser test holds it, and the hash is always shown as well.
     """
-    config = f'ops:\n  night__approval:\n    config:\n      plan_hash: "{plan_hash}"\n      approver: '
+    forced = "      force: true\n      note: \n" if force else ""
+    config = f'ops:\n  night__approval:\n    config:\n      plan_hash: "{plan_hash}"\n{forced}      approver: '
     tags = {"tags[0][key]": "dagster/partition", "tags[0][value]": namespace}
     return f"/locations/{LOCATION}/jobs/approve_plan/playground/setup?{urlencode({'config': config, **tags})}"
 
@@ -105,7 +114,7 @@ def plan_metadata(night: "Night", expiry_days: int, level: Level) -> dict[str, A
         "deferred_items": len(plan.deferred),
         "review_items": sum(i.decision == "review" for i in plan.items),
     }
-    if told := explained(plan.items, night.namespace, level):
+    if told := explained(plan.items, night.namespace, level, probes.results):
         metadata["why"] = dg.MetadataValue.md(told)
     return metadata | ({"items": table_metadata(items)} if items else {})
 
@@ -115,18 +124,27 @@ def summary(night: "Night", expiry_days: int, level: Level) -> str:
     plan, probes = night.plan, night.probes
     if plan is None or probes is None:
         return ""
+    target = approval_link(night.namespace, plan.plan_hash, force=bool(probes.needs_force))
+    link = f"**[Approve this plan]({target})**\n\n`{plan.plan_hash}`"
     if night.state == "awaiting_approval":
-        verdict = f"**{night.new_items:,} new items wait for approval**, for {expiry_days} days."
-        ending = f"**[Approve this plan]({approval_link(night.namespace, plan.plan_hash)})**\n\n`{plan.plan_hash}`"
+        verdict, ending = f"**{night.new_items:,} new items wait for approval**, for {expiry_days} days.", link
+    elif night.state == "partly_approved":
+        verdict = (
+            f"**The namespace's policy approved low-risk items of this plan; the others wait**, for {expiry_days} days."
+        )
+        ending = link
     elif night.state == "approved":
         verdict, ending = "**The namespace's policy approved low-risk items of this plan.**", f"`{plan.plan_hash}`"
     else:
         verdict = "**Nothing new to decide.**"
         ending = f"{night.carried_items:,} review items wait in the plan before." if night.carried_items else ""
-    if probes.needs_force:
-        verdict += f" {len(probes.needs_force)} probes failed: approving needs `force: true` and a `note`."
+    if failed := list(probes.needs_force):
+        more = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+        verdict += (
+            f" A probe failed: {escape(failed[0], 160)}{more} Approving it all the same takes a `note` that says why."
+        )
     hidden = (
-        f"Names and texts are hidden, as `redact_text` is all: `slowwave plans show {escape(night.namespace)}` shows them."
+        f"Names and texts are hidden, as `redact_text` is all: {command('plans show', night.namespace)} shows them."
         if level == "all"
         else ""
     )
@@ -139,7 +157,7 @@ def summary(night: "Night", expiry_days: int, level: Level) -> str:
         rows = rows[:-1]
 
 
-def explained(items: Sequence[Item], namespace: str, level: Level) -> str:
+def explained(items: Sequence[Item], namespace: str, level: Level, probes: Mapping[str, object] | None = None) -> str:
     """Markdown: the evidence for the weakest merges, then for the reviews that come nearest to one; empty when there is none.
 
     Evidence quotes memory in every line, so ``all`` leaves nothing to show.
@@ -154,12 +172,12 @@ def explained(items: Sequence[Item], namespace: str, level: Level) -> str:
         if found:
             shown = found[:EXPLAINED]
             parts.append(f"### {title} ({len(shown)} of {len(found):,})")
-            parts += [_explained(item, namespace, level) for item in shown]
+            parts += [_explained(item, namespace, level, probes or {}) for item in shown]
     return "\n\n".join(parts)
 
 
-def _explained(item: Item, namespace: str, level: Level) -> str:
-    account = why(replace(item, evidence=_mapping(redact(dict(item.evidence), level))))
+def _explained(item: Item, namespace: str, level: Level, probes: Mapping[str, object]) -> str:
+    account = why(replace(item, evidence=_mapping(redact(dict(item.evidence), level))), probes)
     names = " = ".join(escape(row.fields.get("name", ""), 60) for row in account.rows)
     parts = [
         f"#### {names}: {percent(item.probability)}",
@@ -168,7 +186,7 @@ def _explained(item: Item, namespace: str, level: Level) -> str:
         escape(account.verdict, 400),
         "\n".join(f"- {escape(redact(note, level), 400)}" for note in account.notes),
         markdown_table(redact_rows(account.side_by_side(), level)),
-        f"slowwave why {escape(namespace)} {item.id[:8]}",
+        f"slowwave why {escape(namespace)} {item.id}",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -238,7 +256,7 @@ def _report(night: "Night", items: list[dict[str, object]], level: Level) -> str
         "\n".join(f"- {escape(s, 400)}" for s in probes.sentences),
         "#### What audits and planners say",
         markdown_table(headlines),
-        f"#### Items ({min(len(items), 100)} of {len(items):,}; `slowwave plans show` lists all)",
+        f"#### Items ({min(len(items), 100)} of {len(items):,}; {command('plans show', night.namespace, '--json')} lists all)",
         markdown_table(items[:100]),
     ]
     if deferred:

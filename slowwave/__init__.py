@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from slowwave.applying.undo import UndoResult
+    from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.dream_outcome import DreamOutcome, dream_now
     from slowwave.dream_results import (
         DreamDiff,
@@ -35,11 +35,13 @@ if TYPE_CHECKING:
         DreamForbiddenOpError,
         DreamLockUnavailable,
         DreamRunStuckError,
+        JournalDamaged,
         Refused,
         SlowwaveError,
         UndoBlocked,
     )
     from slowwave.plans.scope import DreamScope
+    from slowwave.recall_events import log_recall
 
 __all__ = [
     "DreamApplyDisabled",
@@ -54,6 +56,7 @@ __all__ = [
     "DreamRunStuckError",
     "DreamScope",
     "DreamStatus",
+    "JournalDamaged",
     "ModelUsage",
     "OpSummary",
     "Refused",
@@ -61,6 +64,7 @@ __all__ = [
     "SlowwaveError",
     "UndoBlocked",
     "UndoResult",
+    "Undoing",
     "dream",
     "dream_cancel",
     "dream_history",
@@ -69,11 +73,13 @@ __all__ = [
     "dream_resume",
     "dream_status",
     "dream_undo",
+    "log_recall",
 ]
 
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
-    "UndoResult": "slowwave.applying.undo",
+    "log_recall": "slowwave.recall_events",
+    **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.dream_outcome"),
     **dict.fromkeys(
         (
@@ -89,6 +95,7 @@ _ELSEWHERE: Final = {
             "DreamForbiddenOpError",
             "DreamLockUnavailable",
             "DreamRunStuckError",
+            "JournalDamaged",
             "Refused",
             "SlowwaveError",
             "UndoBlocked",

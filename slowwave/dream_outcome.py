@@ -23,6 +23,7 @@ from slowwave.gates import gate
 from slowwave.night import OPERATIONS
 from slowwave.night_runs import plain_reason
 from slowwave.operations import named
+from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.gate import APPROVER
 from slowwave.plans.ledger import namespace_id, namespace_settings
 from slowwave.plans.runs import find_run
@@ -132,12 +133,14 @@ def _dream(
         return DreamOutcome("skipped", slug, why, str(problem), gate="disabled", run_id=watch.run_id)
     except Exception as problem:  # noqa: BLE001 - whatever went wrong is an outcome
         return _failed(store, slug, why, problem, watch)
-    return _told(result, why, watch)
+    with store.connect("reader") as connection:
+        left = undecided(connection, result.plan_hash)
+    return _told(result, why, watch, left)
 
 
-def _told(result: DreamResult, why: str, watch: _Watch) -> DreamOutcome:
+def _told(result: DreamResult, why: str, watch: _Watch, left: Undecided | None) -> DreamOutcome:
     """What a dream that came to its end came to."""
-    outcome, message = _verdict(result, watch)
+    outcome, message = _verdict(result, watch, left)
     counts = {**_planned(result), **(result.run.counts if result.apply_runs else {})}
     return DreamOutcome(
         outcome,
@@ -151,7 +154,7 @@ def _told(result: DreamResult, why: str, watch: _Watch) -> DreamOutcome:
     )
 
 
-def _verdict(result: DreamResult, watch: _Watch) -> tuple[Outcome, str]:
+def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tuple[Outcome, str]:
     waiting = sum(op.pending for op in result.ops)
     if result.state == "cancelled":
         go_on = f"Go on with it: `slowwave dream {result.run.namespace} --resume-from {result.run.run_id}`."
@@ -159,20 +162,20 @@ def _verdict(result: DreamResult, watch: _Watch) -> tuple[Outcome, str]:
             return "timed_out", f"The run was cancelled after {watch.timeout:g} s. What it applied stands. {go_on}"
         return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
     if result.apply_runs:
-        left = f" {waiting:,} items wait for a person." if waiting else ""
-        return "completed", f"{_applied(result)}{left}"
+        more = f" {waiting:,} items wait for a person." if waiting else ""
+        return "completed", f"{_applied(result)}{more}"
     if not result.plan_hash or result.state == "completed":
         return "completed", "There is nothing new to decide."
+    show = f"slowwave plans show {argument(result.run.namespace)}"
     failed = _list(result.metadata.get("needs_force"))
-    short = f"{result.run.namespace} {result.plan_hash[:12]}"
     if failed:
         return "check_failed", (
             f"Plan {result.plan_hash[:12]} did not pass its probes: {' '.join(failed)} If it is right all the same: "
-            f"`slowwave plans approve {short} --approver YOUR-NAME --force --note WHY`."
+            f"`{left.approve() if left else show}`."
         )
     if result.state == "approved":
         return "completed", f"A policy approved plan {result.plan_hash[:12]}: `slowwave apply {result.run.namespace}`."
-    return "awaiting_approval", f"{waiting:,} items wait: `slowwave plans approve {short} --approver YOUR-NAME`."
+    return "awaiting_approval", f"{waiting:,} items wait: `{left.approve() if left else show}`."
 
 
 def _applied(result: DreamResult) -> str:

@@ -271,7 +271,6 @@ def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
             if t == table and c == column and a == action and (is_set or a == "delete") and operation in (None, o)
         )
 
-    vectors = ("entity_vectors", "recompute_centroids")
     return DreamDiff(
         entities_merged=count("entities", "merged_into"),
         entities_added=count("entities", action="insert"),
@@ -283,8 +282,7 @@ def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
         facts_superseded=count("memory_facts", "superseded_by", operation="supersede_facts"),
         memories_merged=count("memories", "merged_into"),
         clusters_created=count("communities", action="insert"),
-        centroids_recomputed=count(vectors[0], "vector", operation=vectors[1])
-        + count(vectors[0], action="insert", operation=vectors[1]),
+        centroids_recomputed=count("entity_vectors", "vector") + count("entity_vectors", action="insert"),
         types_renamed=count("entities", "entity_type") + count("relationships", "relationship_type"),
         rows_purged=sum(
             count(table, action="delete") for table in ("memory_facts", "relationships", "communities", "memories")

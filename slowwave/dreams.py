@@ -17,7 +17,7 @@ from slowwave.applying.claim import Claim
 from slowwave.applying.control import request_cancel, request_pause, request_resume
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.switches import refuse_unwritable
-from slowwave.applying.undo import UndoResult, undo_run
+from slowwave.applying.undo import Undoing, UndoResult, undo_run
 from slowwave.dream_results import (
     DreamProgress,
     DreamResult,
@@ -29,12 +29,12 @@ from slowwave.dream_results import (
     status_of,
 )
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
-from slowwave.night import OPERATIONS, Progress, run_night
+from slowwave.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night_runs import begin, parameters
 from slowwave.operations import KHORA_KINDS, named
 from slowwave.plans.claims import Stuck, patiently
 from slowwave.plans.gate import APPROVER, approve
-from slowwave.plans.ledger import namespace_id, namespace_settings, reopen_run
+from slowwave.plans.ledger import find_plan, namespace_id, namespace_settings, reopen_run
 from slowwave.plans.runs import Run, find_run, runs_of
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.sinks import Callback
@@ -61,15 +61,20 @@ def dream(
     on_progress: Callable[[DreamProgress], None] | None = None,
     callbacks: Sequence[Callback] = (),
     reason: str = "",
+    plan_hash: str | None = None,
 ) -> DreamResult:
     """Plan a night for a namespace (its name or id), and with ``mode="apply"`` apply what is approved.
 
     - ``mode`` is ``dry-run``, which writes no memory, or ``apply``; by default the namespace's ``default_mode``. Apply writes what a
       policy approves, and what ``approver``, a person's name, signs by this very call: everything but review items. With nothing
       approved the result's state is ``awaiting_approval``. Failed probes are refused, unless ``force`` with a ``note`` that says why.
-    - ``scope`` and ``ops`` narrow what is planned; the scope's ``op_kinds`` win over ``ops``. khora's kinds are understood.
-    - ``resume_from`` names a run that did not end: an apply run goes on with what is left of its sealed plan, a plan run plans again, both
-      under their own ids. One that is completed gives its result.
+    - ``plan_hash``, with ``mode="apply"``, names the plan that somebody has seen, by its hash or its first characters: that very plan is
+      signed and applied, and nothing is planned. One that may not be approved any more is refused. Without it apply plans anew, and
+      ``approver`` signs what nobody has looked at.
+    - ``scope`` and ``ops`` narrow what is planned; the scope's ``op_kinds`` win over ``ops``. khora's kinds are understood. The plan of a
+      dry-run, or of a part, stands beside a night's plan that waits or is approved, and never takes its place.
+    - ``resume_from`` names a run that did not end (``last`` is the namespace's newest): an apply run goes on with what is left of its
+      sealed plan, a plan run plans again, both under their own ids. One that is completed gives its result.
     - ``wait``: seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone as crashed.
     - ``reason`` is why it was asked for; it is kept with the run, in one line of at most 500 characters.
     - ``on_progress`` gets a ``DreamProgress``, ``callbacks`` every event of the runs; what they raise is logged, and the run goes on.
@@ -97,15 +102,25 @@ def dream(
         *(store, slug, chosen, approver, wait, "take over" if abandon else "raise", force, note),
         *(on_progress, callbacks, reason),
     )
+    if plan_hash is not None:
+        if chosen != "apply" or scope is not None or ops is not None or resume_from is not None:
+            raise Refused(
+                "A plan that is named by its hash is applied as it is: give mode apply and neither scope, operations nor a run to resume. "
+                "Nothing was done."
+            )
+        return _apply_plan(asked, plan_hash)
     if resume_from is not None:
         return _resume(asked, resume_from, _given_scope(scope, ops))
     return _plan_and_apply(asked, _given_scope(scope, ops))
 
 
-def dream_status(run_id: str, *, store: Store | None = None) -> DreamStatus:
-    """A run as it stands, by its id, its first characters, or ``last``. An unknown one is refused (khora gives an empty dict)."""
+def dream_status(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
+    """A run as it stands, by its id, its first characters, or ``last`` (of ``namespace``, else of all).
+
+    An unknown one is refused (khora gives an empty dict), and so is one of another namespace than the one named.
+    """
     with (store or open_store()).connect("reader") as connection:
-        return status_of(connection, find_run(connection, run_id))
+        return status_of(connection, find_run(connection, run_id, namespace=namespace))
 
 
 def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
@@ -117,22 +132,25 @@ def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None
         return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)
 
 
-def dream_cancel(run_id: str, *, store: Store | None = None) -> DreamStatus:
-    """Cancel a run, whatever process it is in (see ``slowwave.applying.control``); refused when it is over (khora gives False)."""
+def dream_cancel(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
+    """Cancel a run, whatever process it is in (see ``slowwave.applying.control``); refused when it is over (khora gives False).
+
+    ``last`` is the newest run of ``namespace``, which a store with several must be given; so it is with pausing and resuming.
+    """
     store = store or open_store()
-    return dream_status(request_cancel(store, run_id).run_id, store=store)
+    return dream_status(request_cancel(store, run_id, namespace).run_id, store=store)
 
 
-def dream_pause(run_id: str, *, store: Store | None = None) -> DreamStatus:
+def dream_pause(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
     """Let a run wait after its batch or step; it keeps its namespace until it is resumed or cancelled."""
     store = store or open_store()
-    return dream_status(request_pause(store, run_id).run_id, store=store)
+    return dream_status(request_pause(store, run_id, namespace).run_id, store=store)
 
 
-def dream_resume(run_id: str, *, store: Store | None = None) -> DreamStatus:
+def dream_resume(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
     """Let a paused run go on. One whose process has ended is gone on with by ``dream(…, resume_from=…)``."""
     store = store or open_store()
-    return dream_status(request_resume(store, run_id).run_id, store=store)
+    return dream_status(request_resume(store, run_id, namespace).run_id, store=store)
 
 
 def dream_undo(
@@ -140,18 +158,33 @@ def dream_undo(
     items: Sequence[str] | None = None,
     operation: str | None = None,
     *,
+    namespace: str | None = None,
+    announce: Callable[[Undoing], None] | None = None,
     store: Store | None = None,
     wait: float = 0.0,
     callbacks: Sequence[Callback] = (),
 ) -> UndoResult:
     """Take an apply run back exactly, or a part of it.
 
-    ``target`` is a run's id or its first characters, ``last``, or an item's id; ``items`` and ``operation`` name a part of a run. What is
-    undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).
-    An unknown target is refused (khora: False). Raises ``UndoBlocked`` naming the rows on which later changes stand.
+    ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace``, finished or not,
+    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``announce`` is told the
+    run and its items by operation before anything is undone.
+
+    What is undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).
+    An unknown target is refused (khora: False). Raises ``JournalDamaged`` naming the entries that are not what was written when they
+    were applied, ``UndoBlocked`` naming the rows on which later changes stand.
     """
     name = None if operation is None else KHORA_KINDS.get(operation, operation)
-    return undo_run(store or open_store(), target, items=items, operation=name, wait=wait, callbacks=callbacks)
+    return undo_run(
+        store or open_store(),
+        target,
+        items=items,
+        operation=name,
+        namespace=namespace,
+        announce=announce,
+        wait=wait,
+        callbacks=callbacks,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +223,7 @@ def _plan_and_apply(asked: _Asked, scope: DreamScope) -> DreamResult:
     run_id = begin(
         asked.store,
         asked.namespace,
-        parameters=parameters(scope.op_kinds, scope, reason=asked.reason),
+        parameters=parameters(scope.op_kinds, scope, reason=asked.reason, dry_run=asked.mode == "dry-run"),
         stuck=asked.stuck,
         wait=asked.wait,
     )
@@ -218,17 +251,38 @@ def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str, now: date
 
 
 def _steps(asked: _Asked, run_id: str) -> Progress:
-    total, begun = len(OPERATIONS) + 3, 0
+    begun = 0
 
     def step(name: str) -> None:
         nonlocal begun
-        asked.tell(DreamProgress(run_id, "plan", begun, total, name))
+        asked.tell(DreamProgress(run_id, "plan", begun, STEPS, name))
         begun += 1
 
     return step
 
 
-def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str) -> DreamResult:
+def _apply_plan(asked: _Asked, prefix: str) -> DreamResult:
+    """Sign and apply a plan of the ledger; one of which nothing is left to sign or to apply is refused in the gate's words."""
+    with asked.store.connect("reader") as connection:
+        plan_hash = find_plan(connection, asked.namespace, prefix.strip())
+        row = connection.execute("SELECT run_id::text FROM night.plans WHERE plan_hash = %s", (plan_hash,)).fetchone()
+        waiting = _unapplied(connection, plan_hash)
+    if row is None or (not asked.approver and not waiting):
+        raise Refused(
+            f"Nothing of plan {plan_hash[:12]} is approved and unapplied, and the call names nobody who signs it: give an approver."
+        )
+    return _sign_and_apply(asked, str(row[0]), plan_hash, must_sign=not waiting)
+
+
+def _unapplied(connection: Connection, plan_hash: str) -> list[str]:
+    """Approvals of a plan that hold and are not applied yet, the oldest first."""
+    rows = connection.execute(
+        "SELECT a.id::text FROM night.open_approvals a WHERE a.plan_hash = %s ORDER BY a.recorded_at", (plan_hash,)
+    )
+    return [str(id_) for (id_,) in rows]
+
+
+def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: bool = False) -> DreamResult:
     """Sign what the call's approver may sign, and apply every approval of the plan that is not applied yet."""
     store = asked.store
     with store.connect("reader") as connection:
@@ -236,7 +290,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str) -> DreamResult
             "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'pending' AND decision <> 'review'",
             (plan_hash,),
         ).fetchone()
-    if asked.approver and row and row[0]:
+    if asked.approver and (must_sign or (row and row[0])):
         approve(
             store,
             asked.namespace,
@@ -247,14 +301,10 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str) -> DreamResult
             note=asked.note,
         )
     with store.connect("reader") as connection:
-        approvals = connection.execute(
-            "SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS "
-            "(SELECT 1 FROM night.applied d WHERE d.approval_id = a.id) ORDER BY a.recorded_at",
-            (plan_hash,),
-        ).fetchall()
+        approvals = _unapplied(connection, plan_hash)
     applied: list[str] = []
-    for (approval,) in approvals:
-        run_id, state = _apply(asked, str(approval))
+    for approval in approvals:
+        run_id, state = _apply(asked, approval)
         applied.append(run_id)
         if state != "completed":
             break
@@ -288,9 +338,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
 
     def not_alive() -> Run:
         with store.connect("reader") as connection:
-            run = find_run(connection, name)
-        if run.namespace != asked.namespace:
-            raise Refused(f"Run {run.run_id} is one of {run.namespace}, not of {asked.namespace}. Nothing was done.")
+            run = find_run(connection, name, namespace=asked.namespace)
         if run.alive:
             raise DreamLockUnavailable(
                 f"Run {run.run_id} is alive (heartbeat {run.heartbeat_age_seconds} s ago): there is nothing to resume. "

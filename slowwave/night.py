@@ -39,26 +39,30 @@ from slowwave.plans.ledger import (
     write_findings,
     write_plan,
 )
+from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import Header, Plan, seal
-from slowwave.probes.blast_radius import blast_radius
+from slowwave.plans.seal import AS_OF, Header, Plan, seal
 from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
-from slowwave.probes.recall import recall_probe
-from slowwave.probes.specifics import specifics_probe
+from slowwave.probes.specifics import specifics_probe, with_reviews
+from slowwave.probes.subset import LIMITS, harm
 from slowwave.reports.model import Report, why_nothing
 from slowwave.reports.sinks import Callback
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
-from slowwave.snapshot_files import base_path, load_snapshot, remove_old, save_snapshot
+from slowwave.snapshot_files import database_base, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.store.connect import Connection, Store
 from slowwave.store.export import export_snapshot
+from slowwave.texts.quotation import quotable
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
 
 OPERATIONS: Final = (*AUDITS, *PLANNERS)
 """Every audit and planner by name."""
+
+STEPS: Final = len(OPERATIONS) + 3
+"""How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,14 @@ class Probes:
     sentences: tuple[str, ...]
     needs_force: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", quotable(self.results))  # they name what would be lost
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
     """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` names the gate that closed, if one did.
+    ``skipped`` names the gate that closed, if one did. ``state`` is the plan's, see ``slowwave.plans.states``.
     """
 
     namespace: str
@@ -181,12 +188,12 @@ def run_night(
 
 def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
     """What says that a step begins: to the ledger, where a person may cancel or pause the run, and to whoever waits."""
-    total, begun = len(OPERATIONS) + 3, 0
+    begun = 0
 
     def say(step: str) -> None:
         nonlocal begun
         release()
-        check_cancelled(store, run_id, {"phase": step, "done": begun, "total": total})
+        check_cancelled(store, run_id, {"phase": step, "done": begun, "total": STEPS})
         begun += 1
         if tell:
             tell(step)
@@ -216,13 +223,12 @@ def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime
 
     With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
     """
-    base = base or base_path()
+    base = base or database_base(store)
     settings = Settings.for_namespace({})
     snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
     dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
     location = save_snapshot(dated, base)
-    gone = remove_old(namespace, base, Settings.for_namespace(snapshot.settings).snapshot_keep_nights)
-    with store.connect("planner") as connection, connection.transaction():
+    with store.connect("planner") as connection:
         connection.execute(
             "INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at) "
             "VALUES (%s, %s, %s, %s, %s, %s, %s)",
@@ -232,9 +238,12 @@ def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime
                 snapshot.taken_at,
             ),
         )
-        connection.execute(
-            "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", ([g.rsplit("/", 1)[-1] for g in gone],)
-        )
+        old = connection.execute(
+            "SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s",
+            (snapshot.namespace_id, Settings.for_namespace(snapshot.settings).snapshot_keep_nights),
+        ).fetchall()
+        gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
+        connection.execute("UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", (gone,))
     return location
 
 
@@ -292,7 +301,7 @@ def make_plan(
     """
     scope = scope or DreamScope()
     snapshot, settings = inputs.snapshot, inputs.settings
-    sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S-asof%f}" if now else snapshot.snapshot_id
+    sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S{AS_OF}%f}" if now else snapshot.snapshot_id
     header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
     proposed = [i for p in proposals.values() for i in p.items]
     items = not_rejected(snapshot, proposed)
@@ -318,6 +327,7 @@ def make_plan(
         },
         "sentences": list(probes.sentences),
         "needs_force": list(probes.needs_force),
+        "snapshot_id": snapshot.snapshot_id,
         "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
     }
     state = write_plan(
@@ -338,8 +348,10 @@ def make_plan(
             warnings = [f for f in report.findings if f.severity != "info"]
             write_findings(connection, snapshot.namespace, run_id, name, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    if state == "awaiting_approval" and approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings):
-        state = "approved"
+    if state == "awaiting_approval" and (
+        signed := approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
+    ):
+        state = "approved" if len(signed.item_ids) == len(plan.items) else "partly_approved"
     return Night(
         snapshot.namespace,
         run_id,
@@ -395,18 +407,20 @@ def prove(
     after = simulate(snapshot, decided)
     release()
     specifics = specifics_probe(snapshot, after, decided)
-    if losing := specifics.items_losing():
-        plan = seal(header, [replace(i, decision="review", risk="high") if i.id in losing else i for i in items], order)
+    asked = {i.id: replace(i, decision="review", risk="high") for i in items if i.id in specifics.items_losing()}
+    if asked:
+        plan = seal(header, [asked.get(i.id, i) for i in items], order)
         decided = _decided(plan)
         after = simulate(snapshot, decided)
+    reviews = [i for i in plan.items if i.decision == "review"]
+    specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
+    plan = replace(plan, questions=questions(reviews, specifics.by_item(), only=specifics.items_losing()))
     release()
-    recall = recall_probe(snapshot, after, settings, inputs.embed)
-    release()
-    radius = blast_radius(snapshot, decided, settings)
+    harmed = harm(snapshot, after, decided, settings, inputs.embed)
+    recall, radius = harmed.recall, harmed.radius
     isolation = isolation_probe(snapshot, plan.items)
     release()
     models = load_models()
-    reviews = [i for i in plan.items if i.decision == "review"]
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
@@ -433,9 +447,10 @@ def prove(
             "specifics": specifics.to_json(),
             "blast_radius": radius.to_json(),
             "isolation": isolation.to_json(),
+            "limits": {name: getattr(settings, name) for name in LIMITS},
         },
-        sentences=tuple(p.sentence() for p in probes),
-        needs_force=tuple(p.sentence() for p in (recall, radius) if not p.passed),
+        sentences=(*(p.sentence() for p in probes), *((harmed.advice,) if harmed.advice else ())),
+        needs_force=harmed.needs_force(),
     )
 
 

@@ -38,7 +38,7 @@ def unchanged(store: Store, namespace: str) -> str:
             "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
             "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
             "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
-            "AND r.parameters - 'reason' - 'weekly' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
+            "AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
             "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
             "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
             (namespace,),
@@ -72,7 +72,7 @@ def last_nights(connection: Connection, namespace_id: str) -> LastNights:
         "extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 FROM memory.namespaces n, LATERAL "
         "(SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs "
         "WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') "
-        "AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' = '{}') r WHERE n.id = %s",
+        "AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' - 'dry_run' = '{}') r WHERE n.id = %s",
         (namespace_id,),
     ).fetchone()
     night, weekly, hours, days = row or (None, None, 0.0, 0.0)
@@ -127,14 +127,23 @@ def _enabled(connection: Connection, namespace: str) -> bool:
 
 
 def parameters(
-    ops: Collection[str] | None, scope: DreamScope, *, now: datetime | None = None, reason: str = ""
+    ops: Collection[str] | None,
+    scope: DreamScope,
+    *,
+    now: datetime | None = None,
+    reason: str = "",
+    dry_run: bool = False,
 ) -> dict[str, object]:
-    """What a run was asked for, as the ledger keeps it; ``now`` is the instant as which it plans, ``reason`` why it was asked for."""
+    """What a run was asked for, as the ledger keeps it; ``now`` is the instant as which it plans, ``reason`` why it was asked for.
+
+    A ``dry_run`` looks at everything as a night does, and its plan takes the place of no night's.
+    """
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
         **({"scope": scope.to_json()} if scope.narrows else {}),
         **({"now": now.astimezone(UTC).isoformat()} if now else {}),
         **({"reason": plain_reason(reason)} if reason.strip() else {}),
+        **({"dry_run": True} if dry_run else {}),
     }
 
 

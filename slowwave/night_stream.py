@@ -86,7 +86,8 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
     for item in night.plan.deferred_items:
         stream.emit(item_event(stream, item, "plan", "deferred"))
     counts = {"planned": night.new_items, "carried": night.carried_items, "deferred": len(night.plan.deferred)}
-    stream.ended("plan", night.state, counts, began, len(night.plan.items))
+    state = "approved" if night.state == "partly_approved" else night.state  # the run's, as the ledger has it
+    stream.ended("plan", state, counts, began, len(night.plan.items))
 
 
 def retell(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:

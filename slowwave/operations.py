@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 
+from slowwave.coverage import blind, told
 from slowwave.errors import DreamForbiddenOpError, Refused
+from slowwave.language import Embed
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
+from slowwave.texts.quotation import Known, quotable
 
 if TYPE_CHECKING:
     from slowwave.matching.evidence import Model  # brings SciPy, which definitions do without
-
-Embed = Callable[[Sequence[str]], np.ndarray]
-"""Texts → (n, d) float32, unit rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,13 +130,18 @@ def weekly(settings: Settings, known: Collection[str]) -> frozenset[str]:
 
 
 def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
-    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None for none named.
+    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None when nothing is asked.
 
-    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one.
+    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one and for a list that
+    names none: that is nothing to do, and not everything.
     """
-    if ops is None or not ops:
+    if ops is None:
         return None
     asked = [name.strip().lower() for name in (ops.split(",") if isinstance(ops, str) else ops)]
+    if not any(asked):
+        raise Refused(
+            "The list of operations is empty, so there is nothing to plan. Name some, or all; without a list the settings say which."
+        )
     if forbidden := FORBIDDEN.intersection(asked):
         raise DreamForbiddenOpError(
             f"{min(forbidden)} is forbidden: a night never deletes a document. Take it out of the operations; nothing was done."
@@ -159,24 +163,45 @@ def skip_reason(operation: str, settings: Settings, ops: Collection[str] | None)
 
 
 def run_audit(name: str, audit: Audit, inputs: Inputs, ops: Collection[str] | None = None) -> Report:
-    """The audit's report with its time, or the report that says why it did not run."""
+    """The audit's report with its time and what it could not compare, or the report that says why it did not run."""
     if reason := skip_reason(name, inputs.settings, ops):
         return _left_out(name, reason)
+    if report := blind(name, inputs.snapshot):
+        return report
     began, clock = datetime.now(UTC), time.perf_counter()
-    report = audit(inputs)
+    report = _quotable(told(audit(inputs), inputs.snapshot))
     return replace(report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
 
 
 def run_planner(name: str, planner: Planner, inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
-    """The planner's proposal with its time, or an empty one that says why it did not run."""
+    """The planner's proposal with its time and what it could not compare, or an empty one that says why it did not run."""
     if reason := skip_reason(name, inputs.settings, ops):
         return Proposal((), _left_out(name, reason))
+    if report := blind(name, inputs.snapshot):
+        return Proposal((), report)
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(inputs)
-    report = replace(proposal.report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+    report = _quotable(told(proposal.report, inputs.snapshot))
+    report = replace(report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
     if missed := inputs.budget.refused - refused:
         report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})
     return replace(proposal, report=report)
+
+
+def _quotable(report: Report) -> Report:
+    """The report without what screening would redact: it is kept, shown and sent."""
+    known: Known = {}
+    return replace(
+        report,
+        headline=quotable(report.headline, known),
+        numbers=quotable(report.numbers, known),
+        findings=tuple(
+            replace(f, message=quotable(f.message, known), details=quotable(f.details, known)) for f in report.findings
+        ),
+        table=quotable(report.table, known),
+        plots=tuple(replace(p, title=quotable(p.title, known), labels=quotable(p.labels, known)) for p in report.plots),
+        details=quotable(report.details, known),
+    )
 
 
 def _left_out(name: str, reason: str) -> Report:

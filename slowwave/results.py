@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,8 @@ from slowwave.operations import Proposal
 from slowwave.plans.items import Item
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
+from slowwave.snapshot_files import folder_of
+from slowwave.store.ownership import hand_over, make_private
 
 _POINTERS: Final = ".latest"  # snapshots' own names never begin with a dot
 
@@ -86,8 +89,8 @@ def point(location: str, name: str) -> None:
 
 
 def latest(base: str, namespace: str, name: str) -> str:
-    """The location of the snapshot that the newest result of ``name`` comes from."""
-    parent = f"{base.rstrip('/')}/{namespace}"
+    """The location of the snapshot that the newest result of ``name`` comes from; ``base`` is the database's own."""
+    parent = folder_of(base, namespace)
     system, path = fsspec.url_to_fs(f"{parent}/{_POINTERS}/{name}")
     try:
         return f"{parent}/{system.cat_file(path).decode()}"
@@ -113,11 +116,20 @@ def _write(url: str, content: bytes) -> None:
         system.pipe_file(path, content)
         return
     target = Path(path)
-    target.parent.mkdir(exist_ok=True, mode=0o700)
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    temporary.replace(target)
+    try:
+        make_private(target.parent)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+        hand_over(temporary)
+        temporary.replace(target)
+    except OSError as problem:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise SnapshotError(
+            f"A result cannot be written beside its snapshot, to {target}: {problem.strerror or problem}. Make room there, or run the "
+            "night again if retention removed the snapshot."
+        ) from None
 
 
 def _read_json(location: str, name: str) -> dict[str, Any]:

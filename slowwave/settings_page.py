@@ -32,7 +32,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("ops.cluster_events", "false", "cluster_events_enabled", "On here; items wait for approval."),
         Seed("dedupe_entities_enabled", "false", "dedupe_entities_enabled", "On here; items wait for approval."),
         Seed("source_chunk_ids_gc_enabled", "false", "source_chunk_ids_gc_enabled", "On here, likewise."),
-        Seed("centroid_recompute_enabled", "false", "centroid_recompute_enabled", "On here, likewise."),
+        Seed(
+            "centroid_recompute_enabled",
+            "false",
+            "centroid_recompute_enabled",
+            "On here, likewise. Off, merges keep the survivor's vector.",
+        ),
         Seed("prune_edges_enabled", "false", "prune_edges_enabled", "On here, likewise."),
         Seed("contradiction_detect_enabled", "false", "contradiction_detect_enabled", "On here, likewise."),
         Seed("contradiction_reconcile_enabled", "false", "contradiction_reconcile_enabled", "On here, likewise."),
@@ -63,9 +68,19 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("source_chunk_ids_gc_min_dead", "1", "source_chunk_ids_gc_min_dead"),
         Seed("centroid_lev_threshold", "2", "centroid_lev_threshold"),
         Seed("centroid_min_intra_cluster_cosine", "0.88", "centroid_min_intra_cluster_cosine"),
-        Seed("dedupe_entities_default_threshold", "0.90", "dedupe_entities_default_threshold"),
-        Seed("dedupe_entities_per_type_thresholds", "{}", "dedupe_entities_per_type_thresholds"),
-        Seed("dedupe_verifier_band_low", "0.78", "dedupe_verifier_band_low"),
+        Seed(
+            "dedupe_entities_default_threshold",
+            "0.90",
+            "dedupe_entities_default_threshold",
+            "Decides where a type has too few rows to learn weights; else it is asked of pairs that disagree in something.",
+        ),
+        Seed("dedupe_entities_per_type_thresholds", "{}", "dedupe_entities_per_type_thresholds", "Likewise."),
+        Seed(
+            "dedupe_verifier_band_low",
+            "0.78",
+            "dedupe_verifier_band_low",
+            "Candidates by vector; with learnt weights, below it nothing merges without a person.",
+        ),
         Seed(
             "dedupe_verifier_band_high",
             "0.95",
@@ -95,7 +110,10 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     "Plugged.in": (
         Seed("DREAM_ENABLED", "true", "enabled"),
         Seed(
-            "DREAM_SIMILARITY_THRESHOLD", "0.75", "neighbour_similarity", "And `consolidation_cohesion` of every pair."
+            "DREAM_SIMILARITY_THRESHOLD",
+            "0.75",
+            "consolidation_cohesion",
+            "Of every two members, not of a chain; so higher here.",
         ),
         Seed("DREAM_MIN_CLUSTER_SIZE", "3", "consolidation_min_cluster_size"),
         Seed("DREAM_MAX_CLUSTERS_PER_RUN", "10", "consolidation_max_clusters_per_run"),
@@ -104,7 +122,13 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         ),
         Seed("DREAM_CONSOLIDATION_MAX_OUTPUT_TOKENS", "300", "consolidation_max_output_tokens"),
         Seed("DREAM_COOLDOWN_DAYS", "7", "consolidation_cooldown_days", "Of summaries; sources never come back."),
-        Seed("DREAM_TOP_K_NEIGHBORS", "3", "neighbour_top_k"),
+        Seed(
+            "DREAM_TOP_K_NEIGHBORS",
+            "3",
+            "",
+            "A cluster is a group, not a graph of nearest ones; `neighbour_top_k` and `neighbour_similarity` are those of "
+            "`neighbour_graph` and of contradictions between memories.",
+        ),
         Seed("decay stages: days, tokens", "7, 30, 90, 365; 500, 250, 150, 50", "decay_days", "And `decay_tokens`."),
         Seed(
             "natural selection: floor, rows a ring",

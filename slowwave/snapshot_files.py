@@ -1,15 +1,21 @@
-"""Snapshots as files: ``BASE/namespace/snapshot_id/table.arrow``, written once, read by mapping.
+"""Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once, read by mapping.
 
-BASE is a folder or an fsspec URL. ``meta.json`` is written last: a folder without it is not a snapshot. Local files are mapped
-into memory, remote ones are cached first. They hold memory text, so folders are for their owner only.
+BASE is a folder or an fsspec URL; IDENTITY tells the database (``slowwave.store.identity``), since several may share a BASE and have
+namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. Local files are mapped into memory, remote
+ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0 wrote ``BASE/namespace/snapshot_id``;
+such snapshots are read by their location, and go when the ledger that lists them lets go of them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,10 +26,15 @@ import numpy as np
 import pyarrow as pa
 
 from slowwave.errors import SnapshotError
+from slowwave.reports.files import path_part
 from slowwave.snapshot import Snapshot, Vectors
+from slowwave.store.connect import Store
+from slowwave.store.identity import identity
+from slowwave.store.ownership import hand_over, make_private
 from slowwave.store.server import default_home
 
 _META: Final = "meta.json"
+_ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
 
 
 def base_path() -> str:
@@ -31,27 +42,67 @@ def base_path() -> str:
     return os.environ.get("SLOWWAVE_SNAPSHOTS") or str(default_home() / "snapshots")
 
 
+def database_base(store: Store) -> str:
+    """The part of ``base_path`` that is this database's alone."""
+    return f"{base_path().rstrip('/')}/db.{identity(store)}"
+
+
+def folder_of(base: str, namespace: str) -> str:
+    """Where the snapshots of a namespace lie in a database's base."""
+    return f"{base.rstrip('/')}/{path_part(namespace)}"
+
+
 def save_snapshot(snapshot: Snapshot, base: str) -> str:
-    """Write every table and vector; returns the snapshot's location. An id that is there already is refused."""
-    location = f"{base.rstrip('/')}/{snapshot.namespace}/{snapshot.snapshot_id}"
+    """Write every table and vector; returns the snapshot's location. An id that is there already is refused.
+
+    Raises ``SnapshotError`` when the files cannot be written, and then nothing of them stays behind.
+    """
+    location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
     system, path = fsspec.url_to_fs(location)
-    if system.exists(f"{path}/{_META}"):
-        raise SnapshotError(f"Snapshot {snapshot.snapshot_id} is written already, and snapshots are never overwritten.")
+    try:
+        if system.exists(f"{path}/{_META}"):
+            raise SnapshotError(
+                f"Snapshot {snapshot.snapshot_id} is written already, and snapshots are never overwritten."
+            )
+        if _is_local(system):
+            _write_folder(snapshot, Path(path))
+        else:
+            _upload(snapshot, system, path)
+    except OSError as problem:
+        raise SnapshotError(
+            f"The snapshot cannot be written to {base}: {problem.strerror or problem}. Nothing of it stays. Make room "
+            "there or let this account write there, or set SLOWWAVE_SNAPSHOTS to another folder."
+        ) from None
+    return location
+
+
+def _write_folder(snapshot: Snapshot, target: Path) -> None:
+    """Write under another name and rename last: what is interrupted is no snapshot, and what fails leaves nothing."""
+    make_private(target.parent)
+    staged = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        staged.mkdir(mode=0o700)
+        _write_files(snapshot, staged)
+        for made in (staged, *staged.iterdir()):
+            hand_over(made)
+        staged.rename(target)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) -> None:
     with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
         _write_files(snapshot, Path(folder))
-        if _is_local(system):
-            target = Path(path)
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            staged = target.with_name(f".{target.name}.{os.getpid()}")
-            shutil.copytree(folder, staged)
-            staged.chmod(0o700)
-            staged.rename(target)
-        else:
-            names = sorted(p.name for p in Path(folder).iterdir() if p.name != _META)
+        names = sorted(p.name for p in Path(folder).iterdir() if p.name != _META)
+        try:
             system.makedirs(path, exist_ok=True)
             for name in (*names, _META):
                 system.put_file(str(Path(folder, name)), f"{path}/{name}")
-    return location
+        except BaseException:
+            with suppress(OSError):
+                system.rm(path, recursive=True)
+            raise
 
 
 def load_snapshot(location: str) -> Snapshot:
@@ -75,16 +126,37 @@ def load_table(location: str, name: str) -> pa.Table:
     return load_snapshot(location).table(name)
 
 
-def remove_old(namespace: str, base: str, keep: int) -> list[str]:
-    """Delete all but the newest ``keep`` snapshots of a namespace; returns the locations removed."""
-    system, path = fsspec.url_to_fs(f"{base.rstrip('/')}/{namespace}")
-    if not system.exists(path):
-        return []
-    found = sorted(str(p) for p in system.ls(path, detail=False) if not Path(str(p)).name.startswith("."))
-    gone = found[: max(0, len(found) - keep)]
-    for old in gone:
-        system.rm(old, recursive=True)
-    return gone
+def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
+    """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
+
+    A location is a row of the ledger, and rows can be written: only the very folder that this snapshot of this database has, in today's
+    layout or in that of 0.1.0, is ever removed, and of the latter only what says itself that it is that snapshot.
+    """
+    today = f"{folder_of(base, namespace)}/{snapshot_id}"
+    former = f"{base.rstrip('/').rpartition('/')[0]}/{namespace}/{snapshot_id}"
+    plain = _ID.fullmatch(snapshot_id) and "/" not in namespace and not namespace.startswith(".")
+    if not plain or location not in (today, former):
+        return False
+    try:
+        system, path = fsspec.url_to_fs(location)
+        if location == former and not _says(system, path, namespace, snapshot_id):
+            return not system.exists(path)
+        system.rm(path, recursive=True)
+        if not _is_local(system):
+            shutil.rmtree(_cache(system, path), ignore_errors=True)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot_id: str) -> bool:
+    try:
+        meta = json.loads(system.cat_file(f"{path}/{_META}"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(meta, dict) and (meta.get("namespace"), meta.get("snapshot_id")) == (namespace, snapshot_id)
 
 
 def _write_files(snapshot: Snapshot, folder: Path) -> None:
@@ -140,10 +212,23 @@ def _is_local(system: fsspec.AbstractFileSystem) -> bool:
 
 
 def _cached(system: fsspec.AbstractFileSystem, path: str) -> Path:
-    folder = Path(tempfile.gettempdir(), f"slowwave-cache-{os.getuid()}", path.strip("/").replace("/", "_"))
+    folder = _cache(system, path)
     if not (folder / _META).exists():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.parent.mkdir(exist_ok=True, mode=0o700)
+        status = folder.parent.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise SnapshotError(
+                f"{folder.parent} is not this account's own folder, so no snapshot is cached there. Remove it, or set TMPDIR."
+            )
+        folder.parent.chmod(0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         names = [Path(str(p)).name for p in system.ls(path, detail=False)]
         for name in (*(n for n in names if n != _META), _META):
             system.get_file(f"{path}/{name}", str(folder / name))
     return folder
+
+
+def _cache(system: fsspec.AbstractFileSystem, path: str) -> Path:
+    """Where a remote snapshot is cached, by the whole of its address: two buckets may hold the same path."""
+    name = hashlib.sha256(system.unstrip_protocol(path).encode()).hexdigest()[:32]
+    return Path(tempfile.gettempdir(), f"slowwave-cache-{os.getuid()}", name)

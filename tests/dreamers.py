@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 
 from slowwave.store import server
+from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember
 
@@ -72,11 +73,11 @@ def row_of(store: Store, run_id: str) -> tuple[object, ...]:
 def copied(postgres: server.Server, database: str) -> Iterator[Store]:
     """A store on an identical copy of a database to which nobody is connected."""
     name = f"copy_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {database} STRATEGY FILE_COPY".encode())
-        try:
-            yield Store.embedded_in(postgres.url(name), postgres.home)
-        finally:
+    create_database(postgres.url, name, database)
+    try:
+        yield Store.embedded_in(postgres.url(name), postgres.home)
+    finally:
+        with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 

@@ -38,7 +38,7 @@ def test_awaiting_approval_and_its_reason(store: Store) -> None:
     assert found.reason.startswith("the user said [31m 'tidy up' x")
     assert len(found.reason) <= 500
     ((plan_hash, parameters),) = ask(store, "SELECT plan_hash, parameters FROM night.runs WHERE id = %s", found.run_id)
-    assert (plan_hash, parameters) == (found.plan_hash, {"ops": [OPS], "reason": found.reason})
+    assert (plan_hash, parameters) == (found.plan_hash, {"ops": [OPS], "reason": found.reason, "dry_run": True})
     assert found.duration_ms > 0
     assert f"plans approve {slug} {found.plan_hash[:12]}" in found.message
     assert slowwave.dream_status(found.run_id, store=store).reason == found.reason

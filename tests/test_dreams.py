@@ -86,7 +86,7 @@ def test_a_dry_run_tells_what_it_would_do_and_writes_no_memory(store: Store) -> 
         status.total - 1,
         False,
     )
-    assert status.parameters == {"ops": [OPS]}
+    assert status.parameters == {"ops": [OPS], "dry_run": True}
     assert slowwave.dream(uid(slug), store=store, ops=OPS).plan_hash != "", "a namespace's id will do as well"
 
 
@@ -113,7 +113,7 @@ def test_apply_writes_what_the_call_signs_and_undo_takes_it_back_once(store: Sto
 
 
 def test_the_diff_of_a_dream_is_counted_in_plan_and_journal(store: Store) -> None:
-    """A merge is one entity merged, by the plan as by the journal, and its vector is no centroid."""
+    """A merge is one entity merged, by the plan as by the journal."""
     world = new_world(store)
     items = pair_items(export_snapshot(store, world.slug))
     _, plan = write_a_plan(store, world, items=items)
@@ -378,7 +378,7 @@ def test_a_run_is_resumed_in_its_own_namespace_only_and_a_completed_one_gives_it
         slowwave.dream(other, store=store, resume_from=result.run.run_id)
     assert slowwave.dream(slug, store=store, resume_from=result.run.run_id) == result
     assert digest(store, slug) == after
-    undone = slowwave.dream_undo("last", store=store)
+    undone = slowwave.dream_undo("last", namespace=slug, store=store)
     with pytest.raises(Refused, match="undo again instead of resuming"):
         slowwave.dream(slug, store=store, resume_from=undone.run_id)
 

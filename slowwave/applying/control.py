@@ -5,19 +5,19 @@ from __future__ import annotations
 from slowwave.errors import Refused
 from slowwave.plans.claims import lock_batches, lock_claims
 from slowwave.plans.ledger import namespace_id
-from slowwave.plans.runs import Run, find_run
+from slowwave.plans.runs import Run, find_run, last_run
 from slowwave.store.connect import Connection, Store
 
 
-def request_cancel(store: Store, name: str) -> Run:
-    """Cancel a run, named by its id, its first characters or ``last``; returns it as it is then.
+def request_cancel(store: Store, name: str, namespace: str | None = None) -> Run:
+    """Cancel a run, named by its id, its first characters or ``last`` of a namespace (see ``runs.last_run``); returns it as it is then.
 
     A run that writes stops after its batch: what it committed stands. One that plans has written nothing and is cancelled at once, and
     so is one whose process is gone. A run that crashed or was stopped by the kill switch is started no more by itself. Whatever
     is cancelled can be gone on with.
     """
     with store.connect("approver") as connection:
-        run_id = find_run(connection, name).run_id
+        run_id = _named(connection, name, namespace).run_id
         with connection.transaction():
             run = _locked(connection, run_id)
             if run.stuck:
@@ -36,19 +36,19 @@ def request_cancel(store: Store, name: str) -> Run:
         return find_run(connection, run_id)
 
 
-def request_pause(store: Store, name: str) -> Run:
+def request_pause(store: Store, name: str, namespace: str | None = None) -> Run:
     """Let a run wait after its batch or step. It keeps its namespace, and its heart beats, until it is resumed or cancelled."""
-    return _set_pause(store, name, pause=True)
+    return _set_pause(store, name, namespace, pause=True)
 
 
-def request_resume(store: Store, name: str) -> Run:
+def request_resume(store: Store, name: str, namespace: str | None = None) -> Run:
     """Let a paused run go on."""
-    return _set_pause(store, name, pause=False)
+    return _set_pause(store, name, namespace, pause=False)
 
 
-def _set_pause(store: Store, name: str, *, pause: bool) -> Run:
+def _set_pause(store: Store, name: str, namespace: str | None, *, pause: bool) -> Run:
     with store.connect("approver") as connection:
-        run_id = find_run(connection, name).run_id
+        run_id = _named(connection, name, namespace).run_id
         with connection.transaction():
             run = _locked(connection, run_id)
             if not run.alive:
@@ -62,6 +62,10 @@ def _set_pause(store: Store, name: str, *, pause: bool) -> Run:
                 (pause, run_id),
             )
         return find_run(connection, run_id)
+
+
+def _named(connection: Connection, name: str, namespace: str | None) -> Run:
+    return last_run(connection, namespace) if name == "last" else find_run(connection, name, namespace=namespace)
 
 
 def _locked(connection: Connection, run_id: str) -> Run:

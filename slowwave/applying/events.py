@@ -1,7 +1,7 @@
 """The event chain of a namespace: one event an item applied or undone, each linked to the one before by its hash.
 
-An event's payload is the hash of the item's journal entries, so the chain vouches for the journal. Links are made under the
-batch lock, which makes them one line without gaps.
+An event's payload is the hash of the item's journal entries in the run, so the chain vouches for the journal: an entry that is changed,
+removed or added later no longer fits it. Links are made under the batch lock, which makes them one line without gaps.
 """
 
 from __future__ import annotations
@@ -15,19 +15,30 @@ from slowwave.store.connect import Connection
 
 GENESIS: Final = "0" * 64
 
+PAYLOAD: Final = (
+    "'v2:' || encode(sha256(convert_to(coalesce(string_agg(jsonb_build_array(table_name, row_id, row_key, column_name, action, "
+    "before_hash, after_hash, undoes)::text, E'\\n' ORDER BY id), ''), 'UTF8')), 'hex')"
+)
+"""SQL: the payload of an item's journal entries, an aggregate of them; that of none is the hash of nothing."""
+
+FIRST_PAYLOAD: Final = (
+    "encode(sha256(convert_to(string_agg(concat_ws('|', table_name, row_id, row_key, column_name, action, before_hash, after_hash), "
+    "E'\\n' ORDER BY id), 'UTF8')), 'hex')"
+)
+"""The same as events of version 0.1.0 have it: it passes over what is null, so that it cannot tell which of two hashes is missing."""
+
 
 def append_events(connection: Connection, namespace_id: str, run_id: str, event: str, item_ids: Sequence[str]) -> None:
-    """Append one event for each item that this run journalled, in item order, in bulk."""
+    """Append one event for each item that this run applied or undid, in item order, in bulk."""
     last = connection.execute(
         "SELECT sequence, hash FROM night.memory_events WHERE namespace_id = %s ORDER BY sequence DESC LIMIT 1",
         (namespace_id,),
     ).fetchone()
     sequence, previous = (int(str(last[0])), str(last[1])) if last else (0, GENESIS)
     payloads = connection.execute(
-        "SELECT item_id::text, encode(sha256(convert_to(string_agg(concat_ws('|', table_name, row_id, row_key, column_name, action, "
-        "before_hash, after_hash), E'\\n' ORDER BY id), 'UTF8')), 'hex') FROM night.journal "
-        "WHERE run_id = %s AND item_id = ANY(%s::uuid[]) GROUP BY item_id ORDER BY item_id",
-        (run_id, list(item_ids)),
+        f"SELECT i.item_id::text, p.payload FROM unnest(%s::uuid[]) i(item_id) CROSS JOIN LATERAL (SELECT {PAYLOAD} AS payload "
+        "FROM night.journal j WHERE j.run_id = %s AND j.item_id = i.item_id) p ORDER BY i.item_id".encode(),
+        (list(item_ids), run_id),
     ).fetchall()
     columns = "id, namespace_id, sequence, run_id, item_id, event, payload_hash, previous_hash, hash"
     with connection.cursor() as cursor, cursor.copy(f"COPY night.memory_events ({columns}) FROM STDIN") as copy:

@@ -10,24 +10,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 import psycopg
 from psycopg.types.json import Jsonb
 
+from slowwave.applying.approval import Approved, read_approval, refuse_expired, refuse_unsigned, refuse_withdrawn
 from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress, wishes
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
 from slowwave.applying.pages import follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
-from slowwave.errors import DreamApplyDisabled, Refused, SlowwaveError
+from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
 from slowwave.mutations.apply import apply_items
 from slowwave.plans.claims import HOLDING, Stuck, beating, expiry_of
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import PAUSE_POLL_SECONDS, namespace_settings, read_plan, verify_hash
+from slowwave.plans.ledger import PAUSE_POLL_SECONDS, namespace_settings, read_plan, verify_sealed
+from slowwave.plans.permitted import violation
 from slowwave.reports.items import item_event
 from slowwave.reports.redaction import Level, in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
@@ -76,22 +77,21 @@ def apply_approval(
     """Apply exactly the items that an approval names, from exactly the plan that it names.
 
     An approval that is applied already gives the result it had. A run for it that crashed, was cancelled or was stopped by the kill
-    switch is resumed. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is told the claim once it is made.
+    switch is resumed. One that was revoked, or of a plan that was rejected or superseded since, raises ``ApprovalWithdrawn``, also between
+    batches. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is told the claim once it is made.
     """
     with store.connect("applier") as connection:
-        approval = _approval(connection, approval_id)
+        approval = read_approval(connection, approval_id)
         settings = settings or namespace_settings(connection, approval.namespace)
         if (done := _applied(connection, approval)) is not None:
             return done
-        if approval.expires_at <= datetime.now(UTC):
-            raise Refused(
-                f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
-                f"Run `slowwave night {approval.namespace}` and approve the new plan."
-            )
+        refuse_expired(approval)
+        refuse_withdrawn(connection, approval)
         refuse_unwritable(connection, approval.namespace)
         plan = read_plan(connection, approval.plan_hash)
-        verify_hash(plan)
+        verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
+        refuse_unsigned(approval, [s.item for s in plan.items if s.item.id in named], settings)
         items = [s.item for s in plan.items if s.item.id in named and s.status == "approved"]
         claim = claim_namespace(
             connection,
@@ -133,27 +133,7 @@ def apply_approval(
             stream.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Approved:
-    id: str
-    namespace: str
-    plan_hash: str
-    item_ids: Sequence[str]
-    expires_at: datetime
-
-
-def _approval(connection: Connection, approval_id: str) -> _Approved:
-    row = connection.execute(
-        "SELECT n.slug, a.plan_hash, a.item_ids::text[], a.expires_at FROM night.approvals a "
-        "JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s",
-        (approval_id,),
-    ).fetchone()
-    if row is None or not isinstance(row[2], list) or not isinstance(row[3], datetime):
-        raise Refused(f"There is no approval {approval_id}. Apply follows an approval and nothing else.")
-    return _Approved(approval_id, str(row[0]), str(row[1]), [str(i) for i in row[2]], row[3])
-
-
-def _applied(connection: Connection, approval: _Approved) -> ApplyResult | None:
+def _applied(connection: Connection, approval: Approved) -> ApplyResult | None:
     row = connection.execute(
         "SELECT run_id::text, counts FROM night.applied WHERE approval_id = %s", (approval.id,)
     ).fetchone()
@@ -178,7 +158,7 @@ class _Run:
 
     connection: Connection
     claim: Claim
-    approval: _Approved
+    approval: Approved
     items: Sequence[Item]
     throttle: Throttle
     stream: Stream
@@ -187,7 +167,14 @@ class _Run:
     before_end: Callable[[], object] | None = None
 
     def result(self) -> ApplyResult:
-        """Apply batch after batch to the end, or until a person cancels."""
+        """Apply batch after batch to the end, or until a person cancels; when the approval is withdrawn, end and raise."""
+        try:
+            return self._to_the_end()
+        except ApprovalWithdrawn as problem:
+            self._cancelled(str(problem))
+            raise
+
+    def _to_the_end(self) -> ApplyResult:
         total = len(self.approval.item_ids)
         self.done, position = total - len(self.items), 0
         note_progress(self.connection, self.claim, "apply", self.done, total)
@@ -210,6 +197,7 @@ class _Run:
         with self.connection.transaction():
             if not lock_batch(self.connection, self.claim):
                 return self._cancelled()
+            refuse_withdrawn(self.connection, self.approval)
             counts = _counts(self.connection, self.approval)
             self.connection.execute(
                 "INSERT INTO night.applied (approval_id, namespace_id, plan_hash, run_id, counts) VALUES (%s, %s, %s, %s, %s)",
@@ -221,11 +209,11 @@ class _Run:
             end_claim(self.connection, self.claim, "completed", counts=counts)
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "completed", counts)
 
-    def _cancelled(self) -> ApplyResult:
+    def _cancelled(self, error: str | None = None) -> ApplyResult:
         if self.before_end:
             self.before_end()
         counts = _counts(self.connection, self.approval)
-        end_claim(self.connection, self.claim, "cancelled", counts=counts)
+        end_claim(self.connection, self.claim, "cancelled", counts=counts, error=error)
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "cancelled", counts)
 
     def _may_go_on(self, total: int) -> bool:
@@ -260,11 +248,13 @@ class _Run:
         with connection.transaction():
             if not lock_batch(connection, claim):
                 return None
-            _still_approved(connection, self.approval)
+            refuse_withdrawn(connection, self.approval)
             waiting = _waiting(connection, plan_hash, [i.id for i in items])
-            todo = [i for i in items if i.id in waiting]
+            unfit = {i.id: told for i in items if i.id in waiting and (told := violation(i))}
+            _mark(connection, plan_hash, unfit, "failed")
+            todo = [i for i in items if i.id in waiting and i.id not in unfit]
             if not todo:
-                return {}
+                return dict.fromkeys(unfit, "failed")
             try:
                 left_out = _change(connection, claim, todo)
             except (psycopg.Error, SlowwaveError) as problem:
@@ -279,7 +269,8 @@ class _Run:
                 reasons = {id_: why for id_, (found, why) in left_out.items() if found == status}
                 _mark(connection, plan_hash, reasons, status)
             _mark(connection, plan_hash, dict.fromkeys(applied, ""), "applied")
-        return {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
+        statuses = {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
+        return statuses | dict.fromkeys(unfit, "failed")
 
     def _singly(self, items: Sequence[Item]) -> Mapping[str, str] | None:
         """A batch that failed, item by item."""
@@ -323,17 +314,6 @@ def _change(connection: Connection, claim: Claim, items: Sequence[Item]) -> dict
     }
 
 
-def _still_approved(connection: Connection, approval: _Approved) -> None:
-    row = connection.execute(
-        "SELECT 1 FROM night.approvals a JOIN night.plans p USING (plan_hash) WHERE a.id = %s AND a.plan_hash = %s",
-        (approval.id, approval.plan_hash),
-    ).fetchone()
-    if row is None:
-        raise Refused(
-            f"The approval {approval.id} does not name plan {approval.plan_hash[:12]}. Nothing more was applied."
-        )
-
-
 def _waiting(connection: Connection, plan_hash: str, ids: list[str]) -> frozenset[str]:
     rows = connection.execute(
         "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'approved' FOR UPDATE",
@@ -352,7 +332,7 @@ def _mark(connection: Connection, plan_hash: str, reasons: Mapping[str, str], st
         )
 
 
-def _counts(connection: Connection, approval: _Approved) -> dict[str, int]:
+def _counts(connection: Connection, approval: Approved) -> dict[str, int]:
     rows = connection.execute(
         "SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id = ANY(%s::uuid[]) OR status = 'deferred') "
         "GROUP BY status",
@@ -376,17 +356,16 @@ def _refusal(problem: psycopg.Error) -> str:
 
 
 def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: bool = False) -> list[tuple[str, str]]:
-    """Approvals without an ``applied`` row that a run may be started for: (approval, namespace), oldest first.
+    """Approvals that a run may be started for (``night.open_approvals``): (approval, namespace), oldest first.
 
-    Left out are expired ones and, unless a person asks (``cancelled``), those whose run a person cancelled and those of a namespace
-    that a run holds now: it would be in vain.
+    Left out are those applied, expired or withdrawn and, unless a person asks (``cancelled``), those whose run a person cancelled and
+    those of a namespace that a run holds now: it would be in vain.
     """
     closed = [] if cancelled else ["cancelled"]
     with store.connect("reader") as connection:
         rows = connection.execute(
-            "SELECT a.id::text, n.slug FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id "
-            "WHERE a.expires_at > now() AND (%s::text IS NULL OR n.slug = %s) "
-            "AND NOT EXISTS (SELECT 1 FROM night.applied d WHERE d.approval_id = a.id) "
+            "SELECT a.id::text, n.slug FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id "
+            "WHERE (%s::text IS NULL OR n.slug = %s) "
             "AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%s)) ORDER BY a.recorded_at",
             (namespace, namespace, closed),
         ).fetchall()

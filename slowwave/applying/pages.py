@@ -29,7 +29,7 @@ def follow_pages(store: Store, claim: Claim, settings: Settings, *, undo: bool =
     try:
         outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
-        told = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync` tries again."
+        told = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync {claim.namespace}` tries again."
         outcome = PageSync(problems=(told,))
     if outcome.problems:
         _warn(store, claim, outcome)

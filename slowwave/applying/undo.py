@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress
 from slowwave.applying.events import append_events
+from slowwave.applying.journal import journal_faults
 from slowwave.applying.pages import follow_pages, wrote_pages
-from slowwave.errors import DreamCancelled, Refused
+from slowwave.errors import DreamCancelled, JournalDamaged, Refused
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.claims import beating
 from slowwave.plans.ledger import namespace_settings
-from slowwave.plans.runs import Run, find_run, id_range
+from slowwave.plans.runs import Run, find_run, id_range, last_run
 from slowwave.reports.events import OperationEvent
 from slowwave.reports.redaction import in_words
 from slowwave.reports.sinks import Callback, sinks_for
@@ -24,19 +26,43 @@ from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 _WRITING: Final = ("apply", "undo")
-_NEWEST: Final = (
-    "SELECT id::text FROM night.runs WHERE mode = 'apply' AND state = 'completed' ORDER BY started_at DESC LIMIT 1"
+_UNFINISHED: Final = ("crashed", "paused")
+_OF_RUN: Final = (
+    "SELECT item_id FROM night.journal WHERE run_id = %(run)s "
+    "UNION SELECT item_id FROM night.memory_events WHERE run_id = %(run)s"
 )
+"""The items of a run, those of which the journal lost every entry included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What an undo is about to take back: the run, whether it was finished, and its items that stand, counted by operation.
+
+    ``waiting`` counts approved items of an unfinished run that it has not applied.
+    """
+
+    run_id: str
+    namespace: str
+    mode: str
+    state: str
+    started_at: datetime
+    operations: Mapping[str, int]
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What an undo run did: the items it took back (or, undoing an undo, applied again). Empty when nothing was left to take back."""
+    """What an undo run did: the items it took back (or, undoing an undo, applied again), and how many of each operation.
+
+    Empty when nothing was left to take back. ``cancelled`` says that the run was unfinished, and is not gone on with by itself.
+    """
 
     run_id: str
     undo_of: str
     namespace: str
     items: tuple[str, ...]
+    operations: Mapping[str, int] = field(default_factory=dict)
+    cancelled: bool = False
 
 
 def undo_run(
@@ -45,19 +71,29 @@ def undo_run(
     *,
     items: Sequence[str] | None = None,
     operation: str | None = None,
+    namespace: str | None = None,
     settings: Settings | None = None,
     dagster_run_id: str = "",
     callbacks: Sequence[Callback] = (),
+    announce: Callable[[Undoing], None] | None = None,
     wait: float = 0.0,
 ) -> UndoResult:
     """Undo a run named by its id, its first characters or ``last``, or a single item named by its id.
 
-    ``items`` (ids or their first characters) and ``operation`` name a part of the run. An undone item counts as rejected: it is not
-    proposed again until its rows change. Undoing twice changes nothing, and the result is empty. Raises ``UndoBlocked`` naming
-    the rows on which later changes stand, ``DreamLockUnavailable`` as ``claim_namespace`` does.
+    ``last`` is the newest apply run of ``namespace``, finished or not; without a namespace only in a store that has no other. A run
+    or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and ``operation`` name a
+    part of the run. ``announce`` is told what will be undone before anything is.
+
+    An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone whole is
+    cancelled, so that nothing goes on with it by itself. Undoing twice changes nothing, and the result is empty. Raises
+    ``JournalDamaged`` naming the entries that are not what was written when the run applied them, ``UndoBlocked`` naming the rows on
+    which later changes stand, ``DreamLockUnavailable`` as ``claim_namespace`` does.
     """
     with store.connect("applier") as connection:
-        source, chosen = _source(connection, target, items, operation)
+        source, chosen = _source(connection, target, items, operation, namespace)
+        about = _undoing(connection, source, chosen)
+        if announce:
+            announce(about)
         settings = settings or namespace_settings(connection, source.namespace)
         claim = claim_namespace(
             connection,
@@ -77,7 +113,7 @@ def undo_run(
                 stream.phase("undo") as phase,
             ):
                 status = "undone" if _is_applied(connection, source.run_id) else "applied"
-                undone = _undo(connection, claim, source.run_id, chosen, status)
+                undone, cancelled = _undo(connection, claim, source, chosen, status)
                 if wrote_pages(connection, source.run_id):
                     follow_pages(store, claim, settings, undo=True)
                 phase.operations = len(undone)
@@ -93,35 +129,76 @@ def undo_run(
             raise
         finally:
             stream.close()
-    return UndoResult(claim.run_id, source.run_id, source.namespace, undone)
+        counted = _by_operation(connection, source, undone)
+    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, counted, cancelled)
 
 
 def _undo(
-    connection: Connection, claim: Claim, source: str, items: Sequence[str] | None, status: str
-) -> tuple[str, ...]:
+    connection: Connection, claim: Claim, source: Run, items: Sequence[str] | None, status: str
+) -> tuple[tuple[str, ...], bool]:
+    """The items undone, and whether the run was unfinished and is cancelled now."""
     event = "undone" if status == "undone" else "reapplied"
     note_progress(connection, claim, "undo", 0, 1)
     with connection.transaction():
         if not lock_batch(connection, claim):
             raise DreamCancelled(f"Run {claim.run_id} was cancelled, and nothing was undone.")
-        undone = undo_entries(connection, claim.namespace_id, claim.run_id, source, items)
+        verify = partial(journal_faults, connection, claim.namespace_id, source, items)
+        undone = undo_entries(connection, claim.namespace_id, claim.run_id, source.run_id, items, verify=verify)
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
         _mark(connection, claim.namespace_id, undone, status)
         note_progress(connection, claim, "undo", 1, 1)
+        cancelled = items is None and _cancel(connection, source)
         end_claim(connection, claim, "completed", counts={event: len(undone)})
-    return undone
+    return undone, cancelled
+
+
+def _cancel(connection: Connection, source: Run) -> bool:
+    """Cancel an apply run that did not end: the rest of it is not to follow by itself. A person may still go on with it."""
+    changed = connection.execute(
+        "UPDATE night.runs SET state = 'cancelled', cancel_requested_at = now() WHERE id = %s AND mode = 'apply' AND state = ANY(%s)",
+        (source.run_id, list(_UNFINISHED)),
+    )
+    return changed.rowcount == 1
+
+
+def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -> Undoing:
+    standing = connection.execute(
+        "SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[])) "
+        "AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)",
+        (source.run_id, items, items),
+    )
+    counted = _by_operation(connection, source, [str(i) for (i,) in standing])
+    waiting = connection.execute(
+        "SELECT count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) "
+        "WHERE a.id::text = %s AND i.status = 'approved'",
+        (source.approval_id if source.state != "completed" else "",),
+    ).fetchone()
+    return Undoing(
+        *(source.run_id, source.namespace, source.mode, source.state, source.started_at, counted),
+        waiting=int(str(waiting[0])) if waiting else 0,
+    )
+
+
+def _by_operation(connection: Connection, source: Run, items: Sequence[str]) -> dict[str, int]:
+    """Operation → how many of the items."""
+    rows = connection.execute(
+        "SELECT operation, count(DISTINCT item_id) FROM night.plan_items WHERE item_id = ANY(%s::uuid[]) "
+        "AND namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %s) GROUP BY operation ORDER BY operation",
+        (list(items), source.run_id),
+    )
+    return {str(operation): int(str(n)) for operation, n in rows}
 
 
 def _source(
-    connection: Connection, target: str, items: Sequence[str] | None, operation: str | None
+    connection: Connection, target: str, items: Sequence[str] | None, operation: str | None, namespace: str | None
 ) -> tuple[Run, list[str] | None]:
     """The run to take back, and the items of it; None for all."""
     bounds = id_range(target)
     if bounds and not _is_run(connection, bounds) and (item := _item_anywhere(connection, bounds, target)):
         if items is not None or operation is not None:
             raise Refused(f"{target[:64]!r} is an item, and has no parts. Name its run to undo several.")
-        return find_run(connection, _standing_run(connection, item), _WRITING), [item]
-    run = _find(connection, target)
+        return find_run(connection, _standing_run(connection, item), _WRITING, namespace), [item]
+    run = _find(connection, target, namespace)
     if items is not None and operation is not None:
         raise Refused("Name items or an operation, not both. Nothing was undone.")
     if operation is not None:
@@ -129,18 +206,15 @@ def _source(
     return run, None if items is None else [_find_item(connection, run.run_id, i) for i in items]
 
 
-def _find(connection: Connection, target: str) -> Run:
-    """The apply or undo run; ``last`` is the newest apply run that was finished."""
-    name = target
+def _find(connection: Connection, target: str, namespace: str | None) -> Run:
+    """The apply or undo run; ``last`` is the newest apply run of the namespace, however it ended."""
     if target == "last":
-        newest = connection.execute(_NEWEST).fetchone()
-        name = str(newest[0]) if newest else target
+        return last_run(connection, namespace, ("apply",))
     try:
-        if name != "last":
-            return find_run(connection, name, _WRITING)
+        return find_run(connection, target, _WRITING, namespace)
     except Refused:
-        _refuse_plan(connection, name)
-        if id_range(name) and _is_run(connection, id_range(name)):
+        _refuse_plan(connection, target)
+        if id_range(target) and _is_run(connection, id_range(target)):
             raise
     raise Refused(
         f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail NAMESPACE` lists the runs."
@@ -187,6 +261,14 @@ def _standing_run(connection: Connection, item: str) -> str:
     ).fetchall()
     applied = [(str(run), bool(stands)) for run, stands in rows if _is_applied(connection, str(run))]
     if not applied:
+        told = connection.execute(
+            "SELECT run_id FROM night.memory_events WHERE item_id = %s AND event = 'applied' LIMIT 1", (item,)
+        ).fetchone()
+        if told:
+            raise JournalDamaged(
+                f"Run {told[0]} applied item {item}, and the journal has no entry of it any more, so it cannot be undone. Find out who "
+                "wrote to night.journal."
+            )
         raise Refused(f"Item {item} changed nothing that is on record, so there is nothing to undo.")
     return next((run for run, stands in applied if stands), applied[0][0])
 
@@ -204,10 +286,10 @@ def _is_applied(connection: Connection, run_id: str) -> bool:
 
 def _of_operation(connection: Connection, run: Run, operation: str) -> list[str]:
     rows = connection.execute(
-        "SELECT i.operation, array_agg(DISTINCT j.item_id::text) FROM night.journal j JOIN (SELECT DISTINCT item_id, operation "
-        "FROM night.plan_items WHERE namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %s)) i USING (item_id) "
-        "WHERE j.run_id = %s GROUP BY i.operation ORDER BY i.operation",
-        (run.run_id, run.run_id),
+        f"SELECT i.operation, array_agg(DISTINCT j.item_id::text) FROM ({_OF_RUN}) j JOIN (SELECT DISTINCT item_id, operation "
+        "FROM night.plan_items WHERE namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %(run)s)) i USING (item_id) "
+        "GROUP BY i.operation ORDER BY i.operation".encode(),
+        {"run": run.run_id},
     ).fetchall()
     found = {str(name): ids for name, ids in rows}
     ids = found.get(operation)
@@ -221,8 +303,8 @@ def _find_item(connection: Connection, run_id: str, prefix: str) -> str:
     bounds = id_range(prefix)
     rows = (
         connection.execute(
-            "SELECT DISTINCT item_id::text FROM night.journal WHERE run_id = %s AND item_id BETWEEN %s::uuid AND %s::uuid LIMIT 2",
-            (run_id, *bounds),
+            f"SELECT item_id::text FROM ({_OF_RUN}) j WHERE item_id BETWEEN %(first)s::uuid AND %(last)s::uuid LIMIT 2".encode(),
+            {"run": run_id, "first": bounds[0], "last": bounds[1]},
         ).fetchall()
         if bounds
         else []

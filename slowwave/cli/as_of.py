@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.plans.ledger import namespace_id
-from slowwave.store.as_of import memories_as_of
+from slowwave.store.as_of import as_of as live_then
 
-_QUOTED = 200
 _MOST = 1_000_000
 
 
@@ -21,29 +20,63 @@ def as_of(
     instant: Annotated[
         str, typer.Argument(help="ISO 8601, for example 2026-04-15 or 2026-04-15T09:30:00+02:00; UTC unless it says.")
     ],
-    text: Annotated[str, typer.Option(help="Only memories that hold these characters.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="How many, the newest first.")] = 50,
+    text: Annotated[str, typer.Option(help="Only rows that hold these characters.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="How many a table, the newest first.")] = 50,
     json: Json = False,
 ) -> None:
-    """Show the memories that were live then, as they were then."""
+    """Show what recall could have found then, as it was then: memories, entities, relationships and facts."""
     then = _instant(instant)
     if not text.isascii() and text.encode(errors="ignore").decode() != text:
         raise Refused("--text is no text that this terminal and the database have in common: write it in UTF-8.")
     store = open_store()
     chosen_namespaces(store, namespace)
     with store.connect("reader") as connection:
-        found = memories_as_of(connection, namespace_id(connection, namespace), then, text=text, limit=limit)
+        found = live_then(connection, namespace_id(connection, namespace), then, text=text, limit=limit)
     if json:
-        show_json({"namespace": namespace, "instant": then.isoformat(), "memories": [m.to_json() for m in found]})
+        show_json({"namespace": namespace, "instant": then.isoformat()} | found.to_json())
         return
+    at = f"{namespace} at {then:%Y-%m-%d %H:%M} UTC"
     if not found:
-        out.print(f"{plain(namespace)} had no such memory at {then:%Y-%m-%d %H:%M} UTC.")
+        wanted = "nothing that recall could have found" if not text else "nothing with these characters"
+        say(f"{namespace} had {wanted} at {then:%Y-%m-%d %H:%M} UTC.")
         return
-    show_table(
-        f"{namespace} at {then:%Y-%m-%d %H:%M} UTC",
-        ("memory", "kind", "ring", "stage", "text"),
-        [(m.id[:8], m.kind, m.ring, m.stage, m.text[:_QUOTED]) for m in found],
-    )
+    if found.memories:
+        show_table(
+            f"{at}: memories",
+            ("memory", "kind", "ring", "stage", "text"),
+            [(m.id, m.kind, m.ring, m.stage, m.text) for m in found.memories],
+        )
+    if found.entities:
+        show_table(
+            f"{at}: entities",
+            ("entity", "type", "name", "also called", "description"),
+            [(e.id, e.entity_type, e.name, ", ".join(e.aliases), e.description) for e in found.entities],
+        )
+    if found.relationships:
+        show_table(
+            f"{at}: relationships",
+            ("relationship", "source", "type", "target", "since", "until"),
+            [
+                (r.id, r.source, r.relationship_type, r.target, _day(r.valid_from), _day(r.valid_to))
+                for r in found.relationships
+            ],
+        )
+    if found.facts:
+        show_table(
+            f"{at}: facts",
+            ("fact", "says", "since", "until"),
+            [
+                (f.id, f.text or f"{f.subject} {f.predicate} {f.object}", _day(f.valid_from), _day(f.valid_to))
+                for f in found.facts
+            ],
+        )
+    full = [name for name, rows in found.to_json().items() if isinstance(rows, list) and len(rows) == limit]
+    if full:
+        say(f"There may be more {' and '.join(full)}: --limit shows more of them, --text those with a word.")
+
+
+def _day(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d}"
 
 
 def _instant(text: str) -> datetime:

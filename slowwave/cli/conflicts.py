@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, show_table, suggest
+from slowwave.plans.commands import APPROVER, argument
 from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict
 
 app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
@@ -44,10 +45,13 @@ def list_(
     show_table(
         "Conflicts",
         ("conflict", "reason", "resolution", "a", "b"),
-        [(c.id[:8], c.reason, _resolved(c), c.a, c.b) for c in found[:_SHOWN]],
+        [(c.id, c.reason, _resolved(c), f"{c.row_a_id} {c.a}", f"{c.row_b_id} {c.b}") for c in found[:_SHOWN]],
     )
     if len(found) > _SHOWN:
-        out.print(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
+        say(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
+    if asking := [c for c in found if c.resolution in ("detected", "deferred")]:
+        about = f"{argument(namespace)} {asking[0].id} --right a --by {APPROVER}"
+        suggest("Rule on one, for a, b or both", f"{program()} conflicts resolve {about}")
 
 
 @app.command()
@@ -64,11 +68,11 @@ def resolve(
     if json:
         show_json(found.to_json())
     elif right is Right.BOTH:
-        out.print(f"Conflict {found.id[:8]}: both rows stand, and nobody will be asked again.")
+        say(f"Conflict {found.id}: both rows stand, and nobody will be asked again.")
     else:
-        out.print(f"Conflict {found.id[:8]}: {right.value} is right. The next night proposes to retire the other row.")
+        say(f"Conflict {found.id}: {right.value} is right. The next night proposes to retire the other row.")
 
 
 def _resolved(conflict: StoredConflict) -> str:
     side = {conflict.row_a_id: " a", conflict.row_b_id: " b"}.get(conflict.winner_id or "", "")
-    return plain(f"{conflict.resolution}{side}{f' by {conflict.resolved_by}' if conflict.resolved_by else ''}")
+    return f"{conflict.resolution}{side}{f' by {conflict.resolved_by}' if conflict.resolved_by else ''}"

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError
 
 from slowwave.errors import StoreError
 from slowwave.store import server
+from slowwave.store.connect import LOGINS, as_login, passwords
 
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _HOST = "127.0.0.1"
@@ -63,12 +64,12 @@ def dagster_environment() -> dict[str, str]:
         )
     home = server.default_home()
     instance = home / "dagster"
-    instance.mkdir(parents=True, exist_ok=True)
-    wanted, settings = (folder / "deploy" / "dagster.yaml").read_text(), instance / "dagster.yaml"
-    if not settings.exists() or settings.read_text() != wanted:
-        temporary = settings.with_name(f"dagster.yaml.{os.getpid()}")
-        temporary.write_text(wanted)
-        temporary.replace(settings)  # running processes never read half a file
+    try:
+        _write_settings(instance, (folder / "deploy" / "dagster.yaml").read_text())
+    except OSError as problem:
+        raise StoreError(
+            f"{instance}, Dagster's home, cannot be written ({problem.strerror or problem}). Set SLOWWAVE_HOME to a folder of yours."
+        ) from None
     return {
         **os.environ,
         "SLOWWAVE_HOME": str(home),
@@ -78,17 +79,31 @@ def dagster_environment() -> dict[str, str]:
     }
 
 
+def _write_settings(instance: Path, wanted: str) -> None:
+    instance.mkdir(parents=True, exist_ok=True)
+    settings = instance / "dagster.yaml"
+    if not settings.exists() or settings.read_text() != wanted:
+        temporary = settings.with_name(f"dagster.yaml.{os.getpid()}")
+        temporary.write_text(wanted)
+        temporary.replace(settings)  # running processes never read half a file
+
+
 def _storage(home: Path) -> str:
     """The address of Dagster's database, with the driver whose errors dagster-postgres understands."""
     store, own = os.environ.get("SLOWWAVE_DATABASE_URL"), os.environ.get("SLOWWAVE_DAGSTER_URL")
     if not store:
         running = server.start(home)
-        url = _parsed("SLOWWAVE_DAGSTER_URL", own) if own else make_url(running.url("dagster"))
+        url = _parsed("SLOWWAVE_DAGSTER_URL", own) if own else make_url(_own_database(running))
     elif own:
         url = _parsed("SLOWWAVE_DAGSTER_URL", own)
     else:
         url = _beside(_parsed("SLOWWAVE_DATABASE_URL", store))
     return url.set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+
+def _own_database(running: server.Server) -> str:
+    """The embedded server's database ``dagster``, by the login that owns it and nothing else."""
+    return as_login(running.url("dagster"), LOGINS["dagster"], passwords(running.home / "logins.json")["dagster"])
 
 
 def _parsed(name: str, value: str) -> URL:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from slowwave.cli.dreams import mode_of, told
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json
+from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
 from slowwave.dream_outcome import dream_now as run_now
 
 EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}
@@ -33,9 +33,10 @@ def dream_now(
         show_json(found.to_json())
     else:
         gate = f" ({found.gate})" if found.gate else ""
-        out.print(f"[bold]{plain(found.namespace)}[/]: {found.outcome}{gate}. {plain(found.message, 2000)}")
+        message = found.message.replace("`slowwave ", f"`{program()} ")
+        say(f"{found.namespace}: {found.outcome}{gate}. {message}")
         if found.run_id:
-            out.print(f"  run {found.run_id}: {plain(told(dict(found.counts)))}, {found.duration_ms / 1000:,.1f} s")
-        out.print(f"  reason: {plain(found.reason, 500)}")
+            say(f"run {found.run_id}: {told(dict(found.counts))}, {found.duration_ms / 1000:,.1f} s", indent=2)
+        say(f"reason: {found.reason}", indent=2)
     if code := EXIT_CODES.get(found.outcome):
         raise typer.Exit(code)

@@ -5,25 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
-from slowwave.cli.session import (
-    Json,
-    Namespace,
-    err,
-    instant_of,
-    open_store,
-    out,
-    plain,
-    program,
-    show_json,
-    show_table,
-)
+from slowwave.cli.plans import suggest_decision
+from slowwave.cli.progress import progress
+from slowwave.cli.session import Json, Namespace, instant_of, open_store, program, say, show_json, show_table, suggest
 from slowwave.dream_results import DreamProgress, DreamResult
 from slowwave.dreams import Mode, dream_history
 from slowwave.dreams import dream as run_dream
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument, undecided
 from slowwave.plans.scope import DreamScope
+from slowwave.store.connect import Store
 
 
 def dream(
@@ -37,6 +29,9 @@ def dream(
     until: Annotated[str | None, typer.Option(help="Only rows recorded before this instant (ISO 8601).")] = None,
     entity: Annotated[str | None, typer.Option(help="Only these entities and their edges: ids with commas.")] = None,
     document: Annotated[str | None, typer.Option(help="Only what cites these documents: ids with commas.")] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="With `--mode apply`: sign and apply this very plan, by its hash; plan nothing.")
+    ] = None,
     approver: Annotated[str | None, typer.Option(help="Who signs the plan; without one a policy may.")] = None,
     resume_from: Annotated[str | None, typer.Option(help="Go on with this run, which did not end.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")] = 0.0,
@@ -47,12 +42,12 @@ def dream(
 ) -> None:
     """Plan, and with `--mode apply` apply what a policy or --approver approves."""
     store = open_store()
-    scope = DreamScope(None, instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
-    with Progress(console=err, transient=True) as progress:
-        bar = progress.add_task(plain(namespace), total=None)
+    narrow = (instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
+    scope = None if all(part is None for part in narrow) else DreamScope(None, *narrow)
+    with progress(namespace) as tell:
 
         def show(p: DreamProgress) -> None:
-            progress.update(bar, description=f"{plain(namespace)}: {plain(p.message)}", completed=p.done, total=p.total)
+            tell(p.done, p.total, p.message)
 
         result = run_dream(
             namespace,
@@ -67,11 +62,12 @@ def dream(
             force=force,
             note=note,
             on_progress=show,
+            plan_hash=plan,
         )
     if json:
         show_json(result.to_json())
     else:
-        _show(result)
+        _show(result, store)
     if result.state == "cancelled":
         raise typer.Exit(1)
 
@@ -92,23 +88,16 @@ def history(
         columns,
         [
             (
-                *(
-                    run.run_id,
-                    run.mode,
-                    run.state,
-                    f"{run.started_at:%Y-%m-%d %H:%M}",
-                    f"{run.duration_ms / 1000:,.1f}",
-                ),
-                told(run.counts),
-                run.reason,
+                *(run.run_id, run.mode, run.state, f"{run.started_at:%Y-%m-%d %H:%M}"),
+                *(f"{run.duration_ms / 1000:,.1f}", told(run.counts), run.reason),
             )
             for run in runs
         ],
     )
     for run in runs:
         if c := run.consolidations:
-            out.print(
-                f"Run {run.run_id[:8]}: {c['summaries']:,} summaries for {c['sources']:,} memories, mean similarity "
+            say(
+                f"Run {run.run_id}: {c['summaries']:,} summaries for {c['sources']:,} memories, mean similarity "
                 f"{c['similarity']:.2f}, {c['token_savings']:,} tokens saved."
             )
 
@@ -119,7 +108,7 @@ def told(counts: object) -> str:
     return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
 
 
-def _show(result: DreamResult) -> None:
+def _show(result: DreamResult, store: Store) -> None:
     columns = ("operation", "planned", "applied", "stale", "failed", "deferred", "no-op", "pending")
     show_table(
         f"{result.run.namespace}: {result.state}",
@@ -127,23 +116,34 @@ def _show(result: DreamResult) -> None:
         [
             (o.op_type, o.planned, o.applied, o.skipped_stale, o.failed, o.deferred, o.noop, o.pending)
             for o in result.ops
+            if o.planned or o.deferred
         ],
     )
+    if idle := [o.op_type for o in result.ops if not o.planned and not o.deferred]:
+        say(f"Nothing from {', '.join(idle)}.", indent=2)
+    left_out: dict[str, list[str]] = {}
     for reason in result.skip_reasons:
-        out.print(f"  {plain(': '.join(p for p in (reason.op_type, reason.reason, reason.detail) if p), 400)}")
+        if reason.op_type and not reason.detail:
+            left_out.setdefault(reason.reason, []).append(reason.op_type)
+        else:
+            say(": ".join(p for p in (reason.op_type, reason.reason, reason.detail) if p), indent=2)
+    for why, operations in left_out.items():
+        say(f"{why}: {', '.join(operations)}", indent=2)
     for usage in result.llm_usage:
         tokens = usage.input_tokens + usage.output_tokens
-        out.print(f"  {plain(usage.model)}: {usage.calls:,} calls, {tokens:,} tokens")
+        say(f"{usage.model}: {usage.calls:,} calls, {tokens:,} tokens", indent=2)
     short = result.plan_hash[:12]
-    out.print(f"Run {result.run.run_id} {plain(result.state)}{f', plan {short}' if short else ''}.")
-    name = plain(result.run.namespace)
-    if result.state == "awaiting_approval":
-        forced = " --force --note WHY" if result.metadata.get("needs_force") else ""
-        out.print(f"Approve: {program()} plans approve {name} {short} --approver YOUR-NAME{forced}")
-    for run in result.apply_runs:
-        out.print(f"Take it back: {program()} undo {run}")
+    say(f"Run {result.run.run_id} {result.state}{f', plan {short}' if short else ''}.")
+    name = argument(result.run.namespace)
+    if not result.apply_runs and result.plan_hash and result.state != "completed":
+        with store.connect("reader") as connection:
+            suggest_decision(undecided(connection, result.plan_hash))
+    if result.state == "approved":
+        suggest("A policy approved items of it. Apply them", f"{program()} apply {name}")
+    if result.apply_runs:
+        suggest("Take it back", *(f"{program()} undo {run}" for run in result.apply_runs))
     if result.state == "cancelled":
-        out.print(f"Go on with it: {program()} dream {name} --resume-from {result.run.run_id}")
+        suggest("Go on with it", f"{program()} dream {name} --resume-from {result.run.run_id}")
 
 
 def mode_of(text: str | None) -> Mode | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
-from rich.progress import Progress
 
-from slowwave.cli.session import Json, err, open_store, out, plain, show_json
+from slowwave.cli.progress import progress
+from slowwave.cli.session import Json, err, open_store, program, say, show_json, suggest
 from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
@@ -21,12 +21,15 @@ app = typer.Typer(help="Import messages, Letta agents or entities.", no_args_is_
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
 Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
+_SHOWN: Final = 5
 _FOUND = {
     "secret": "secrets",
     "injection": "orders to a model",
     "hidden": "hidden characters",
     "lookalike": "look-alike words",
 }
+
+_NAMED = 5
 
 OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with a row that cannot be taken.")]
 
@@ -59,11 +62,10 @@ def _run(
 ) -> None:
     store = open_store()
     embedder = embedder_for(Settings.for_namespace({}))
-    with store.connect("owner") as connection, Progress(console=err, transient=True) as progress:
-        bar = progress.add_task(f"Importing {plain(file.name)}", total=None)
+    with store.connect("owner") as connection, progress(f"Importing {file.name}") as tell:
 
         def advance(done: int, total: int) -> None:
-            progress.update(bar, completed=done, total=total)
+            tell(done, total, "")
 
         summary = read(connection, file, embedder=embedder, on_error=on_error, namespace=namespace, progress=advance)
     if as_json:
@@ -72,18 +74,45 @@ def _run(
                 "namespaces": list(summary.namespaces),
                 "seen": summary.seen,
                 "added": dict(summary.added),
-                "skipped": [{"file": str(s.file), "line": s.line, "reason": s.reason} for s in summary.skipped],
+                "skipped": [
+                    {"file": str(s.file), "line": s.line, "path": s.path, "reason": s.reason} for s in summary.skipped
+                ],
+                "changed": {"new_versions": summary.reworded, "left": list(summary.left)},
                 "screened": dict(summary.screened),
                 "quarantined": summary.quarantined,
             }
         )
+        _exit(summary)
         return
     for skipped in summary.skipped:
-        err.print(f"left out {plain(skipped.file)} line {skipped.line}: {plain(skipped.reason)}")
+        say(f"left out {skipped.file} {skipped.place}: {skipped.reason}", console=err)
     added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
     if summary.screened:
         told = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
-        err.print(
-            f"screening: {told}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says."
+        say(
+            f"screening: {told}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+            console=err,
         )
-    out.print(f"{summary.seen:,} rows read into {len(summary.namespaces)} namespaces; added {plain(added)}.")
+    into = (
+        ", ".join(summary.namespaces) if len(summary.namespaces) <= _NAMED else f"{len(summary.namespaces)} namespaces"
+    )
+    say(f"{summary.seen:,} rows read into {into}; added {added}.")
+    if summary.reworded:
+        say(f"{summary.reworded:,} known memories say something else in the file and got a new version.")
+    if summary.left:
+        more = f" and {len(summary.left) - _SHOWN:,} more" if len(summary.left) > _SHOWN else ""
+        say(
+            f"changed, left as they are: {', '.join(summary.left[:_SHOWN])}{more}. Entities, and memories that are retired, archived or "
+            "quarantined, are not changed by an import.",
+            console=err,
+        )
+    if summary.namespaces:
+        one = summary.namespaces[0] if len(summary.namespaces) == 1 else "ALL"
+        suggest("Plan a night", f"{program()} night {one}")
+    _exit(summary)
+
+
+def _exit(summary: ImportSummary) -> None:
+    """Exit code 2 when the file says something that was refused."""
+    if summary.left:
+        raise typer.Exit(2)

@@ -24,8 +24,9 @@ from slowwave.cli import (
     switches,
     why,
 )
-from slowwave.cli.session import Json, Namespace, fail, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, fail, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import SlowwaveError, StoreError
+from slowwave.plans.states import shown_state
 from slowwave.reports.telemetry import configure
 from slowwave.store.connect import Store
 
@@ -74,14 +75,23 @@ def namespaces(json: Json = False) -> None:
             "(SELECT count(*) FROM memory.memories m WHERE m.namespace_id = n.id AND m.invalidated_at IS NULL), "
             "(SELECT count(*) FROM memory.entities e WHERE e.namespace_id = n.id AND e.invalidated_at IS NULL), "
             "(SELECT count(*) FROM memory.relationships r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL), "
-            "(SELECT p.state FROM night.plans p WHERE p.namespace_id = n.id ORDER BY p.recorded_at DESC LIMIT 1) "
-            "FROM memory.namespaces n ORDER BY n.slug"
+            "p.state, night.item_counts(p.plan_hash), p.expires_at FROM memory.namespaces n LEFT JOIN LATERAL (SELECT * "
+            "FROM night.plans p WHERE p.namespace_id = n.id ORDER BY (p.state = 'empty'), p.recorded_at DESC LIMIT 1) p ON true "
+            "ORDER BY n.slug"
         ).fetchall()
+    rows = [(*row[:5], None if row[5] is None else shown_state(*row[5:])) for row in rows]
     columns = ("namespace", "read_only", "memories", "entities", "relationships", "plan")
     if json:
         show_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        show_table("Namespaces", columns, [[*row[:5], row[5] or "none yet"] for row in rows])
+        shown = [
+            [
+                *(row[0], "yes" if row[1] else "no", *row[2:5]),
+                "nothing to decide" if row[5] == "empty" else row[5] or "none yet",
+            ]
+            for row in rows
+        ]
+        show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown)
 
 
 @app.command()
@@ -99,7 +109,7 @@ def migrate() -> None:
 
     store = Store.from_environment()
     run(store)
-    out.print(f"{plain(store.address())} is up to date.")
+    say(f"{store.address()} is up to date.")
 
 
 @app.command()
@@ -110,15 +120,21 @@ def doctor(json: Json = False) -> None:
     store = Store.from_environment()
     found = diagnose(store)
     if json:
-        show_json([{"finding": d.finding, "remedy": d.remedy, "problem": d.problem} for d in found])
-    for d in found if not json else []:
-        out.print(
-            f"[bold]{'Problem' if d.problem else 'Note'}:[/] {plain(d.finding, 1000)}\n  Remedy: {plain(d.remedy, 1000)}"
+        show_json(
+            [
+                {"finding": d.finding, "remedy": d.remedy, "problem": d.problem, "statements": list(d.statements)}
+                for d in found
+            ]
         )
+    for d in found if not json else []:
+        say(f"{'Problem' if d.problem else 'Note'}: {d.finding}")
+        say(f"Remedy: {d.remedy.replace('`slowwave ', f'`{program()} ')}", indent=2)
+        if d.statements:
+            suggest("Statements", *(f"{statement};" for statement in d.statements))
     if any(d.problem for d in found):
         raise typer.Exit(1)
     if not json:
-        out.print(f"The database at {plain(store.address())} is well.")
+        say(f"The database at {store.address()} is well.")
 
 
 def main() -> None:

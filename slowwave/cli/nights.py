@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
+from slowwave.cli.plans import suggest_decision
+from slowwave.cli.progress import progress
 from slowwave.cli.session import (
     Json,
     chosen_namespaces,
@@ -16,15 +17,21 @@ from slowwave.cli.session import (
     instant_of,
     open_store,
     out,
-    plain,
     program,
+    say,
     show_json,
     show_table,
+    suggest,
 )
 from slowwave.errors import SlowwaveError
-from slowwave.night import OPERATIONS, Night, run_night
+from slowwave.night import OPERATIONS, STEPS, Night, run_night
 from slowwave.operations import named
+from slowwave.plans.commands import Undecided, argument, undecided
+from slowwave.plans.ledger import latest_plan
 from slowwave.store.connect import Store
+
+Score = Mapping[str, object]
+"""One problem of a demo namespace: planted, found, false, note."""
 
 
 def night(
@@ -53,14 +60,17 @@ def night(
         show_json(shown if namespace == "ALL" else shown[0])
     else:
         for one in nights:
-            show_night(one)
+            show_night(one, store)
     for name, problem in failures:
-        err.print(f"{plain(name)}: {plain(problem, 2000)}")
+        say(f"{name}: {problem}", console=err)
     if failures:
         raise typer.Exit(1)
 
 
 def demo(
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="What every audit, planner and probe says as well.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Load the demo, run a night for each of its namespaces, and compare what was found with what was planted."""
@@ -69,38 +79,110 @@ def demo(
     from slowwave.settings import Settings
 
     store = open_store()
-    with store.connect("owner") as connection, Progress(console=err, transient=True) as progress:
-        bar = progress.add_task("Loading the demo", total=None)
+    with store.connect("owner") as connection, progress("Loading the demo") as tell:
         added = load_demo(
             connection,
             embedder_for(Settings.for_namespace({})),
-            progress=lambda step: progress.update(bar, description=plain(step)),
+            progress=lambda step: tell(0, None, step),
         )
-    if not json:
-        what = ", ".join(f"{n:,} {table}" for table, n in added.items() if n)
-        out.print(f"Loaded {plain(what)}." if what else "The demo is loaded already.")
     nights, failures = _run_nights(store, list(NAMESPACES), force=True)
     for name, problem in failures:
-        err.print(f"{plain(name)}: {plain(problem, 2000)}")
+        say(f"{name}: {problem}", console=err)
     scores = {one.namespace: score_night(one) for one in nights}
     if json:
         show_json([one.to_json() | {"scores": scores[one.namespace]} for one in nights])
     else:
-        for one in nights:
-            show_night(one)
-            columns = ("problem", "planted", "found", "false", "note")
-            show_table(
-                f"{one.namespace}: found against planted",
-                columns,
-                [[s[c] for c in columns] for s in scores[one.namespace]],
-            )
-        if not all(one.new_items for one in nights):
-            out.print(
-                "What an earlier plan has merged and cleaned is not there to be found again; `slowwave undo RUN` brings it back."
-            )
-        out.print("\nThe UI: `make up`, then http://127.0.0.1:3000")
+        _show_demo(store, added, nights, scores, verbose=verbose)
     if failures:
         raise typer.Exit(1)
+
+
+def _show_demo(
+    store: Store,
+    added: Mapping[str, int],
+    nights: Sequence[Night],
+    scores: Mapping[str, Sequence[Score]],
+    *,
+    verbose: bool,
+) -> None:
+    """What was loaded, what was found of it, the plans that wait, and what to do next: on one page, or with all that nights say."""
+    rows = ", ".join(f"{added[table]:,} {table.replace('_', ' ')}" for table in _TOLD if added.get(table))
+    say(f"Loaded {added.get('namespaces', 0)} namespaces: {rows}." if rows else "The demo is loaded already.")
+    if verbose:
+        for one in nights:
+            show_night(one, store)
+            columns = ("problem", "planted", "found", "false", "note")
+            found = [[s[c] for c in columns] for s in scores[one.namespace]]
+            show_table(f"{one.namespace}: found against planted", columns, found)
+    else:
+        out.print()
+        _show_scores(scores)
+    if not all(one.new_items for one in nights):
+        say(
+            "What an earlier plan has merged and cleaned is not there to be found again; "
+            f"`{program()} history {argument(nights[0].namespace)}` names the run, and `{program()} undo` takes it back."
+        )
+    waiting = [left for one in nights if (left := _left(store, one.namespace))]
+    if waiting:
+        out.print()
+        show_table(
+            "Plans that wait for you",
+            ("plan", "namespace", "to approve", "for review", "probes"),
+            [
+                (w.plan_hash[:12], w.namespace, w.decided, w.reviews, "failed" if w.failed else "passed")
+                for w in waiting
+            ],
+        )
+    out.print()
+    if not verbose:
+        suggest("All that the nights say", f"{program()} demo --verbose")
+    suggest("The same in a browser (http://127.0.0.1:3000)", "make up")
+    if waiting:
+        first = argument(waiting[0].namespace)
+        suggest(
+            "What the first plan would change, and why", *(f"{program()} plans {c} {first}" for c in ("show", "diff"))
+        )
+        if waiting[0].failed:
+            say(
+                f"Probes of it failed: {' '.join(waiting[0].failed)} To approve it all the same takes --force and a reason."
+            )
+        suggest("Approve it", waiting[0].approve(program()))
+
+
+_TOLD = ("memories", "documents", "chunks", "entities", "relationships", "memory_facts", "recall_events")
+
+
+def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
+    """Found of planted, a column a namespace; what was reported or merged and should not have been is said beside it."""
+    by_problem: dict[str, dict[str, Score]] = {}
+    for namespace, found in scores.items():
+        for score in found:
+            by_problem.setdefault(str(score["problem"]), {})[namespace] = score
+    off = [
+        p for p, cells in by_problem.items() if all(str(s["note"]).startswith("Did not run") for s in cells.values())
+    ]
+    rows = [
+        (problem, *(_found(cells[namespace]) if namespace in cells else "" for namespace in scores))
+        for problem, cells in by_problem.items()
+        if problem not in off
+    ]
+    show_table("Found of what was planted", ("problem", *scores), rows)
+    if off:
+        say(f"Off by default, and so not looked for: {', '.join(off)}.")
+
+
+def _found(score: Score) -> str:
+    wrong = f", {score['false']} wrong" if score["false"] else ""
+    if str(score["note"]).startswith("merged, must be 0"):
+        return f"{score['found']} merged of {score['planted']}{wrong}"
+    return f"{score['found']} of {score['planted']}{wrong}"
+
+
+def _left(store: Store, namespace: str) -> Undecided | None:
+    """What waits for a person in a namespace's latest plan."""
+    with store.connect("reader") as connection:
+        newest = latest_plan(connection, namespace)
+        return undecided(connection, newest) if newest else None
 
 
 def score_night(one: Night) -> list[dict[str, object]]:
@@ -118,37 +200,38 @@ def score_night(one: Night) -> list[dict[str, object]]:
     ]
 
 
-def show_night(one: Night) -> None:
+def show_night(one: Night, store: Store) -> None:
     """One night as tables: findings per audit, items per planner, probes, and what to do next."""
     if one.skipped:
-        out.print(
-            f"[bold]{plain(one.namespace)}[/]: nothing to do, {plain(one.skipped)}. 0 new items. (--force plans all the same.)"
-        )
+        say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items. (--force plans all the same.)")
         return
     show_table(
         f"{one.namespace}: audits",
         ("audit", "findings", "headline"),
-        [(name, len(r.findings), r.headline) for name, r in one.reports.items()],
+        [(name, len(r.findings), r.headline) for name, r in one.reports.items() if not r.skipped],
     )
     per_operation = one.to_json()["items"]
     counts = per_operation if isinstance(per_operation, dict) else {}
     show_table(
         f"{one.namespace}: planners",
         ("planner", "items", "headline"),
-        [(name, _told(counts.get(name, {})), r.headline) for name, r in one.proposals.items()],
+        [(name, _told(counts.get(name, {})), r.headline) for name, r in one.proposals.items() if not r.skipped],
     )
+    if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
+        say(f"Did not run: {', '.join(idle)}.", indent=2)
     for sentence in one.probes.sentences if one.probes else ():
-        out.print(f"  probe: {plain(sentence, 1000)}")
+        say(f"probe: {sentence}", indent=2)
     for sentence in one.why_nothing:
-        out.print(f"  nothing new: {plain(sentence, 1000)}")
+        say(f"nothing new: {sentence}", indent=2)
     if one.plan is None:
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} deferred" if one.plan.deferred else ""
-    out.print(f"{one.new_items:,} new items, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
-    if one.state == "awaiting_approval":
-        forced = " --force --note WHY" if one.probes and one.probes.needs_force else ""
-        out.print(f"Approve: {program()} plans approve {plain(one.namespace)} {short} --approver YOUR-NAME{forced}")
+    say(f"{one.new_items:,} new items, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
+    if one.state in ("approved", "partly_approved"):
+        suggest("A policy approved items of it. Apply them", f"{program()} apply {argument(one.namespace)}")
+    with store.connect("reader") as connection:
+        suggest_decision(undecided(connection, one.plan.plan_hash))
 
 
 def _run_nights(
@@ -157,18 +240,20 @@ def _run_nights(
     """Nights one after another; one that fails does not stop the others."""
     nights: list[Night] = []
     failures: list[tuple[str, SlowwaveError]] = []
-    with Progress(console=err, transient=True) as progress:
-        bar = progress.add_task("", total=len(names))
-        for name in names:
+    with progress("Night") as tell:
+        for place, name in enumerate(names):
+            begun = 0
 
-            def say(step: str, name: str = name) -> None:
-                progress.update(bar, description=f"{plain(name)}: {plain(step)}")
+            def say_step(step: str, name: str = name, place: int = place) -> None:
+                nonlocal begun
+                tell(place * STEPS + begun, len(names) * STEPS, f"{name}: {step}")
+                begun += 1
 
             try:
-                nights.append(run_night(store, name, force=force, ops=ops, progress=say, now=now))
+                nights.append(run_night(store, name, force=force, ops=ops, progress=say_step, now=now))
             except SlowwaveError as problem:
                 failures.append((name, problem))
-            progress.advance(bar)
+            tell((place + 1) * STEPS, len(names) * STEPS, "")
     return nights, failures
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, out, plain, show_json, show_table
+from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.plans.ledger import namespace_id, namespace_settings
@@ -64,11 +64,12 @@ def sync(
     for name in chosen_namespaces(store, namespace):
         with store.connect("reader") as connection:
             settings = namespace_settings(connection, name)
-        if not settings.workspace_path:
-            raise Refused(
-                "There is no workspace, so pages stay in the store. Name a folder in SLOWWAVE_WORKSPACE_PATH and run this again."
-            )
-        done[name] = sync_pages(store, name, settings)
+        if settings.workspace_path:
+            done[name] = sync_pages(store, name, settings)
+    if not done:
+        raise Refused(
+            "There is no workspace, so pages stay in the store. Name a folder in SLOWWAVE_WORKSPACE_PATH and run this again."
+        )
     if json:
         show_json([{"namespace": name, **asdict(outcome)} for name, outcome in done.items()])
     else:
@@ -76,7 +77,7 @@ def sync(
         show_table("Pages", columns, [_row(name, outcome) for name, outcome in done.items()])
         for name, outcome in done.items():
             for problem in outcome.problems:
-                out.print(f"[bold]{plain(name)}:[/] {plain(problem, 1000)}")
+                say(f"{name}: {problem}")
     if any(outcome.problems for outcome in done.values()):
         raise typer.Exit(1)
 

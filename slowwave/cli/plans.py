@@ -1,20 +1,43 @@
-"""``slowwave plans``: look at plans, approve them, reject them."""
+"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Final
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, program, show_json, show_table
+from slowwave.cli.listing import telling
+from slowwave.cli.session import (
+    Json,
+    Namespace,
+    open_store,
+    out,
+    plain,
+    program,
+    say,
+    short,
+    show_json,
+    show_table,
+    suggest,
+)
 from slowwave.errors import Refused
-from slowwave.plans.diff import changes
+from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
+from slowwave.plans.diff import Rewording, changes, lost_lines, rewordings
 from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
-from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, read_plan
+from slowwave.plans.gate import revoke as withdraw
+from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, no_plan, read_plan
+from slowwave.plans.states import shown_state, told
 from slowwave.store.connect import Store
+from slowwave.texts.losses import losses
+from slowwave.texts.quotation import quotable
 
-app = typer.Typer(help="Look at plans, approve or reject them.", no_args_is_help=True)
+app = typer.Typer(help="Look at plans, approve or reject them, revoke approvals.", no_args_is_help=True)
+
+_SHOWN = 25
+_LONGEST_LINE: Final = 4_000  # characters
 
 Hash = Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")]
 Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the latest plan by default.")]
@@ -28,66 +51,97 @@ def list_(
     """List plans, newest first."""
     with open_store().connect("reader") as connection:
         rows = connection.execute(
-            "SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, "
-            "(SELECT count(*) FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status <> 'deferred') "
+            "SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash) "
             "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s "
             "ORDER BY p.recorded_at DESC LIMIT 100",
             (namespace, namespace),
         ).fetchall()
+    rows = [(n, h, shown_state(s, counts, e), r, e, counts) for n, h, s, r, e, counts in rows]
     columns = ("namespace", "plan_hash", "state", "recorded_at", "expires_at", "items")
     if json:
-        show_json([dict(zip(columns, row, strict=True)) for row in rows])
+        show_json([dict(zip(columns, (*row[:5], _in_plan(row[5])), strict=True)) | {"counts": row[5]} for row in rows])
     else:
         show_table(
             "Plans",
-            columns,
-            [(n, str(h)[:12], s, f"{r:%Y-%m-%d %H:%M}", f"{e:%Y-%m-%d}", i) for n, h, s, r, e, i in rows],
+            ("plan", "namespace", "state", "recorded", "expires", "items"),
+            [(str(h)[:12], n, s, f"{r:%Y-%m-%d %H:%M}", f"{e:%Y-%m-%d}", told(c)) for n, h, s, r, e, c in rows],
         )
 
 
 @app.command()
 def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     """Show a plan: its items, its probes, and the command that approves it."""
-    found = read_stored(open_store(), namespace, plan)
+    store = open_store()
+    found = read_stored(store, namespace, plan)
     if json:
         show_json(found.to_json())
         return
-    out.print(
-        f"[bold]Plan {found.plan_hash[:12]}[/] of {plain(namespace)}: {found.state}, expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
+    say(
+        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({told(found.counts)}), "
+        f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
     )
     for sentence in _sentences(found):
-        out.print(f"  {plain(sentence, 1000)}")
+        say(sentence, indent=2)
+    digits = telling([s.item.id for s in found.items])
+    decided = any(s.status != "pending" for s in found.items)
     show_table(
         "Items",
-        ("item", "operation", "decision", "risk", "status", "probability", "rows"),
+        ("item", "operation", "decision", "risk", *(("status",) if decided else ()), "probability", "rows"),
         [
             (
-                *(s.item.id[:8], s.item.operation, s.item.decision, s.item.risk, s.status, f"{s.item.probability:.3f}"),
-                _rows(found, n),
+                *(
+                    s.item.id[:digits],
+                    s.item.operation,
+                    s.item.decision,
+                    s.item.risk,
+                    *((s.status,) if decided else ()),
+                ),
+                *(f"{s.item.probability:.3f}", _rows(found, n)),
             )
-            for n, s in enumerate(found.items[:50])
+            for n, s in enumerate(found.items[:_SHOWN])
         ],
     )
-    if len(found.items) > 50:
-        out.print(f"… and {len(found.items) - 50:,} more; --json shows all.")
-    out.print(f"Why an item is there: {program()} why {plain(namespace)} ITEM")
-    if found.state in ("awaiting_approval", "approved"):
-        out.print(f"Approve: {program()} plans approve {plain(namespace)} {found.plan_hash[:12]} --approver YOUR-NAME")
+    if len(found.items) > _SHOWN:
+        say(f"… and {len(found.items) - _SHOWN:,} more; --json shows all.")
+    if found.items:
+        suggest("Why an item is there", f"{program()} why {argument(namespace)} {found.items[0].item.id}")
+    with store.connect("reader") as connection:
+        suggest_decision(undecided(connection, found.plan_hash))
+
+
+def suggest_decision(left: Undecided | None) -> None:
+    """The commands that approve and reject what of a plan waits for a person; first why it takes force, where it does."""
+    if left is None:
+        return
+    if left.failed:
+        say(f"Probes failed: {' '.join(left.failed)}")
+        say(
+            f"To approve it all the same takes --force and a reason in place of {NOTE}, which is kept with the approval."
+        )
+    if left.decided:
+        rest = f"; {left.reviews:,} for review are left out, name them with --items" if left.reviews else ""
+        suggest(f"Approve {left.decided:,} items{rest}", left.approve(program()))
+    else:
+        suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))
+    suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
 
 
 @app.command()
 def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
-    """Show every cell that a plan would change: before and after."""
-    found = read_stored(open_store(), namespace, plan)
+    """Show every cell that a plan would change, before and after, and what of a memory's text would be lost."""
+    store = open_store()
+    found = read_stored(store, namespace, plan)
     wanted = _split(items)
-    for stored in found.items:
+    shown = [s for s in found.items if wanted is None or any(s.item.id.startswith(w) for w in wanted)]
+    texts = _version_texts(store, [r for s in shown for r in rewordings(s.item)])
+    for stored in shown:
         item = stored.item
-        if wanted is not None and not any(item.id.startswith(w) for w in wanted):
-            continue
         out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({stored.status})")
         for c in changes(item):
             name = ".".join(p for p in (c.table, c.column) if p)
-            out.print(f"  {plain(name)} {c.row}: {plain(c.before)} → {plain(c.after)}")
+            say(f"{name} {c.row}: {short(quotable(c.before))} → {short(quotable(c.after))}", indent=2)
+        for reworded in rewordings(item):
+            _print_losses(reworded, texts)
 
 
 @app.command()
@@ -96,12 +150,15 @@ def approve(
     plan_hash: Hash,
     approver: Annotated[str, typer.Option(help="Who signs.")] = "",
     items: Items = None,
+    without: Annotated[
+        str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")
+    ] = None,
     include_review: Annotated[bool, typer.Option(help="Approve review items as well.")] = False,
     force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
     note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
     json: Json = False,
 ) -> None:
-    """Approve a plan: everything but review items, or the items named."""
+    """Approve a plan: everything but review items, or the items named. What is approved has to pass its probes by itself."""
     approval = sign(
         open_store(),
         namespace,
@@ -109,6 +166,7 @@ def approve(
         approver=approver,
         channel="cli",
         items=_split(items),
+        without=_split(without) or (),
         include_review=include_review,
         force=force,
         note=note,
@@ -116,9 +174,8 @@ def approve(
     if json:
         show_json({"approval_id": approval.id, "plan_hash": approval.plan_hash, "items": list(approval.item_ids)})
     else:
-        out.print(
-            f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}. Apply: {program()} apply {plain(namespace)}"
-        )
+        say(f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}.")
+        suggest("Apply them", f"{program()} apply {argument(namespace)}")
 
 
 @app.command()
@@ -138,13 +195,74 @@ def reject(
         out.print(f"Rejected {count:,} items.")
 
 
+@app.command()
+def revoke(
+    namespace: Namespace,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="HASH|APPROVAL", help="A plan's hash, or an approval's id, or its first characters."),
+    ],
+    reason: Annotated[str, typer.Option(help="Why; kept with the approval.")],
+    revoked_by: Annotated[str, typer.Option("--by", help="Who revokes.")] = "",
+    json: Json = False,
+) -> None:
+    """Withdraw an approval, or all approvals of a plan, before they are applied; what is applied already is for `undo`."""
+    done = withdraw(open_store(), namespace, name, revoked_by=revoked_by, reason=reason)
+    if json:
+        show_json(asdict(done))
+        return
+    say(
+        f"Revoked {len(done.approval_ids):,} approvals of plan {done.plan_hash[:12]}: {done.waiting:,} items wait again."
+    )
+    if done.applied:
+        say(f"{done.applied:,} items were applied before and stand.")
+        suggest("Take them back", *(f"{program()} undo {run}" for run in done.runs))
+
+
 def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
     """The plan named by its hash or first characters, or the namespace's latest, see ``read_plan``; none is refused."""
     with store.connect("reader") as connection:
         hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
         if hash_ is None:
-            raise Refused(f"{namespace} has no plan yet. Run `slowwave night {namespace}`.")
+            raise Refused(no_plan(connection, namespace))
         return read_plan(connection, hash_, item=item)
+
+
+def _version_texts(store: Store, found: Sequence[Rewording]) -> dict[str, str]:
+    """Version → its text. Versions are never overwritten: it is what the plan saw."""
+    wanted = sorted({version for r in found for version in (r.version, r.by) if version})
+    if not wanted:
+        return {}
+    with store.connect("reader") as connection:
+        rows = connection.execute(
+            "SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%s::uuid[])", (wanted,)
+        )
+        return {str(id_): str(content) for id_, content in rows}
+
+
+def _print_losses(reworded: Rewording, texts: Mapping[str, str]) -> None:
+    """What a memory would no longer say, without what screening would redact."""
+    if reworded.version not in texts:
+        return
+    before = quotable(texts[reworded.version])
+    after = quotable(texts.get(reworded.by, "") if reworded.by else reworded.text)
+    lost = losses(before, after)
+    was, now = lost.tokens
+    where = "leaves recall" if not after else "stands in other words"
+    out.print(
+        f"  [bold]memory {reworded.memory}[/] {where}: {lost.lost:,} of {lost.passages:,} passages go, {was:,} → {now:,} tokens"
+    )
+    for line in lost_lines(lost):
+        style = {"-": "red", "+": "green", "~": "yellow"}.get(line[0], "dim")
+        out.print(f"    [{style}]{plain(line, _LONGEST_LINE)}[/]")
+    if lost.terms:
+        out.print(f"    no longer said: {plain(', '.join(lost.terms), _LONGEST_LINE)}")
+
+
+def _in_plan(counts: object) -> int:
+    """Items that a plan holds; what was deferred is in none."""
+    found = counts if isinstance(counts, dict) else {}
+    return sum(int(str(n)) for status, n in found.items() if status != "deferred")
 
 
 def _sentences(plan: StoredPlan) -> list[str]:

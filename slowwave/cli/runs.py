@@ -6,21 +6,28 @@ import time
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from slowwave.applying.control import request_cancel
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
+from slowwave.applying.undo import Undoing
 from slowwave.cli.dreams import told
-from slowwave.cli.session import Json, Namespace, err, open_store, out, plain, program, show_json, show_table
+from slowwave.cli.progress import progress
+from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest
 from slowwave.dream_results import DreamStatus
 from slowwave.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.errors import Refused
-from slowwave.plans.ledger import latest_plan, namespace_id
+from slowwave.plans.commands import argument, undecided
+from slowwave.plans.ledger import latest_plan, no_plan
+from slowwave.plans.states import shown_state
+from slowwave.plans.states import told as items_told
 from slowwave.store.connect import Store
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
 
 RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
+InNamespace = Annotated[
+    str | None, typer.Option("--namespace", help="Which namespace's `last`; a run of another one is refused.")
+]
 Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")]
 
 
@@ -31,16 +38,10 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
     if not waiting:
         raise Refused(_nothing_to_apply(store, namespace))
     results: list[ApplyResult] = []
-    with Progress(console=err, transient=True) as progress:
-        bar = progress.add_task(f"Applying {plain(namespace)}", total=None)
+    with progress(f"Applying {namespace}") as tell:
         for approval, _ in waiting:
             results.append(
-                apply_approval(
-                    store,
-                    approval,
-                    progress=lambda done, total: progress.update(bar, completed=done, total=total),
-                    wait=wait,
-                )
+                apply_approval(store, approval, progress=lambda done, total: tell(done, total, ""), wait=wait)
             )
     if json:
         show_json(
@@ -49,7 +50,8 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
     else:
         for r in results:
             counts = ", ".join(f"{n:,} {what}" for what, n in r.counts.items())
-            out.print(f"Run {r.run_id} {r.state}: {plain(counts)}. Take it back: {program()} undo {r.run_id}")
+            say(f"Run {r.run_id} {r.state}: {counts}.")
+            suggest("Take it back", f"{program()} undo {r.run_id}")
     if any(r.state == "cancelled" for r in results):
         raise typer.Exit(1)
 
@@ -58,12 +60,21 @@ def undo(
     target: Annotated[str, typer.Argument(help="Run id, its first characters, `last`, or an item's id.")],
     items: Annotated[str | None, typer.Option("--items", help="Only these items, separated by commas.")] = None,
     operation: Annotated[str | None, typer.Option(help="Only what this operation did.")] = None,
+    namespace: InNamespace = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> None:
-    """Undo an apply run or a part of it, exactly; refused when later changes stand on it."""
+    """Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it."""
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
-    result = dream_undo(target, chosen, operation, store=open_store(), wait=wait)
+    result = dream_undo(
+        target,
+        chosen,
+        operation,
+        namespace=namespace,
+        announce=None if json else _announce,
+        store=open_store(),
+        wait=wait,
+    )
     if json:
         show_json(
             {
@@ -71,16 +82,28 @@ def undo(
                 "undo_of": result.undo_of,
                 "namespace": result.namespace,
                 "items": list(result.items),
+                "operations": dict(result.operations),
+                "cancelled": result.cancelled,
             }
         )
     elif result.items:
-        out.print(
-            f"Run {result.run_id} took back {len(result.items):,} items of run {result.undo_of} in {plain(result.namespace)}."
-        )
+        say(f"Run {result.run_id} took back {len(result.items):,} items of run {result.undo_of} in {result.namespace}.")
     else:
-        out.print(
-            f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {plain(result.namespace)}."
+        say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
+    if result.cancelled and not json:
+        say(
+            f"Run {result.undo_of} had not ended and is cancelled now: what it has not applied is not applied by itself."
         )
+
+
+def _announce(about: Undoing) -> None:
+    counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items()) or "nothing"
+    ended = "" if about.state == "completed" else f", {about.state}"
+    left = f" {about.waiting:,} approved items of it are not applied yet." if about.waiting else ""
+    say(
+        f"Undoing {about.mode} run {about.run_id} of {about.namespace}, begun {about.started_at:%Y-%m-%d %H:%M} UTC{ended}: "
+        f"{counted}.{left}"
+    )
 
 
 @app.command()
@@ -94,72 +117,83 @@ def tail(
     if json:
         show_json([run.to_json() for run in runs])
     else:
-        columns = ("run", "mode", "state", "began", "counts")
-        rows = [(r.run_id, r.mode, r.state, f"{r.started_at:%Y-%m-%d %H:%M:%S}", told(r.counts)) for r in runs]
+        columns = ("run", "mode", "state", "began", "seconds", "counts")
+        rows = [
+            (
+                *(r.run_id, r.mode, r.state, f"{r.started_at:%Y-%m-%d %H:%M:%S}"),
+                *(f"{r.duration_ms / 1000:,.1f}", told(r.counts)),
+            )
+            for r in runs
+        ]
         show_table(f"Runs of {namespace}", columns, rows)
 
 
 @app.command()
 def status(
     run: RunName,
+    namespace: InNamespace = None,
     watch: Annotated[bool, typer.Option("--watch", help="Show it again every second until it has ended.")] = False,
     json: Json = False,
 ) -> None:
     """Show one run: its state, how far it is, whether its process is alive."""
     store = open_store()
-    shown = dream_status(run, store=store)
+    shown = dream_status(run, namespace=namespace, store=store)
     while watch and shown.state in ("planning", "applying") and not shown.stuck:
-        err.print(_line(shown))
+        say(_line(shown), console=err)
         time.sleep(1)
         shown = dream_status(shown.run_id, store=store)
     if json:
         show_json(shown.to_json())
     else:
         for name, value in shown.to_json().items():
-            out.print(f"{name}: {plain(value)}")
+            say(f"{name}: {value}")
 
 
 @app.command()
-def cancel(run: RunName) -> None:
+def cancel(run: RunName, namespace: InNamespace = None) -> None:
     """Stop a run after its batch; one that plans stops at once. It can be gone on with."""
-    found = request_cancel(open_store(), run)
+    found = request_cancel(open_store(), run, namespace)
     if found.state == "cancelled":
-        out.print(
-            f"Run {found.run_id} is cancelled. Go on with it: {program()} dream {plain(found.namespace)} --resume-from {found.run_id}"
-        )
+        say(f"Run {found.run_id} is cancelled.")
+        suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
     else:
-        out.print(f"Run {found.run_id} stops after its batch. `slowwave apply` goes on with it.")
+        say(f"Run {found.run_id} stops after its batch.")
+        suggest("Go on with it then", f"{program()} apply {argument(found.namespace)}")
 
 
 @app.command()
-def pause(run: RunName) -> None:
+def pause(run: RunName, namespace: InNamespace = None) -> None:
     """Let a run wait after its batch; it keeps its namespace until it is resumed or cancelled."""
-    shown = dream_pause(run, store=open_store())
-    out.print(
-        f"Run {shown.run_id} waits after its batch. It goes on with `{program()} runs resume {shown.run_id[:8]}`."
-    )
+    shown = dream_pause(run, namespace=namespace, store=open_store())
+    say(f"Run {shown.run_id} waits after its batch.")
+    suggest("Let it go on", f"{program()} runs resume {shown.run_id}")
 
 
 @app.command()
-def resume(run: RunName) -> None:
+def resume(run: RunName, namespace: InNamespace = None) -> None:
     """Let a paused run go on."""
-    out.print(f"Run {dream_resume(run, store=open_store()).run_id} goes on.")
+    say(f"Run {dream_resume(run, namespace=namespace, store=open_store()).run_id} goes on.")
 
 
 def _line(shown: DreamStatus) -> str:
     far = f" {shown.done:,} of {shown.total:,}" if shown.total else ""
     why = f" ({shown.waiting_for})" if shown.waiting_for else ""
-    return plain(f"{shown.state}, {shown.phase}{far}{why}, heartbeat {shown.heartbeat_age_seconds} s ago")
+    return f"{shown.state}, {shown.phase}{far}{why}, heartbeat {shown.heartbeat_age_seconds} s ago"
 
 
 def _nothing_to_apply(store: Store, namespace: str) -> str:
     with store.connect("reader") as connection:
-        namespace_id(connection, namespace)
         newest = latest_plan(connection, namespace)
-        row = connection.execute("SELECT state FROM night.plans WHERE plan_hash = %s", (newest,)).fetchone()
-    if newest is None or row is None:
-        return f"{namespace} has no plan yet. Run `slowwave night {namespace}` first."
-    if row[0] == "awaiting_approval":
-        command = f"slowwave plans approve {namespace} {newest[:12]} --approver YOUR-NAME"
-        return f"Plan {newest[:12]} of {namespace} waits for approval: `{command}`."
-    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {row[0]}."
+        if newest is None:
+            return no_plan(connection, namespace)
+        row = connection.execute(
+            "SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s",
+            (newest,),
+        ).fetchone()
+        left = undecided(connection, newest)
+    if left is not None:
+        failed = f" Its probes failed: {' '.join(left.failed)}" if left.failed else ""
+        return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."
+    state, items, expires_at = row or ("", {}, None)
+    shown = shown_state(state, items, expires_at)
+    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown} ({items_told(items)})."

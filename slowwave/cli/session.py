@@ -16,8 +16,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
+from slowwave.cli.listing import CUT, listing, one_line, wrapped
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.plans.ledger import expire_plans, namespaces
 from slowwave.store.connect import Store
@@ -63,24 +64,48 @@ def show_json(value: object) -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table whose cells are plain text: memory text cannot speak in markup or control sequences."""
-    table = Table(title=escape(title), title_justify="left")
-    for column in columns:
-        table.add_column(escape(column), overflow="fold")
-    for row in rows:
-        table.add_row(*(plain(cell) for cell in row))
-    out.print(table)
+    """A table of plain text, or a list where the terminal is narrow: memory text cannot speak in markup or control sequences."""
+    for line in listing(title, columns, rows, width_of(out)):
+        out.print(line)
+
+
+def say(sentence: str, *, indent: int = 0, console: Console = out) -> None:
+    """A sentence of plain text, on a terminal wrapped between words; what a person copies belongs into ``suggest``."""
+    for line in wrapped(" " * indent + one_line(sentence), width_of(console), hang=indent):
+        console.print(Text(line))
+
+
+def suggest(what: str, *commands: str) -> None:
+    """Commands that a person may run next, each alone on its line so that it copies whole; ``what`` they do."""
+    say(f"{what}:")
+    for command in commands:
+        out.print(Text(f"  {one_line(command)}"))
+
+
+def short(value: object) -> str:
+    """A value as one line: its beginning on a terminal, all of it where a program reads."""
+    return one_line(value, None if width_of(out) is None else CUT)
+
+
+def width_of(console: Console) -> int | None:
+    """Columns of a terminal; None where there is none, and nothing is cut or wrapped."""
+    return console.width if console.is_terminal else None
 
 
 def plain(value: object, limit: int = 200) -> str:
-    """A value as one harmless line."""
-    text = "".join(c if c.isprintable() else " " for c in str(value))
-    return escape(text if len(text) <= limit else text[: limit - 1] + "…")
+    """A value as one harmless line, for a sentence with markup."""
+    return escape(one_line(value, limit))
 
 
 def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence; returns the exit code."""
-    err.print(f"[bold red]{'Refused' if isinstance(problem, Refused) else 'Error'}:[/] {plain(problem, 4000)}")
+    kind = "Refused" if isinstance(problem, Refused) else "Error"
+    told = str(problem).replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    for n, line in enumerate(wrapped(f"{kind}: {one_line(told, 4000)}", width_of(err))):
+        text = Text(line)
+        if n == 0:
+            text.stylize("bold red", 0, len(kind) + 1)
+        err.print(text)
     return 2 if isinstance(problem, Refused) else 1
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from slowwave.applying.switches import read_switch, set_read_only, switch_apply
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, show_json
+from slowwave.cli.session import Json, Namespace, open_store, say, show_json
 from slowwave.errors import Refused
 
 
@@ -33,12 +33,8 @@ def switch(
     if json:
         show_json(shown)
         return
-    by_whom = (
-        f" It was set by {plain(found.set_by)}{f': {plain(found.note)}' if found.note else ''}." if found.set_by else ""
-    )
-    out.print(
-        f"apply is {shown['apply']} (database {shown['database']}, this environment {shown['environment']}).{by_whom}"
-    )
+    by_whom = f" It was set by {found.set_by}{f': {found.note}' if found.note else ''}." if found.set_by else ""
+    say(f"apply is {shown['apply']} (database {shown['database']}, this environment {shown['environment']}).{by_whom}")
 
 
 def namespace(
@@ -63,4 +59,4 @@ def namespace(
         show_json(shown)
     else:
         for name, value in shown.items():
-            out.print(f"{name}: {plain(value, 2000)}")
+            say(f"{name}: {value}")

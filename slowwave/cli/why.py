@@ -8,14 +8,27 @@ from typing import Annotated
 import typer
 
 from slowwave.cli.plans import Plan, read_stored
-from slowwave.cli.session import Json, Namespace, open_store, out, plain, program, show_json, show_table
+from slowwave.cli.session import (
+    Json,
+    Namespace,
+    open_store,
+    out,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+    width_of,
+)
 from slowwave.errors import Refused
+from slowwave.plans.commands import NOTE, approve_command, argument, reject_command, undecided
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.why import why as account
 from slowwave.reports.waterfall import terminal
 from slowwave.store.connect import Store
 
 _QUOTED = 5
+_UNBOUNDED = 10_000
 
 ItemId = Annotated[str, typer.Argument(help="An item's id, or its first characters.")]
 
@@ -33,29 +46,38 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         quoted = [{"id": id_, "text": text} for id_, text in quotes]
         show_json(chosen.to_json() | about | {"why": told.to_json() | {"quotes": quoted}})
         return
-    state = f"{stored.status}: {plain(stored.reason)}" if stored.reason else stored.status
+    state = f"{stored.status}: {stored.reason}" if stored.reason else stored.status
     out.print(f"[bold]{chosen.id}[/] of plan {found.plan_hash[:12]}")
-    out.print(f"{plain(chosen.operation)} · {plain(chosen.decision)} · {plain(chosen.risk)} risk · {state}\n")
-    out.print(f"{plain(told.sentence, 1000)}\n")
+    say(f"{chosen.operation} · {chosen.decision} · {chosen.risk} risk · {state}")
+    out.print()
+    say(told.sentence)
+    out.print()
     if lines := told.side_by_side():
         title = "What the plan saw" if chosen.mutation.keep else "What it would change"
         show_table(title, list(lines[0]), [list(line.values()) for line in lines])
     if told.steps:
         out.print()
-        out.print(terminal(told.steps))
-        out.print(f"\n[bold]{plain(told.verdict, 1000)}[/]")
+        out.print(terminal(told.steps), width=width_of(out) or _UNBOUNDED)
+        out.print()
+        say(told.verdict)
         if chosen.decision == "merge" and (expected := _expected(found, chosen.operation)):
-            out.print(expected)
+            say(expected)
     if told.evidence:
         show_table("Evidence", ("what", "value"), told.evidence.items())
     for note in told.notes:
-        out.print(f"· {plain(note, 1000)}")
+        say(f"· {note}")
     if quotes:
         show_table("Sources", ("id", "text"), quotes)
-    if stored.status == "pending":
-        scope, short = f"{plain(namespace)} {found.plan_hash[:12]} --items {chosen.id[:8]}", program()
-        out.print(f"\nYes: {short} plans approve {scope} --approver YOUR-NAME")
-        out.print(f"No:  {short} plans reject {scope} --by YOUR-NAME --reason WHY")
+    with store.connect("reader") as connection:
+        left = undecided(connection, found.plan_hash)
+    if stored.status == "pending" and left:
+        out.print()
+        if left.failed:
+            say(f"Probes of its plan failed: {' '.join(left.failed)}")
+            say(f"To approve it all the same takes --force and a reason in place of {NOTE}.")
+        about, items = (namespace, found.plan_hash), (chosen.id,)
+        suggest("Yes", approve_command(*about, items=items, force=bool(left.failed), program=program()))
+        suggest("No", reject_command(*about, items=items, program=program()))
 
 
 def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
@@ -66,7 +88,7 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
     if plan.items:
         raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
     raise Refused(
-        f"{prefix[:64]!r} is no item of plan {short}. `slowwave plans show {namespace}` lists its items; "
+        f"{prefix[:64]!r} is no item of plan {short}. `slowwave plans show {argument(namespace)}` lists its items; "
         "--plan names another plan."
     )
 

@@ -50,7 +50,7 @@ def plant_faults(
     for row in rows["memory_facts"]:
         row |= {"is_active": True, "invalidated_at": None}
     planter = _Planter(world, cast, script, rows, now)
-    planter.plant({row for clash in links.contradictions for row in clash.ids})
+    planter.plant({row for item in (*links.contradictions, *links.two_of_many) for row in item.ids})
     return planter.faults
 
 

@@ -122,7 +122,7 @@ def _plant_dead_references(
     A few facts and relationships lose all their live sources; an entity or a memory keeps its own. Rows that contradict each other
     keep theirs: they have one problem each.
     """
-    spared = {row for clash in links.contradictions for row in clash.ids}
+    spared = {row for item in (*links.contradictions, *links.two_of_many) for row in item.ids}
     wanted = {
         members[1].id
         for planted, members in zip(world.duplicates, map(cast.members, cast.duplicates), strict=True)
@@ -175,5 +175,5 @@ def _key(
         retired=tuple(faults.retired),
         communities=COMMUNITIES,
         abstention=world.abstention.expected,
-        traps=tuple(faults.traps),
+        traps=(*faults.traps, *links.two_of_many),
     )

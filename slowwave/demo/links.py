@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from slowwave.demo.cast import Cast, Figure
-from slowwave.demo.key import MergeTrap, PlantedContradiction
+from slowwave.demo.key import MergeTrap, PlantedContradiction, Trap
 from slowwave.demo.scribe import Row, Script
 from slowwave.demo.world import World, parts
 
@@ -50,6 +50,7 @@ class Links:
     facts: list[Row] = field(default_factory=list)
     contradictions: list[PlantedContradiction] = field(default_factory=list)
     traps: list[MergeTrap] = field(default_factory=list)
+    two_of_many: list[Trap] = field(default_factory=list)
 
 
 def make_links(world: World, cast: Cast, script: Script, rng: random.Random, now: datetime) -> Links:
@@ -72,7 +73,7 @@ class _Weaver:
     def weave(self) -> Links:
         self._duplicates()
         self._drifted_types()
-        self._contradicting_edges()
+        self._edges_to_near_names()
         self._everyone()
         self._cooccurrences()
         while len(self.links.relationships) < RELATIONSHIPS:
@@ -153,7 +154,8 @@ class _Weaver:
                 target = self._least(self.families[spec.target], {source.group})
                 self._edge(Spec(spec.source, drifted, spec.target, spec.sentence), source, target)
 
-    def _contradicting_edges(self) -> None:
+    def _edges_to_near_names(self) -> None:
+        """Edges to two things of nearly one name, of types that take many: both may be true, however alike the things are called."""
         for number, clash in enumerate(self.world.contradictions):
             if clash.table != "relationships":
                 continue
@@ -166,8 +168,7 @@ class _Weaver:
             first, second = self.cast.rivals[number]
             rows = [row for row in (self._edge(spec, subject, first), self._edge(spec, subject, second)) if row]
             pair = (rows[0]["id"], rows[1]["id"])
-            values = (first.name, second.name)
-            self.links.contradictions.append(PlantedContradiction("relationships", pair, subject.name, values))
+            self.links.two_of_many.append(Trap("contradictions", "two of many", "relationships", pair))
             self.links.traps.append(MergeTrap("contradiction", "relationships", pair))
 
     def _everyone(self) -> None:

@@ -1,13 +1,16 @@
-"""What an item would change, cell by cell, for people: before → after, with what it inserts."""
+"""What an item would change, for people: cell by cell before → after with what it inserts, and what of a text would be lost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
 
 from slowwave.mutations.cells import Value
 from slowwave.mutations.vectors import decode
 from slowwave.plans.items import Item
 from slowwave.store.tables import VECTORS
+from slowwave.texts.losses import Losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,74 @@ def changes(item: Item) -> list[Change]:
         values = ", ".join(f"{c}={_text(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
         shown.append(Change(d.table, d.row, "", values, "deleted"))
     return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """What a memory says no longer in its own words: the id of the version that the plan saw, and what stands for it then.
+
+    That is ``text``, or the version ``by`` of another memory; with neither it leaves recall, and nothing stands for it.
+    """
+
+    memory: str
+    version: str
+    text: str = ""
+    by: str = ""
+
+
+def rewordings(item: Item) -> list[Rewording]:
+    """The memories that an item rewords, sums up, merges away or takes out of recall. What is quarantined is not to be shown."""
+    mutation = item.mutation
+    if mutation.table != "memories":
+        return []
+    cells = [(g.cell, g.seen) for g in mutation.guards] + [(w.cell, w.seen) for w in mutation.writes]
+    versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column == "current_version_id" and v}
+    texts = [str(i.values["content"]) for i in mutation.inserts if i.table == "memory_versions"]
+    if mutation.kind == "merge_rows" and mutation.keep:
+        gone, by = [row.id for row in mutation.absorb], versions.get(mutation.keep.id, "")
+        return [Rewording(row, versions[row], by=by) for row in gone if row in versions and by]
+    if texts:
+        return [Rewording(row.id, versions[row.id], texts[0]) for row in mutation.rows if row.id in versions]
+    leaving = {
+        w.cell.row
+        for w in mutation.writes
+        if w.cell.table == "memories" and (w.cell.column, w.value) == ("state", "archived")
+    }
+    leaving |= {w.cell.row for w in mutation.writes if w.cell.table == "memories" and w.cell.column == "invalidated_at"}
+    return [Rewording(row, versions[row]) for row in sorted(leaving) if row in versions]
+
+
+def lost_lines(found: Losses) -> list[str]:
+    """Losses as lines: "- " before what goes, "+ " before what comes, "~ " before what is reworded, with [-these-] words for {+those+}.
+
+    What stays is told in full beside something that goes, else counted.
+    """
+    lines: list[str] = []
+    kept: list[str] = []
+
+    def flush() -> None:
+        lines.extend(f"  {text}" for text in kept[:1])
+        if len(kept) > 2:
+            lines.append(f"  … {len(kept) - 2:,} more stay")
+        lines.extend(f"  {text}" for text in kept[1:][-1:])
+        kept.clear()
+
+    for pieces, same in groupby(found.lines):
+        times = len(list(same))
+        if len(pieces) == 1 and pieces[0].mark == "kept":
+            kept.extend([pieces[0].text] * times)
+            continue
+        flush()
+        if len(pieces) == 1:
+            lines.append(f"{_MARKS[pieces[0].mark]} {pieces[0].text}" + (f" ({times:,} times)" if times > 1 else ""))
+        else:
+            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(p.text) for p in pieces))
+    flush()
+    return lines
+
+
+_MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
+_BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def _text(table: str, value: Value) -> str:

@@ -1,4 +1,5 @@
-"""The gate: approving and rejecting plans, by whatever surface. The Launchpad asset, the command line and policies all end here.
+"""The gate: approving and rejecting plans and revoking approvals, by whatever surface. The Launchpad asset, the command line and
+policies all end here.
 
 A refusal is a sentence for the operator. Rows that changed since never refuse a plan: their items are skipped at apply.
 """
@@ -13,13 +14,32 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.errors import Refused
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, finish_run, latest_plan, read_plan
+from psycopg.types.json import Jsonb
+
+from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.claims import lock_batches
+from slowwave.plans.judgement import Judgement, judge
+from slowwave.plans.ledger import (
+    StoredItem,
+    StoredPlan,
+    find_plan,
+    finish_run,
+    latest_plan,
+    namespace_id,
+    read_plan,
+    verify_sealed,
+)
+from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
 """Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
+
+_STANDING: Final = ("awaiting_approval", "approved")
+
+POLICY: Final = "policy"
+"""Who signs for a namespace's policy, and by which channel: nobody else does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +54,21 @@ class Approval:
     forced: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """Approvals of one plan that were withdrawn: ``waiting`` of their items wait again, ``applied`` were applied before and stand, by the
+    apply runs ``runs``, which undo takes back.
+    """
+
+    namespace: str
+    plan_hash: str
+    revoked_by: str
+    approval_ids: tuple[str, ...]
+    waiting: int
+    applied: int
+    runs: tuple[str, ...]
+
+
 def approve(
     store: Store,
     namespace: str,
@@ -42,29 +77,64 @@ def approve(
     approver: str,
     channel: str = "library",
     items: Sequence[str] | None = None,
+    without: Sequence[str] = (),
     include_review: bool = False,
     force: bool = False,
     note: str = "",
 ) -> Approval:
     """Sign a plan: all its pending items but ``review`` ones, or ``items`` (ids or their first characters, review items included).
 
-    ``include_review`` adds the review items. ``force`` with a ``note`` overrides failed probes. Everything else that is wrong is refused.
+    ``without`` leaves out items (by id) and whole operations (by name), ``include_review`` adds the review items. What is signed has to
+    pass its probes by itself (see ``slowwave.plans.judgement``); ``force`` with a ``note`` overrides that. Everything else that is wrong
+    is refused: a plan that is over or not as it was sealed, an item that does what its operation may not.
     """
     _check_name(approver)
+    if POLICY in (approver.lower(), channel.lower()):
+        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own. Nothing was approved.")
+    if not channel.strip():
+        raise Refused(
+            "An approval says by which channel it came: `library`, or a name of your own. Nothing was approved."
+        )
+    return _sign(
+        *(store, namespace, plan_hash, approver, channel),
+        items=items,
+        without=without,
+        include_review=include_review,
+        force=force,
+        note=note,
+    )
+
+
+def _sign(
+    store: Store,
+    namespace: str,
+    plan_hash: str,
+    approver: str,
+    channel: str,
+    *,
+    items: Sequence[str] | None,
+    without: Sequence[str] = (),
+    include_review: bool = False,
+    force: bool = False,
+    note: str = "",
+) -> Approval:
     with store.connect("approver") as connection, connection.transaction():
         plan = _lock(connection, namespace, plan_hash)
         _refuse_state(connection, plan)
-        _refuse_probes(plan, force=force, note=note)
-        chosen = _choose(plan, items, include_review=include_review)
+        verify_sealed(plan, "approved")
+        chosen = _without(plan, _choose(plan, items, include_review=include_review), without)
+        refuse_unpermitted((s.item for s in chosen), "approved")
+        judged = judge(store, connection, plan, chosen)
+        _refuse_probes(plan, judged, force=force, note=note)
         approval = Approval(
             str(uuid.uuid4()), namespace, plan.plan_hash, approver, tuple(sorted(s.item.id for s in chosen)), force
         )
         connection.execute(
-            "INSERT INTO night.approvals (id, namespace_id, plan_hash, approver, channel, item_ids, forced, note, expires_at) "
-            "VALUES (%s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s)",
+            "INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, "
+            "probes) VALUES (%s, %s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s, %s)",
             (
-                *(approval.id, plan.header.namespace_id, plan.plan_hash, approver, channel, list(approval.item_ids)),
-                *(force, note[:2000], plan.expires_at),
+                *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
+                *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
             ),
         )
         connection.execute(
@@ -79,14 +149,19 @@ def approve(
 def reject(
     store: Store, namespace: str, plan_hash: str, *, rejected_by: str, reason: str, items: Sequence[str] | None = None
 ) -> int:
-    """Reject a plan, or some of its items; returns how many. They are not proposed again unless their rows change."""
+    """Reject a plan, or some of its items; returns how many. They are not proposed again unless their rows change.
+
+    A plan is rejected whole: what is approved and not applied goes with it, and its approvals hold no longer. What is applied stands.
+    """
     _check_name(rejected_by)
     if not reason.strip():
         raise Refused("A rejection needs a reason: whoever reads the next plan should know why. Give --reason.")
     with store.connect("approver") as connection, connection.transaction():
+        lock_batches(connection, namespace_id(connection, namespace))
         plan = _lock(connection, namespace, plan_hash)
         _refuse_state(connection, plan)
-        chosen = _choose(plan, items, include_review=items is None)
+        whole = [s for s in plan.items if s.status in ("pending", "approved")] if items is None else []
+        chosen = whole or _choose(plan, items, include_review=False)
         ids = [s.item.id for s in chosen]
         with connection.cursor() as cursor:
             cursor.executemany(
@@ -109,16 +184,117 @@ def reject(
             "UPDATE night.plan_items SET status = 'rejected', reason = %s WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])",
             (reason[:2000], plan.plan_hash, ids),
         )
-        if items is None and plan.state == "awaiting_approval":
+        if items is None:
             connection.execute("UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s", (plan.plan_hash,))
-            finish_run(connection, plan.run_id, ("awaiting_approval",), "rejected")
+            finish_run(connection, plan.run_id, ("awaiting_approval", "approved"), "rejected")
     return len(ids)
+
+
+def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Revocation:
+    """Withdraw an approval, or all approvals of a plan: ``name`` is an approval's id or a plan's hash, or the first characters of one.
+
+    Items that were not applied wait again, where the plan still stands; what was applied stands and is for undo. An apply run that is under
+    way ends its batch first and then stops. Raises ``Refused`` where there is nothing left to withdraw.
+    """
+    _check_name(revoked_by)
+    if revoked_by.lower() == POLICY:
+        raise Refused("A policy withdraws nothing: name the person who does, with --by. Nothing was revoked.")
+    if not reason.strip():
+        raise Refused("A revocation needs a reason, which stays on record with the approval. Give --reason.")
+    with store.connect("approver") as connection, connection.transaction():
+        lock_batches(connection, namespace_id(connection, namespace))
+        plan_hash, approvals = _named_approvals(connection, namespace, name.strip().lower())
+        plan = _lock(connection, namespace, plan_hash)
+        _refuse_decided(connection, plan, approvals)
+        connection.execute(
+            "INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason) "
+            "SELECT id, namespace_id, plan_hash, %s, %s FROM night.approvals WHERE id = ANY(%s::uuid[])",
+            (revoked_by, reason.strip()[:2000], approvals),
+        )
+        waiting = 0
+        if plan.state in _STANDING:
+            waiting = connection.execute(
+                "UPDATE night.plan_items i SET status = 'pending' FROM (SELECT DISTINCT unnest(item_ids) AS item_id FROM night.approvals "
+                "WHERE id = ANY(%s::uuid[])) a WHERE i.plan_hash = %s AND i.item_id = a.item_id AND i.status = 'approved'",
+                (approvals, plan.plan_hash),
+            ).rowcount
+            _wait_again(connection, plan)
+        rows = connection.execute(
+            "SELECT r.id::text, count(DISTINCT j.item_id) FROM night.runs r JOIN night.journal j ON j.run_id = r.id "
+            "JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id AND i.status = 'applied' "
+            "WHERE r.approval_id = ANY(%s::uuid[]) GROUP BY r.id, r.started_at ORDER BY r.started_at",
+            (approvals,),
+        ).fetchall()
+    return Revocation(
+        *(namespace, plan.plan_hash, revoked_by, tuple(approvals), waiting),
+        applied=sum(int(str(n)) for _, n in rows),
+        runs=tuple(str(run) for run, _ in rows),
+    )
+
+
+def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple[str, list[str]]:
+    """The plan, and its approvals that are meant: the one that is named, or all that are neither applied nor revoked."""
+    rows = (
+        connection.execute(
+            "SELECT a.plan_hash, a.id::text FROM night.approvals a WHERE a.namespace_id = %s AND starts_with(a.id::text, %s) LIMIT 2",
+            (namespace_id(connection, namespace), name),
+        ).fetchall()
+        if len(name) >= 4
+        else []
+    )
+    plans = {str(plan) for plan, _ in rows}
+    if len(rows) == 1 and not any(plan.startswith(name) for plan in plans):
+        return str(rows[0][0]), [str(rows[0][1])]
+    if rows:
+        raise Refused(
+            f"{name[:64]!r} names more than one approval or plan of {namespace}. Give more of its characters."
+        )
+    plan_hash = find_plan(connection, namespace, name)
+    of_plan = connection.execute(
+        "SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS (SELECT 1 FROM night.applied d "
+        "WHERE d.approval_id = a.id) AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id) ORDER BY a.recorded_at",
+        (plan_hash,),
+    )
+    return plan_hash, [str(id_) for (id_,) in of_plan]
+
+
+def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequence[str]) -> None:
+    """Refuse to revoke what is applied or revoked already, and where there is no approval."""
+    short = plan.plan_hash[:12]
+    rows = connection.execute(
+        "SELECT a.id::text, d.run_id::text, r.revoked_by FROM night.approvals a LEFT JOIN night.applied d ON d.approval_id = a.id "
+        "LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s) "
+        "ORDER BY a.recorded_at DESC",
+        (plan.plan_hash, list(approvals), not approvals),
+    ).fetchall()
+    for id_, run, revoked_by in rows:
+        if revoked_by is not None:
+            raise Refused(f"The approval {id_} of plan {short} was revoked by {revoked_by} already.")
+        if run is not None:
+            raise Refused(
+                f"The approval {id_} of plan {short} is applied: there is nothing left to withdraw. "
+                f"Take back what it did with `slowwave undo {run}`."
+            )
+    if not rows:
+        raise Refused(f"Plan {short} has no approval, so there is nothing to revoke.")
+
+
+def _wait_again(connection: Connection, plan: StoredPlan) -> None:
+    """A plan of which nothing is approved or applied any more waits as it did before it was signed."""
+    changed = connection.execute(
+        "UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND state = 'approved' AND NOT EXISTS "
+        "(SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'deferred', 'rejected'))",
+        (plan.plan_hash,),
+    )
+    if changed.rowcount:
+        finish_run(connection, plan.run_id, ("approved",), "awaiting_approval")
 
 
 def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:
     """Approve the low-risk items of the operations that the namespace's policy names; None when there is nothing to approve.
 
-    Off by default. A plan whose probes failed is never approved by a policy.
+    Off by default. What is of low risk is decided by ``slowwave.plans.permitted``, whatever the items say of themselves. A plan whose
+    probes failed is never approved by a policy, nor are items that fail theirs by themselves.
     """
     if not settings.auto_approve:
         return None
@@ -127,16 +303,14 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
     if plan.summary.get("needs_force"):
         return None
     items = [
-        s.item.id
-        for s in plan.items
-        if s.status == "pending"
-        and s.item.operation in settings.auto_approve
-        and s.item.risk == "low"
-        and s.item.decision != "review"
+        s.item.id for s in plan.items if s.status == "pending" and approvable_by_policy(s.item, settings.auto_approve)
     ]
     if not items:
         return None
-    return approve(store, namespace, plan_hash, approver="policy", channel="policy", items=items)
+    try:
+        return _sign(store, namespace, plan_hash, POLICY, POLICY, items=items)
+    except ProbesFailed:
+        return None
 
 
 def _check_name(name: str) -> None:
@@ -171,17 +345,21 @@ def _refuse_state(connection: Connection, plan: StoredPlan) -> None:
         )
 
 
-def _refuse_probes(plan: StoredPlan, *, force: bool, note: str) -> None:
+def _refuse_probes(plan: StoredPlan, judged: Judgement, *, force: bool, note: str) -> None:
     isolation = plan.probes.get("isolation")
     if isinstance(isolation, dict) and not isolation.get("passed", True):
         raise Refused(
             f"Plan {plan.plan_hash[:12]} names rows of another namespace and can never be approved. Run the night again; "
             "if it happens again, the planner is at fault."
         )
-    failed = plan.summary.get("needs_force")
-    if isinstance(failed, list) and failed and not force:
-        raise Refused(
-            f"Plan {plan.plan_hash[:12]} did not pass its probes: {' '.join(str(f) for f in failed)} "
+    if judged.needs_force and not force:
+        what = (
+            "did not pass its probes"
+            if judged.record.get("of") == "plan"
+            else "would not pass its probes with these items"
+        )
+        raise ProbesFailed(
+            f"Plan {plan.plan_hash[:12]} {what}: {' '.join(judged.needs_force)} "
             "If it is right all the same, approve it with --force and --note saying why."
         )
     if force and not note.strip():
@@ -202,9 +380,8 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
         chosen = [by_id[id_] for id_ in named]
         for s in chosen:
             if s.status != "pending":
-                raise Refused(
-                    f"Item {s.item.id} of plan {short} is {s.status} already{': ' + s.reason if s.reason else '.'}"
-                )
+                why = f": {s.reason}" if s.reason and s.status not in ("approved", "applied") else "."
+                raise Refused(f"Item {s.item.id} of plan {short} is {s.status} already{why}")
         return chosen
     chosen = [s for s in plan.items if s.status == "pending" and (include_review or s.item.decision != "review")]
     if chosen:
@@ -219,6 +396,17 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
     raise Refused(f"Plan {short} is already applied or decided: {told}. There is nothing left to approve.")
 
 
+def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str]) -> list[StoredItem]:
+    """The chosen items but those named, by id or by operation; to leave nothing is refused."""
+    ids, operations = sorted(s.item.id for s in plan.items), {s.item.operation for s in plan.items}
+    whole = {name.strip() for name in names} & operations
+    out = {_find(ids, name, plan.plan_hash[:12]) for name in names if name.strip() not in whole}
+    left = [s for s in chosen if s.item.id not in out and s.item.operation not in whole]
+    if chosen and not left:
+        raise Refused(f"Nothing of plan {plan.plan_hash[:12]} is left to approve without those items.")
+    return left
+
+
 def _find(ids: Sequence[str], name: str, plan: str) -> str:
     """The one of the sorted ``ids`` that begins with ``name``, which has at least four characters."""
     begin = name.strip().lower()
@@ -226,5 +414,5 @@ def _find(ids: Sequence[str], name: str, plan: str) -> str:
     found = [id_ for id_ in ids[first : first + 2] if id_.startswith(begin)] if len(begin) >= 4 else []
     if len(found) != 1:
         what = "names several items" if found else "is no item"
-        raise Refused(f"{name[:64]!r} {what} of plan {plan}. `slowwave plans show` lists them.")
+        raise Refused(f"{name[:64]!r} {what} of plan {plan}. `slowwave plans show NAMESPACE` lists them.")
     return found[0]

@@ -46,8 +46,7 @@ class Item:
     id: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
-        content = canonical_json([self.operation, self.decision, self.mutation.to_json()])
-        object.__setattr__(self, "id", str(uuid.uuid5(_ITEMS, content)))
+        object.__setattr__(self, "id", content_id(self.operation, self.decision, self.mutation.to_json()))
 
     def writes(self) -> frozenset[Cell]:
         """Cells that no other item may write or guard."""
@@ -116,3 +115,8 @@ class Item:
             tokens=int(str(value.get("tokens", 0))),
             probability=float(str(value.get("probability", 1.0))),
         )
+
+
+def content_id(operation: str, decision: str, mutation: object) -> str:
+    """The id of an item by its content; ``mutation`` is its JSON, as a plan stores it."""
+    return str(uuid.uuid5(_ITEMS, canonical_json([operation, decision, mutation])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,12 +19,15 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
 from slowwave.plans.claims import Stuck, expiry_of, make_room
+from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.runs import Run
 from slowwave.plans.seal import Header, Plan, plan_hash
+from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.texts.quotation import quotable
 
 PAUSE_POLL_SECONDS: Final = 0.25
 """How often a run that a person paused looks whether it may go on."""
@@ -40,7 +44,10 @@ class StoredItem:
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A plan as the ledger knows it, with its items in sealed order and those that were deferred."""
+    """A plan as the ledger knows it, with its items in sealed order and those that were deferred.
+
+    ``seal`` is what was computed when it was written; ``seal_holds`` says whether the stored rows still give it.
+    """
 
     header: Header
     plan_hash: str
@@ -51,13 +58,26 @@ class StoredPlan:
     probes: Mapping[str, object]
     summary: Mapping[str, object]
     items: tuple[StoredItem, ...]
+    seal: str = ""
+    seal_holds: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Items by status."""
+        return dict(Counter(s.status for s in self.items))
+
+    @property
+    def shown_state(self) -> str:
+        """What the plan is called, see ``slowwave.plans.states``."""
+        return shown_state(self.state, self.counts, self.expires_at)
 
     def to_json(self) -> dict[str, object]:
         """The contract of ``slowwave plans show --json``."""
         return {
             "plan_hash": self.plan_hash,
             "namespace": self.header.namespace,
-            "state": self.state,
+            "state": self.shown_state,
+            "counts": self.counts,
             "snapshot_id": self.header.snapshot_id,
             "run_id": self.run_id,
             "recorded_at": self.recorded_at.isoformat(),
@@ -213,13 +233,30 @@ def finish_run(
     counts: Mapping[str, object] | None = None,
     error: str | None = None,
 ) -> bool:
-    """Compare-and-set: a run in one of ``states`` goes to ``state``. False when it was in none of them."""
+    """Compare-and-set: a run in one of ``states`` goes to ``state``. False when it was in none of them.
+
+    It has finished, and its heart has beaten for the last time, when its work ended: a plan when it was written. What people and time
+    make of a plan afterwards changes its state alone.
+    """
     changed = connection.execute(
-        "UPDATE night.runs SET state = %s, finished_at = clock_timestamp(), heartbeat_at = clock_timestamp(), error = coalesce(%s, error), "
+        "UPDATE night.runs SET state = %s, finished_at = coalesce(finished_at, clock_timestamp()), "
+        "heartbeat_at = CASE WHEN finished_at IS NULL THEN clock_timestamp() ELSE heartbeat_at END, error = coalesce(%s, error), "
         "counts = CASE WHEN %s::jsonb IS NULL THEN counts ELSE %s::jsonb END WHERE id = %s AND state = ANY(%s)",
         (state, error, *(2 * (Jsonb(dict(counts)) if counts is not None else None,)), run_id, list(states)),
     )
     return changed.rowcount == 1
+
+
+_SUPERSEDE: Final = """
+WITH asked AS (SELECT id, parameters - ARRAY['reason', 'weekly'] AS whole FROM night.runs WHERE namespace_id = %(namespace)s)
+UPDATE night.plans p SET state = 'superseded' FROM asked old, asked new
+WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s AND CASE WHEN new.whole = '{}'
+  THEN p.state IN ('awaiting_approval', 'approved')
+  ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
+AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
+RETURNING p.run_id
+"""
+"""What a run was asked for, beside why, is empty for the night of a whole namespace."""
 
 
 def write_plan(
@@ -235,9 +272,10 @@ def write_plan(
 ) -> str:
     """Write plan, items and run state in one transaction; returns the plan's state.
 
-    A plan with nothing new in it (no item, or only items carried over from the plan before) asks nobody: it is ``empty`` and leaves
-    the plan before it standing. Any other plan supersedes those that wait or are not fully applied; the very plan that stands already
-    goes on standing as it is.
+    A plan with nothing new in it (no item, or only items carried over from plans before) asks nobody: it is ``empty`` and leaves
+    the plans before it standing. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
+    plan of some operations or rows or as of another instant, takes the place of a waiting one that was asked for in the same way, and
+    stands beside all others. The very plan that stands already goes on standing as it is.
     """
     new = [i for i in plan.items if i.id not in carried]
     state = "awaiting_approval" if new else "empty"
@@ -247,29 +285,19 @@ def write_plan(
         if standing:
             state = standing
         elif new:
-            old = connection.execute(
-                "UPDATE night.plans SET state = 'superseded' WHERE namespace_id = %s AND state IN ('awaiting_approval', 'approved') "
-                "RETURNING run_id",
-                (header.namespace_id,),
-            ).fetchall()
+            old = connection.execute(_SUPERSEDE.encode(), {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for (old_run,) in old:
                 finish_run(connection, str(old_run), ("awaiting_approval", "approved"), "superseded")
-        connection.execute(
-            "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, "
-            "probes, summary) VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING",
-            (
-                plan.plan_hash,
-                header.namespace_id,
-                run_id,
-                header.snapshot_id,
-                header.settings_fingerprint,
-                state,
-                timedelta(days=expiry_days),
-                Jsonb(header.to_json()),
-                Jsonb(dict(probes)),
-                Jsonb(dict(summary)),
-            ),
-        )
+        if not standing:
+            connection.execute(
+                "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, "
+                "header, probes, summary) VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING",
+                (
+                    *(plan.plan_hash, header.namespace_id, run_id, header.snapshot_id, header.settings_fingerprint),
+                    *(state, timedelta(days=expiry_days)),
+                    *(Jsonb(header.to_json()), Jsonb(dict(probes)), Jsonb(dict(summary))),
+                ),
+            )
         if new and not standing:
             _copy_items(connection, plan)
         connection.execute(
@@ -289,8 +317,11 @@ def write_plan(
 def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
     """The plan, or the same items sealed under ``snapshot_id`` when a plan of its hash is there and stands no longer."""
     with store.connect("reader") as connection:
-        state = _state_of(connection, plan.plan_hash)
-    if state in ("", "awaiting_approval", "approved") or not plan.items:
+        gone = connection.execute(
+            "SELECT 1 FROM night.plans WHERE plan_hash = %s AND (state NOT IN ('awaiting_approval', 'approved') OR expires_at <= now())",
+            (plan.plan_hash,),
+        ).fetchone()
+    if gone is None or not plan.items:
         return plan
     header = replace(plan.header, snapshot_id=snapshot_id)
     return replace(plan, header=header, plan_hash=plan_hash(header, plan.items))
@@ -304,7 +335,7 @@ def _state_of(connection: Connection, hash_: str) -> str:
 
 def _copy_items(connection: Connection, plan: Plan) -> None:
     rows: Iterable[tuple[Item, str, str]] = [
-        *((i, "pending", "") for i in plan.items),
+        *((i, "pending", plan.questions.get(i.id, "")) for i in plan.items),
         *(
             (i, "deferred", f"Conflicts with item {plan.deferred[i.id]}, which stays in this plan.")
             for i in plan.deferred_items
@@ -343,6 +374,16 @@ def latest_plan(connection: Connection, namespace: str) -> str | None:
     return str(found[0]) if found else None
 
 
+def no_plan(connection: Connection, namespace: str) -> str:
+    """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
+    row = connection.execute(
+        "SELECT max(recorded_at) FROM night.plans WHERE namespace_id = %s", (namespace_id(connection, namespace),)
+    ).fetchone()
+    if row and isinstance(row[0], datetime):
+        return f"{namespace} has nothing to decide: its night of {row[0]:%Y-%m-%d %H:%M} UTC found nothing new."
+    return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
+
+
 def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
     """The full hash of a plan of the namespace by its first characters; none or several are refused."""
     found = [
@@ -355,7 +396,7 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
     if len(found) == 1 and prefix:
         return found[0]
     newest = latest_plan(connection, namespace)
-    hint = f"Its latest plan is {newest[:12]}." if newest else "It has no plan yet: run `slowwave night` first."
+    hint = f"Its latest plan is {newest[:12]}." if newest else no_plan(connection, namespace)
     what = "names more than one plan" if found else "is no plan"
     raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
 
@@ -363,12 +404,13 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
 def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPlan:
     """A plan with all its items, or with those alone whose ids begin with ``item``."""
     row = connection.execute(
-        "SELECT header, state, run_id::text, recorded_at, expires_at, probes, summary FROM night.plans WHERE plan_hash = %s",
+        "SELECT header, state, run_id::text, recorded_at, expires_at, probes, summary, seal, "
+        "seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary) FROM night.plans WHERE plan_hash = %s",
         (hash_,),
     ).fetchone()
     if row is None:
         raise Refused(f"There is no plan {hash_[:12]}. `slowwave plans list` shows those there are.")
-    header, state, run_id, recorded_at, expires_at, probes, summary = row
+    header, state, run_id, recorded_at, expires_at, probes, summary, seal, holds = row
     if not (
         isinstance(header, dict)
         and isinstance(recorded_at, datetime)
@@ -387,6 +429,8 @@ def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPl
         probes=probes,
         summary=summary,
         items=tuple(_read_items(connection, hash_, item)),
+        seal=str(seal),
+        seal_holds=bool(holds),
     )
 
 
@@ -395,14 +439,22 @@ def header_from_json(value: Mapping[str, object]) -> Header:
     return Header(*(str(value[k]) for k in ("namespace_id", "namespace", "snapshot_id", "settings_fingerprint")))
 
 
-def verify_hash(plan: StoredPlan) -> None:
-    """Refuse a plan whose stored items are not those that were sealed."""
+def verify_sealed(plan: StoredPlan, done: str) -> None:
+    """Refuse a plan that is not stored as it was sealed: other items, other results of its probes, another expiry.
+
+    ``done`` says what was not done: ``approved`` or ``applied``.
+    """
     found = plan_hash(plan.header, [s.item for s in plan.items if s.status != "deferred"])
     if found != plan.plan_hash:
-        raise Refused(
-            f"Plan {plan.plan_hash[:12]} no longer matches its hash: its stored items were changed after sealing. "
-            "Nothing was applied. Run the night again, and find out who wrote to night.plan_items."
-        )
+        changed, where = "its stored items were", "night.plan_items"
+    elif not plan.seal_holds:
+        changed, where = "its probes, its summary or its expiry was", "night.plans"
+    else:
+        return
+    raise Refused(
+        f"Plan {plan.plan_hash[:12]} no longer matches its hash: {changed} changed after sealing. "
+        f"Nothing was {done}. Run the night again, and find out who wrote to {where}."
+    )
 
 
 def _read_items(connection: Connection, hash_: str, begin: str) -> Iterable[StoredItem]:
@@ -430,13 +482,12 @@ def _read_items(connection: Connection, hash_: str, begin: str) -> Iterable[Stor
 
 
 def pending_review(store: Store, namespace: str) -> frozenset[str]:
-    """Ids of review items of the latest plan that wait for a person: a new night carries them over."""
+    """Ids of review items that wait for a person in plans that stand: a new night carries them over."""
     with store.connect("reader") as connection:
-        newest = latest_plan(connection, namespace)
         rows = connection.execute(
-            "SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.plan_hash = %s "
+            "SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s "
             "AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.decision = 'review' AND i.status = 'pending'",
-            (newest,),
+            (namespace_id(connection, namespace),),
         )
         return frozenset(str(i) for (i,) in rows)
 
@@ -462,7 +513,10 @@ def write_findings(
             "INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message, details) "
             "VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)",
             [
-                (scope, run_id, operation, f.severity, f.message, Jsonb({"rows": list(f.rows), **f.details}))
+                (
+                    *(scope, run_id, operation, f.severity, quotable(f.message)),
+                    Jsonb({"rows": list(f.rows), **quotable(f.details)}),
+                )
                 for f in findings
             ],
         )

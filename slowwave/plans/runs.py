@@ -20,6 +20,8 @@ _COLUMNS: Final = (
     "FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
 )
 
+_NAMED: Final = 20  # namespaces that a refusal names
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -67,23 +69,47 @@ class Run:
 
     @property
     def duration_seconds(self) -> float:
-        """From its beginning to its end, or to its last heartbeat."""
+        """From its beginning to the end of its work (a plan's is that it was written), or to its last heartbeat."""
         return ((self.finished_at or self.heartbeat_at) - self.started_at).total_seconds()
 
 
-def find_run(connection: Connection, name: str, modes: Sequence[str] = ("plan", "apply", "undo")) -> Run:
-    """A run by its id or its first characters; ``last`` is the newest of ``modes``. None or several are refused."""
+def find_run(
+    connection: Connection,
+    name: str,
+    modes: Sequence[str] = ("plan", "apply", "undo"),
+    namespace: str | None = None,
+) -> Run:
+    """A run by its id or its first characters; ``last`` is the newest of ``modes``, of ``namespace`` where one is named.
+
+    None or several are refused, and so is a run of another namespace than the one named.
+    """
     what = "run" if len(modes) > 1 else f"{modes[0]} run"
     if name == "last":
-        found = _read(connection, "WHERE r.mode = ANY(%s) ORDER BY r.started_at DESC LIMIT 1", list(modes))
+        condition = (
+            "WHERE r.mode = ANY(%s) AND (%s::text IS NULL OR n.slug = %s) ORDER BY r.started_at DESC, r.id LIMIT 1"
+        )
+        found = _read(connection, condition, list(modes), namespace, namespace)
     else:
         bounds = id_range(name)
         condition = "WHERE r.id BETWEEN %s::uuid AND %s::uuid AND r.mode = ANY(%s) ORDER BY r.started_at DESC LIMIT 2"
         found = _read(connection, condition, *bounds, list(modes)) if bounds else []
     if len(found) != 1:
-        told = f"names more than one {what}" if found else f"is no {what}"
+        told = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
         raise Refused(f"{name[:64]!r} {told}. `slowwave runs tail NAMESPACE` lists them.")
+    if namespace is not None and found[0].namespace != namespace:
+        raise Refused(f"Run {found[0].run_id} is one of {found[0].namespace}, not of {namespace}. Nothing was done.")
     return found[0]
+
+
+def last_run(connection: Connection, namespace: str | None, modes: Sequence[str] = ("plan", "apply", "undo")) -> Run:
+    """The newest run of a namespace, for whoever is about to change something by it; without one named, the store must have no other."""
+    known = [str(s) for (s,) in connection.execute("SELECT slug FROM memory.namespaces ORDER BY slug")]
+    if namespace is None and len(known) > 1:
+        shown = ", ".join(known[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
+        raise Refused(f"'last' of which namespace? There are {shown}. Name one with --namespace. Nothing was done.")
+    if namespace is not None and namespace not in known:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    return find_run(connection, "last", modes, namespace)
 
 
 def runs_of(connection: Connection, namespace_id: str, limit: int) -> list[Run]:

@@ -24,7 +24,7 @@ _NAMED: Final = {"entities": "id", "relationships": "source_entity_id target_ent
 
 @dataclass(frozen=True, slots=True)
 class DreamScope:
-    """``None`` restricts nothing. ``op_kinds`` are names of operations; instants are aware, and bound ``recorded_at``:
+    """``None`` restricts nothing. ``op_kinds`` are names of operations, at least one; instants are aware, and bound ``recorded_at``:
     ``since`` ≤ recorded < ``until``. ``entity_ids`` take in relationships that touch them; ``document_ids`` what cites them or
     one of their chunks.
     """

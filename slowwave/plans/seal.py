@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import refuse_unpermitted
+from slowwave.texts.quotation import Known, quotable
 
 SCHEMA = "slowwave-plan/1"
+
+AS_OF = "-asof"
+"""Stands in the snapshot id under which a plan as of an instant is sealed: that of an instant, and of no snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +45,27 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id."""
+    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id.
+
+    ``questions`` says of each review item what a person is asked; it explains the plan, and the hash does not cover it.
+    """
 
     header: Header
     items: tuple[Item, ...]
     plan_hash: str
     deferred_items: tuple[Item, ...] = ()
     deferred: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
 
 
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
-    """Seal a plan. ``order`` lists the operations by rank; one that is not listed comes last. Cost: linear in cells."""
+    """Seal a plan. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is sealed without what screening
+    would redact. Cost: linear in cells and in the distinct texts of the evidence.
+
+    Raises ``Refused`` for an item that does what its operation may not.
+    """
+    items = list(items)
+    refuse_unpermitted(items, "planned")
     rank = {operation: n for n, operation in enumerate(order)}
     ranked = sorted(
         items,
@@ -68,10 +83,12 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
     late: list[Item] = []
     deferred: dict[str, str] = {}
     met: set[str] = set()
-    for item in ranked:
-        if item.id in met:
+    read: Known = {}
+    for proposed in ranked:
+        if proposed.id in met:
             continue  # of a proposal made twice, the better founded stays
-        met.add(item.id)
+        met.add(proposed.id)
+        item = _quotable(proposed, read)
         check(item.mutation)
         writes, guards = item.writes(), item.guards()
         clashing = [cell for cell in writes | guards if cell in written or (cell in writes and cell in guarded)]
@@ -85,6 +102,12 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
         for cell in guards:
             guarded.setdefault(cell, item.id)
     return Plan(header, tuple(taken), plan_hash(header, taken), tuple(late), deferred)
+
+
+def _quotable(item: Item, read: Known) -> Item:
+    """The item with evidence that may be kept: whatever a planner quoted, no secret stands in it."""
+    evidence = quotable(item.evidence, read)
+    return item if evidence is item.evidence else replace(item, evidence=evidence)
 
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:

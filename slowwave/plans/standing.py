@@ -88,8 +88,7 @@ def read_standing(store: Store) -> Standing:
             "SELECT (SELECT count(*) FROM night.plans WHERE state = 'awaiting_approval' AND expires_at > now()), "
             "(SELECT extract(epoch FROM now() - min(recorded_at))::float FROM night.plans "
             "WHERE state = 'awaiting_approval' AND expires_at > now()), "
-            "count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.approvals a "
-            "WHERE a.expires_at > now() AND NOT EXISTS (SELECT 1 FROM night.applied d WHERE d.approval_id = a.id)"
+            "count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.open_approvals a"
         ).fetchone() or (0, None, 0, None)
         flags = connection.execute(
             "SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), "

@@ -14,9 +14,9 @@ from typing import Final
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
+from slowwave.plans.questions import SAME, losses
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
-_SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
     "memories": "keeps its text, takes their tags, sources and counts",
@@ -75,24 +75,45 @@ class Why:
 def why(item: Item, probes: Mapping[str, object] | None = None) -> Why:
     """The account of an item; ``probes`` are its plan's, which may say what it would lose."""
     found = steps(item.evidence.get("waterfall"))
+    lost, only = _lost(item, probes or {})
     return Why(
-        sentence=_sentence(item),
+        sentence=_sentence(item, lost, only=only),
         rows=tuple(_rows(item)),
         steps=found,
         verdict=_verdict(item) if found else "",
-        notes=tuple(_notes(item, probes or {})),
+        notes=tuple(_notes(item, lost)),
         evidence={} if found else {k: _text(v) for k, v in item.evidence.items()},
     )
 
 
-def _sentence(item: Item) -> str:
+def _lost(item: Item, probes: Mapping[str, object]) -> tuple[list[tuple[str, str]], bool]:
+    """(row, term) of what a review item would lose, and whether that is all that a person is asked about it."""
+    specifics = probes.get("specifics")
+    if item.decision != "review" or not isinstance(specifics, Mapping):
+        return [], False
+    rows = set(item.mutation.row_ids())
+    older = "asked" not in specifics  # such plans name items as they were before they went to review
+    lost, asked = (
+        [
+            (str(loss["row"]), str(loss["term"]))
+            for loss in specifics.get(name) or ()
+            if loss["item"] == item.id or (older and loss["row"] in rows)
+        ]
+        for name in ("lost", "asked")
+    )
+    return (lost, True) if lost else (asked, False)
+
+
+def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> str:
     mutation = item.mutation
+    if only:
+        told = f"The evidence says that {_joined(item)}, but merging them" if mutation.keep else "The new text"
+        return f"{told} would lose {losses(item, lost)}. A person is asked whether that may be."
     if mutation.keep:
         keep, *absorbed = (f"“{name}”" for name in _names(item))
         others = " and ".join(absorbed)
         if item.decision == "review":
-            same = _SAME.get(mutation.table, "are one thing")
-            return f"A person is asked whether {keep} and {others} {same}. If so, approving it makes them one row."
+            return f"A person is asked whether {_joined(item)}. If so, approving it makes them one row."
         gone = "the other row is retired and points" if len(absorbed) == 1 else "the other rows are retired and point"
         kept = _KEPT.get(mutation.table, "keeps all that they say")
         return f"{keep} would absorb {others}: it {kept}, and {gone} to it."
@@ -105,6 +126,12 @@ def _sentence(item: Item) -> str:
         return _rendering(item)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
+
+
+def _joined(item: Item) -> str:
+    """Which rows have what in common, if they are to be merged."""
+    names = " and ".join(f"“{name}”" for name in _names(item))
+    return f"{names} {SAME.get(item.mutation.table, 'are one thing')}"
 
 
 def _deletion(mutation: Mutation, where: str) -> str:
@@ -193,7 +220,7 @@ def _verdict(item: Item) -> str:
     )
 
 
-def _notes(item: Item, probes: Mapping[str, object]) -> Iterator[str]:
+def _notes(item: Item, lost: Sequence[tuple[str, str]]) -> Iterator[str]:
     evidence = item.evidence
     if reason := evidence.get("reason"):
         yield str(reason)
@@ -205,11 +232,7 @@ def _notes(item: Item, probes: Mapping[str, object]) -> Iterator[str]:
                 names = " = ".join(str(n) for n in pair.get("names", ()))
                 yield f"{names}: {percent(float(pair.get('probability', 0)))}"
     yield from _judges(evidence.get("judges"))
-    rows = set(item.mutation.row_ids())
-    specifics = probes.get("specifics")
-    lost = specifics.get("lost") if isinstance(specifics, Mapping) else None
-    terms = sorted({str(loss["term"]) for loss in lost or () if loss["row"] in rows})
-    if terms:
+    if terms := sorted({term for _, term in lost}):
         yield f"What only an absorbed row says would no longer be found: {', '.join(terms)}."
 
 

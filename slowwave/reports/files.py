@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +27,7 @@ from slowwave.reports.redaction import Level, redact
 from slowwave.reports.summary import Account, account_of
 from slowwave.settings import Settings
 from slowwave.store.connect import Store
+from slowwave.store.ownership import hand_over, make_private
 from slowwave.store.server import default_home
 
 SCHEMA: Final = "dream-report/1"
@@ -93,13 +94,14 @@ class FileSink:
         run, folder = path_part(event.run_id), self._base / path_part(event.namespace)
         found = [path for kind in (_PARTIAL, _CRASHED, _WHOLE) for path in folder.glob(f"*/{run}.{kind}")]
         self._stem = (found[0].parent if found else folder / f"{event.at.astimezone(UTC):%Y-%m-%d}") / run
-        _make_folder(self._stem.parent)
+        make_private(self._stem.parent)
         partial = self._file(_PARTIAL)
         if found:
             self._file("manifest.json").unlink(missing_ok=True)  # what it vouches for is about to change
             found[0].replace(partial)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         self._events = os.fdopen(os.open(partial, flags, 0o600), "a+b")
+        hand_over(partial)
         size = self._events.seek(0, os.SEEK_END)
         if size and _last_byte(self._events, size) != b"\n":
             self._events.write(b"\n")  # a process died while it wrote
@@ -220,11 +222,19 @@ def load_manifest(path: Path | str) -> dict[str, Any]:
     return found
 
 
-def expire_reports(base: Path, before: datetime, namespace: str | None = None, *, keep_runs: int = 0) -> int:
+def expire_reports(
+    base: Path,
+    before: datetime,
+    namespace: str | None = None,
+    *,
+    keep_runs: int = 0,
+    runs_of: Collection[str] | None = None,
+) -> int:
     """Remove the files of runs that began on a day before ``before``, but for the newest ``keep_runs`` of each namespace.
 
-    Only files that this module writes are touched, in folders named by a date, and emptied folders with them; a run that still
-    writes is left alone. Returns how many runs were removed.
+    With ``runs_of`` only runs with these ids are counted and removed: another database may keep reports of a namespace of the same name
+    in the same folder. Only files that this module writes are touched, in folders named by a date, and emptied folders with them; a
+    run that still writes is left alone. Returns how many runs were removed.
     """
     folders = [base / path_part(namespace)] if namespace is not None else _folders(base)
     removed = 0
@@ -233,7 +243,9 @@ def expire_reports(base: Path, before: datetime, namespace: str | None = None, *
         for day in _folders(folder):
             if _DATE.fullmatch(day.name):
                 for path in day.iterdir():
-                    if (match := _FILE.fullmatch(path.name)) and path.is_file() and not path.is_symlink():
+                    match = _FILE.fullmatch(path.name)
+                    ours = match and (runs_of is None or match[1] in runs_of)
+                    if match and ours and path.is_file() and not path.is_symlink():
                         runs.setdefault((day.name, match[1]), []).append(path)
         newest = sorted(runs, key=lambda run: (run[0], max(p.stat().st_mtime for p in runs[run]), run[1]), reverse=True)
         for run in newest[keep_runs:]:
@@ -309,6 +321,7 @@ def _write(path: Path, parts: Iterable[bytes]) -> dict[str, object]:
                 size += len(part)
             file.flush()
             os.fsync(file.fileno())
+        hand_over(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -322,13 +335,6 @@ def _fingerprint(path: Path) -> dict[str, object]:
             digest.update(block)
             size += len(block)
     return {"sha256": digest.hexdigest(), "bytes": size}
-
-
-def _make_folder(path: Path) -> None:
-    """The folder and those above it that are missing, each for its owner only."""
-    for folder in (*reversed(path.parents), path):
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _last_byte(file: BinaryIO, size: int) -> bytes:

@@ -43,6 +43,7 @@ from slowwave.reports.vocabulary import (
 )
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection
+from slowwave.texts.quotation import quotable
 
 Level = Literal["none", "summary", "all"]
 """The values of the setting ``redact_text``."""
@@ -181,8 +182,12 @@ def in_words(problem: BaseException, level: Level) -> str:
     """An error in one line: its kind and what it says. What it may quote of memory is left out as the level wants.
 
     Sentences of our own stay. Of a database error the primary message stays without what it quotes; under ``all`` an error of
-    another library leaves its kind and a hash, by which two of them compare.
+    another library leaves its kind and a hash, by which two of them compare. What screening would redact stands in none.
     """
+    return str(quotable(_in_words(problem, level)))
+
+
+def _in_words(problem: BaseException, level: Level) -> str:
     kind = type(problem).__name__
     if isinstance(problem, psycopg.Error):
         return f"{kind}: {refusal(problem)}"

@@ -12,9 +12,10 @@ from typing import Final
 
 from slowwave.plans.claims import HOLDING
 from slowwave.plans.ledger import namespace_id
-from slowwave.reports.files import expire_reports, reports_path
+from slowwave.reports.files import expire_reports, path_part, reports_path
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.partitions import make_partitions_ahead
 
 _BUDGET_DAYS: Final = 2
 """Token counts younger than this are part of the day's budget."""
@@ -25,8 +26,7 @@ _SCOPE: Final = """
     ), holding AS (
       SELECT id, plan_hash FROM night.runs WHERE namespace_id = %(namespace)s AND state = ANY(%(holding)s)
     ), open AS (
-      SELECT a.id, a.plan_hash FROM night.approvals a WHERE a.namespace_id = %(namespace)s AND a.expires_at > now()
-      AND NOT EXISTS (SELECT 1 FROM night.applied d WHERE d.approval_id = a.id)
+      SELECT a.id, a.plan_hash FROM night.open_approvals a WHERE a.namespace_id = %(namespace)s
     )
 """
 """The newest runs, runs that go on, and approvals that may still be applied."""
@@ -43,7 +43,8 @@ _STATEMENTS: Final = {
         AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.id = u.run_id)""",
     "plan_items": """
         DELETE FROM night.plan_items i USING night.plans p WHERE p.plan_hash = i.plan_hash AND i.namespace_id = %(namespace)s
-        AND p.namespace_id = %(namespace)s AND p.state IN ('superseded', 'expired', 'rejected', 'empty') AND p.recorded_at < %(before)s
+        AND p.namespace_id = %(namespace)s AND p.recorded_at < %(before)s AND (p.state IN ('superseded', 'expired', 'rejected', 'empty')
+          OR NOT EXISTS (SELECT 1 FROM night.plan_items w WHERE w.plan_hash = p.plan_hash AND w.status IN ('pending', 'approved')))
         AND i.status NOT IN ('applied', 'undone') AND NOT (i.status = 'rejected' AND i.mutation ->> 'kind' = 'merge_rows')
         AND p.plan_hash IS DISTINCT FROM (SELECT plan_hash FROM night.plans WHERE namespace_id = %(namespace)s AND state <> 'empty'
           ORDER BY recorded_at DESC LIMIT 1)
@@ -83,14 +84,25 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
             "undo_days": settings.undo_retention_days,
         }
         removed["report_runs"] = expire_reports(
-            reports_path(settings), before, namespace, keep_runs=settings.retention_runs_per_namespace
+            reports_path(settings),
+            before,
+            namespace,
+            keep_runs=settings.retention_runs_per_namespace,
+            runs_of=_runs(connection, parameters),
         )
         for table, statement in _STATEMENTS.items():
             removed[table] = _delete(connection, statement, parameters)
         removed["before_images"] = (
             _delete(connection, _BEFORE_IMAGES, parameters) if settings.undo_retention_days else 0
         )
+    make_partitions_ahead(store)
     return removed
+
+
+def _runs(connection: Connection, parameters: dict[str, object]) -> frozenset[str]:
+    """The names of this ledger's runs in their files."""
+    rows = connection.execute("SELECT id::text FROM night.runs WHERE namespace_id = %(namespace)s", parameters)
+    return frozenset(path_part(str(run)) for (run,) in rows)
 
 
 def _delete(connection: Connection, statement: str, parameters: dict[str, object]) -> int:

@@ -145,7 +145,7 @@ LABEL_WORDS: Final = frozenset(word for name in WORDS for word in name.split("_"
     would writer written year yet
     added alikes already are attributes blocked budget_spent bytes cites class compare compressed consolidated contradict
     cooling copies coverage degree diary do down drop effective entries essence exempt fade finite full greatest hidden
-    injection largest limits long longer lookalike lose make marks neighbours never night note nothing outside pages part
+    injection instructions largest limits long longer lookalike lose make marks neighbours never night note nothing outside pages part
     privacy procedural promotions quarantine questions redact reindexed renewed reported reports revoked rewritten saved
     saving screening secret session sessions shock short shortened specific stand stay stray tell texts this those time
     undigested unsafe worth young zero zone

@@ -441,10 +441,11 @@ def test_a_read_only_namespace_is_never_written(store: Store) -> None:
 
 
 def test_a_plan_whose_items_were_changed_after_sealing_is_refused(store: Store) -> None:
-    """The hash is the plan's identity: whoever edits night.plan_items gets nothing applied."""
+    """The hash is the plan's identity: whoever lifts the triggers and edits night.plan_items gets nothing applied."""
     world, _, plan, approval = approved(store)
     before = digest(store, world.slug)
     with store.connect("owner") as connection:
+        connection.execute("SET session_replication_role = replica")
         connection.execute(
             "UPDATE night.plan_items SET mutation = jsonb_set(mutation, '{rows,0,external_id}', '\"forged\"') "
             "WHERE plan_hash = %s AND operation = 'archive_stale'",

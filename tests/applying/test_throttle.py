@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from threading import Event, Thread
 
+import psycopg
 import psycopg2
 import psycopg2.extras
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import slowwave
 from slowwave.applying.throttle import Throttle, replication_lag
 from slowwave.settings import Settings
+from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
@@ -54,20 +56,23 @@ class Replica:
 
 
 @contextmanager
-def replica(store: Store) -> Iterator[Replica]:
+def replica(postgres: server.Server) -> Iterator[Replica]:
     """A replica of the test's server, streaming."""
-    ((start,),) = ask(store, "SELECT pg_current_wal_flush_lsn()::text")
-    with Replica(store.owner, str(start)) as streaming:
-        _until(lambda: ask(store, "SELECT count(*) FROM pg_stat_replication") == [(1,)])
-        yield streaming
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        (start,) = admin.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone() or ("",)
+        streaming = "SELECT count(*) FROM pg_stat_replication"
+        with Replica(postgres.url("postgres"), str(start)) as far:
+            _until(lambda: admin.execute(streaming).fetchone() == (1,))
+            yield far
 
 
 @pytest.fixture
-def may_see_replicas(store: Store) -> Iterator[None]:
+def may_see_replicas(postgres: server.Server) -> Iterator[None]:
     """The applier may read how far replicas are."""
-    ask(store, "GRANT pg_read_all_stats TO slowwave_login_applier")
-    yield
-    ask(store, "REVOKE pg_read_all_stats FROM slowwave_login_applier")
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute("GRANT pg_read_all_stats TO slowwave_login_applier")
+        yield
+        admin.execute("REVOKE pg_read_all_stats FROM slowwave_login_applier")
 
 
 def _until(true: Callable[[], bool]) -> None:
@@ -77,11 +82,11 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _behind(store: Store, seconds: float) -> bool:
+def _behind(postgres: server.Server, seconds: float) -> bool:
     """Write to the log, and see whether the replica is that far behind."""
-    ask(store, "SELECT pg_logical_emit_message(true, 'test', 'x')")
-    with store.connect("owner") as connection:
-        return (replication_lag(connection) or 0.0) > seconds
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute("SELECT pg_logical_emit_message(true, 'test', 'x')")
+        return (replication_lag(admin) or 0.0) > seconds
 
 
 def test_batches_halve_where_they_take_long_and_grow_back() -> None:
@@ -141,7 +146,7 @@ def _collect(store: Store, slug: str, notes: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("may_see_replicas")
-def test_apply_waits_while_a_replica_is_behind(store: Store) -> None:
+def test_apply_waits_while_a_replica_is_behind(store: Store, postgres: server.Server) -> None:
     """The run keeps its namespace and says what it waits for; when the replica has caught up, it goes on by itself."""
     slug = forgetful(
         store,
@@ -153,9 +158,9 @@ def test_apply_waits_while_a_replica_is_behind(store: Store) -> None:
     )
     plan = slowwave.dream(slug, ops=OPS, store=store)
     results: list[slowwave.DreamResult] = []
-    with replica(store) as far:
+    with replica(postgres) as far:
         far.held.set()
-        _until(lambda: _behind(store, 0.6))
+        _until(lambda: _behind(postgres, 0.6))
         work = Thread(
             target=lambda: results.append(
                 slowwave.dream(slug, "apply", approver="mara", resume_from=plan.run.run_id, store=store)
@@ -174,12 +179,12 @@ def test_apply_waits_while_a_replica_is_behind(store: Store) -> None:
     assert [r.state for r in results] == ["completed"]
 
 
-def test_a_role_that_may_not_see_replicas_does_not_wait_for_them(store: Store) -> None:
+def test_a_role_that_may_not_see_replicas_does_not_wait_for_them(store: Store, postgres: server.Server) -> None:
     """How far they are is unknown, which is no error."""
     slug = forgetful(store, rows=3, apply_max_replication_lag_seconds=0.1)
-    with replica(store) as far:
+    with replica(postgres) as far:
         far.held.set()
-        _until(lambda: _behind(store, 0.3))
+        _until(lambda: _behind(postgres, 0.3))
         with store.connect("applier") as connection:
             assert replication_lag(connection) is None
         result = slowwave.dream(slug, "apply", ops=OPS, approver="mara", store=store)

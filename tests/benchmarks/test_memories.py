@@ -5,28 +5,41 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks import memories
 from benchmarks.memories import CHANGES, SPECTRA, Grouped, Judged, Timed, group, judge, retold, speed, vectors
+from slowwave.operations import Proposal
+from slowwave.reports.model import Report
+from tests.toy import CLUSTER
 
 
 def test_pairs_are_counted_by_label() -> None:
-    """What merges and what contradicts, each against its label."""
+    """What a night merges and flags, each against its label; a pair that the audit finds apart from the rule is no flag of the rule."""
     pairs = [
         ("The user prefers dark mode.", "User prefers the dark mode.", "same"),
         ("The pump works at night.", "The pump does not work at night.", "other"),
         ("The pump works at night.", "Lunch was very good today.", "other"),
     ]
-    assert judge(pairs) == [Judged("same", 1, 1, 0), Judged("other", 2, 0, 1)]
+    assert judge(pairs) == [Judged("same", 1, 1, 0, 0), Judged("other", 2, 0, 1, 1)]
+
+
+def test_what_is_judged_is_what_a_night_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the operations switched off nothing is merged, flagged or summed up, whatever the rules beside them say."""
+    nothing = Report("none", "Nothing.")
+    monkeypatch.setattr(memories, "dedupe_memories", lambda inputs: Proposal((), nothing))
+    monkeypatch.setattr(memories, "contradictions", lambda inputs: nothing)
+    monkeypatch.setattr(memories, "consolidate_clusters", lambda inputs: Proposal((), nothing))
+    (found,) = judge([("The pump works at night.", "The pump does not work at night.", "other")])
+    assert (found.merged, found.flagged, found.opposed) == (0, 0, 1)
+    assert group(NOTES, ["crane"] * len(NOTES)).groups == 0
+
+
+NOTES = [*CLUSTER, "The bakery opens at six."]
 
 
 def test_purity_and_coverage_are_counted_by_hand() -> None:
-    """Two groups of three; a stranger without a label is in none."""
-    texts = [
-        "what is the weather today",
-        "how is the weather today",
-        "tell me today's weather",
-        "do penguins have knees",
-    ]
-    assert group(texts, ["w", "w", "x", ""]) == Grouped(1, pytest.approx(2 / 3), 1.0, 0)
+    """One summary for three notes of one matter, of which one is labelled otherwise; a stranger without a label is in none."""
+    found = group(NOTES, ["crane", "crane", "inspection", ""])
+    assert found == Grouped(1, pytest.approx(2 / 3), 1.0, 0)
 
 
 def test_a_statement_is_told_again_in_every_way_that_applies() -> None:

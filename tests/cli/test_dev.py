@@ -49,7 +49,7 @@ def test_first_start_makes_home_and_database(checkout: Path) -> None:
     try:
         assert environment["DAGSTER_HOME"] == str(home / "dagster")
         assert (home / "dagster" / "dagster.yaml").read_text() == (checkout / "deploy" / "dagster.yaml").read_text()
-        assert environment["SLOWWAVE_DAGSTER_URL"].startswith("postgresql+psycopg2://slowwave:")
+        assert environment["SLOWWAVE_DAGSTER_URL"].startswith("postgresql+psycopg2://slowwave_dagster:")
         assert environment["DAGSTER_DISABLE_TELEMETRY"] == "1"
         assert dev.dagster_environment() == environment
         dev._migrate(environment)

@@ -44,7 +44,7 @@ def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
     told = explained([*merges, *reviews], "acme", "none")
     assert re.findall(r"#### .*: (.*)", told) == ["95.1 %", "97.0 %", "99.9 %", "90.0 %", "50.0 %", "20.0 %"]
     assert told.index("weakest first (3 of 3)") < told.index("likeliest first (3 of 3)")
-    assert f"slowwave why acme {merges[1].id[:8]}" in told
+    assert f"slowwave why acme {merges[1].id}" in told
     assert "| Both are called Grafana |  | ████████ | +8.00 | 3,000 times likelier | 99.3 % |" in told.replace(
         "\u00a0", " "
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from slowwave.mutations.cells import Cell, Insert, Write
-from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.cells import Cell, Guard, Insert, Write
+from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.vectors import encode
-from slowwave.plans.diff import Change, changes
+from slowwave.plans.diff import Change, Rewording, changes, lost_lines, rewordings
 from slowwave.plans.items import Item
+from slowwave.texts.losses import losses
 
 ROW = "00000000-0000-0000-0000-000000000001"
 
@@ -40,3 +41,31 @@ def test_every_kind_of_change_reads_as_before_and_after() -> None:
         ("", "nothing", f"alias=Anne, entity_id={ROW}"),
     ]
     assert changes(item)[-1] == Change("entity_aliases", "new row", "", "nothing", f"alias=Anne, entity_id={ROW}")
+
+
+def of_memory(kind: str, *writes: Write, content: str = "", keep: Row | None = None) -> list[Rewording]:
+    """What is reworded by a mutation of the memory ROW, which was seen with the version V."""
+    version = Cell("memories", ROW, "current_version_id")
+    inserts = (Insert("memory_versions", {"content": content}),) if content else ()
+    mutation = Mutation(
+        kind, "memories", writes=writes, guards=(Guard(version, "V"),), inserts=inserts, rows=(Row(ROW),)
+    )
+    return rewordings(Item("x", "y", mutation))
+
+
+def test_what_says_it_then_is_the_new_text_or_nothing() -> None:
+    """A quarantined memory is not shown at all."""
+    assert of_memory("new_version", content="New.") == [Rewording(ROW, "V", "New.")]
+    state = Cell("memories", ROW, "state")
+    assert of_memory("set_state", Write(state, "set", "active", "archived")) == [Rewording(ROW, "V")]
+    assert of_memory("set_state", Write(state, "set", "active", "quarantined")) == []
+
+
+def test_lines_mark_what_goes_and_count_what_stays() -> None:
+    """A repeated sentence is shown once."""
+    stays = " ".join(f"Hall {n} is dry." for n in range(6))
+    shown = lost_lines(losses(f"{stays} Rui left. Rui left. Ava sings.", f"{stays} Ava now sings."))
+    assert shown == [
+        *("  Hall 0 is dry.", "  … 4 more stay", "  Hall 5 is dry.", "- Rui left. (2 times)"),
+        "~ Ava {+now+} sings.",
+    ]

@@ -26,7 +26,7 @@ def item(
         operation,
         "clean",
         Mutation(
-            "filter_references",
+            "filter_references" if operation == "gc_references" else "merge_rows",
             "entities",
             writes=tuple(Write(Cell("entities", r, c), "set", (), (ROWS[0],)) for r, c in writes),
             guards=tuple(Guard(Cell("entities", r, c), ()) for r, c in guards),

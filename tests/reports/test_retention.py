@@ -13,7 +13,7 @@ from slowwave.applying.executor import apply_approval, waiting_approvals
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused, UndoBlocked
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.ledger import read_plan, verify_hash
+from slowwave.plans.ledger import read_plan, verify_sealed
 from slowwave.plans.seal import Plan
 from slowwave.reports.files import reports_path
 from slowwave.reports.retention import retain
@@ -54,6 +54,12 @@ def age(store: Store, days: int) -> None:
         for table, names in columns.items():
             changes = ", ".join(f"{name} = {name} - interval '{days} days'" for name in names)
             connection.execute(f"UPDATE night.{table} SET {changes}".encode())
+        connection.execute(
+            "UPDATE night.plans SET seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary)"
+        )
+        connection.execute(
+            "UPDATE night.approvals a SET seal = p.seal FROM night.plans p WHERE p.plan_hash = a.plan_hash"
+        )
 
 
 def note(store: Store, world: World, run_id: str | None = None, **details: str) -> None:
@@ -140,18 +146,19 @@ def test_items_of_plans_that_are_over_go_and_those_of_others_stay(store: Store) 
     assert snapshot.namespace == world.slug
 
 
-def test_a_superseded_plan_with_an_open_approval_can_still_be_applied(store: Store) -> None:
-    """A signature on a part of it stands until it expires; the hash covers every item of the plan."""
+def test_an_approved_plan_keeps_its_items_until_another_takes_its_place(store: Store) -> None:
+    """A signature on a part of it stands until it expires, and the hash covers every item of the plan; superseded, it holds nothing."""
     world = new_world(store)
     _, plan = write_a_plan(store, world, expiry_days=100)
     approval = approve(store, world.slug, plan.plan_hash, approver="me", items=[plan.items[0].id])
-    write_a_plan(store, world)
     age(store, 40)
     assert retain(store, world.slug, settings()) == NOTHING
     with store.connect("reader") as connection:
-        verify_hash(read_plan(connection, plan.plan_hash))
+        verify_sealed(read_plan(connection, plan.plan_hash), "applied")
     assert (approval.id, world.slug) in waiting_approvals(store)
     assert apply_approval(store, approval.id).counts["applied"] == 1
+    write_a_plan(store, world)
+    age(store, 40)
     removed = retain(store, world.slug, settings())
     assert removed["plan_items"] == len(plan.items) - 1, "what was applied can be undone"
 
@@ -223,17 +230,24 @@ def test_the_images_of_a_run_that_may_go_on_stay(store: Store) -> None:
     assert retain(store, world.slug, settings(undo_retention_days=1))["before_images"] > 0
 
 
-def report(namespace: str, day: str) -> Path:
+def report(store: Store, namespace: str, day: str) -> Path:
+    """The report of a run that the ledger knows."""
+    run_id = str(uuid.uuid4())
+    with store.connect("owner") as connection:
+        connection.execute(
+            "INSERT INTO night.runs (id, namespace_id, mode, state) SELECT %s, id, 'plan', 'empty' FROM memory.namespaces WHERE slug = %s",
+            (run_id, namespace),
+        )
     folder = reports_path(Settings()) / namespace / day
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{uuid.uuid4()}.manifest.json"
+    path = folder / f"{run_id}.manifest.json"
     path.write_text("{}")
     return path
 
 
 def test_report_files_go_with_the_rest(store: Store) -> None:
     world = new_world(store)
-    old, young = report(world.slug, "2020-01-01"), report(world.slug, "2999-01-01")
+    old, young = report(store, world.slug, "2020-01-01"), report(store, world.slug, "2999-01-01")
     assert retain(store, world.slug, settings())["report_runs"] == 1
     assert (old.exists(), young.exists()) == (False, True)
 
@@ -241,7 +255,7 @@ def test_report_files_go_with_the_rest(store: Store) -> None:
 def test_the_daily_job_looks_at_every_namespace(store: Store) -> None:
     """At 04:30 UTC. One whose settings are wrong fails the run, in words, after the others had their turn."""
     world, other = new_world(store, 7), new_world(store, 400)
-    paths = [report(name, "2020-01-01") for name in (world.slug, other.slug)]
+    paths = [report(store, name, "2020-01-01") for name in (world.slug, other.slug)]
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.namespaces SET settings = '{\"retention_runs_per_namespace\": 0}'")
     with project(store, world.slug) as daily:
@@ -255,7 +269,7 @@ def test_the_daily_job_looks_at_every_namespace(store: Store) -> None:
                 "UPDATE memory.namespaces SET settings = settings || '{\"retention_days\": -1}' WHERE slug = %s",
                 (broken,),
             )
-        path = report(max(world.slug, other.slug), "2020-01-01")
+        path = report(store, max(world.slug, other.slug), "2020-01-01")
         result = daily.run("retention_job")
         assert not result.success
         (failed,) = [e for e in result.all_events if e.event_type == dg.DagsterEventType.STEP_FAILURE]

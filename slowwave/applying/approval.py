@@ -1,0 +1,115 @@
+"""An approval as apply reads it, and whether it still holds: asked before a run begins, and in every batch under the namespace's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from slowwave.errors import ApprovalWithdrawn, Refused
+from slowwave.plans.gate import APPROVER, POLICY
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import latest_plan
+from slowwave.plans.permitted import approvable_by_policy
+from slowwave.settings import Settings
+from slowwave.store.connect import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """One row of ``night.approvals``."""
+
+    id: str
+    namespace: str
+    plan_hash: str
+    approver: str
+    channel: str
+    item_ids: Sequence[str]
+    expires_at: datetime
+
+
+def read_approval(connection: Connection, approval_id: str) -> Approved:
+    """An approval by its id; an unknown one is refused."""
+    row = connection.execute(
+        "SELECT n.slug, a.plan_hash, a.approver, a.channel, a.item_ids::text[], a.expires_at FROM night.approvals a "
+        "JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s",
+        (approval_id,),
+    ).fetchone()
+    if row is None or not isinstance(row[4], list) or not isinstance(row[5], datetime):
+        raise Refused(f"There is no approval {approval_id}. Apply follows an approval and nothing else.")
+    slug, plan_hash, approver, channel = (str(v) for v in row[:4])
+    return Approved(approval_id, slug, plan_hash, approver, channel, [str(i) for i in row[4]], row[5])
+
+
+def refuse_expired(approval: Approved) -> None:
+    """Refuse an approval that is past its time. A run that began in time goes on."""
+    if approval.expires_at <= datetime.now(UTC):
+        raise Refused(
+            f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
+            f"Run `slowwave night {approval.namespace}` and approve the new plan."
+        )
+
+
+def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
+    """Refuse an approval that is no longer one: revoked, of a plan that was rejected or superseded since, or of another seal.
+
+    Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied.
+    """
+    row = connection.execute(
+        "SELECT p.state, r.revoked_by, r.reason, a.seal = p.seal "
+        "AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) "
+        "FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash AND p.namespace_id = a.namespace_id "
+        "LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.id = %s AND a.plan_hash = %s",
+        (approval.id, approval.plan_hash),
+    ).fetchone()
+    short = approval.plan_hash[:12]
+    if row is None:
+        raise Refused(f"The approval {approval.id} does not name plan {short}. Nothing more was applied.")
+    state, revoked_by, reason, holds = row
+    if revoked_by is not None:
+        told = f"The approval {approval.id} of plan {short} was revoked by {revoked_by}: {str(reason).rstrip('.')}."
+    elif state == "superseded":
+        newest = latest_plan(connection, approval.namespace) or ""
+        told = f"Plan {short} was superseded by {newest[:12]} after it was approved: look at that one."
+    elif state not in ("awaiting_approval", "approved"):
+        told = f"Plan {short} is {state}, so its approval {approval.id} no longer holds."
+    elif not holds:
+        raise Refused(
+            f"Plan {short} is not as it was signed: its probes, its summary or its expiry was changed. Nothing more was applied. "
+            "Run the night again, and find out who wrote to night.plans."
+        )
+    else:
+        return
+    raise ApprovalWithdrawn(f"{told} Nothing more was applied.{_stands(connection, approval)}")
+
+
+def refuse_unsigned(approval: Approved, items: Sequence[Item], settings: Settings) -> None:
+    """Refuse an approval that nobody can have given: by a name that is none, or by a policy which may not approve all of ``items``."""
+    short = approval.plan_hash[:12]
+    if POLICY not in (approval.approver.lower(), approval.channel.lower()):
+        if APPROVER.fullmatch(approval.approver):
+            return
+        raise Refused(
+            f"The approval {approval.id} of plan {short} names nobody who may sign. Nothing was applied. Find out who wrote to "
+            "night.approvals."
+        )
+    beyond = [i for i in items if not approvable_by_policy(i, settings.auto_approve)]
+    if beyond:
+        raise Refused(
+            f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "
+            f"such as {beyond[0].id} ({beyond[0].operation[:64]}). Nothing was applied. Revoke it: `slowwave plans revoke "
+            f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
+        )
+
+
+def _stands(connection: Connection, approval: Approved) -> str:
+    """What of it was applied before, and how to take it back."""
+    rows = connection.execute(
+        "SELECT j.run_id::text, count(DISTINCT j.item_id) FROM night.journal j JOIN night.runs r ON r.id = j.run_id "
+        "JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = j.item_id AND i.status = 'applied' "
+        "WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id",
+        (approval.plan_hash, approval.id),
+    ).fetchall()
+    return "".join(
+        f" {n} of its items were applied before and stand: `slowwave undo {run}` takes them back." for run, n in rows
+    )

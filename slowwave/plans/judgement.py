@@ -1,0 +1,107 @@
+"""What the probes say of the items that are to be approved: those of the night where they are all, else their own.
+
+A part of a plan is simulated on the snapshot on which the plan was made. What was approved of it before belongs to the part, so that
+several approvals do not slip under a cap that one would exceed; what a person forced does not, as that was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slowwave.errors import EmbeddingError, SnapshotError
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.seal import AS_OF
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+from slowwave.store.connect import Connection, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``needs_force`` has a sentence for each probe that failed; ``record`` is kept with the approval, and quotes no memory."""
+
+    needs_force: tuple[str, ...]
+    record: Mapping[str, object] = field(default_factory=dict)
+
+
+def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Judgement:
+    """Judge the ``chosen`` items together with what is approved of the plan already.
+
+    Where that is what the night proved, its verdict holds and nothing is simulated. Where the snapshot is no longer there, or cannot
+    be searched with the model of its night, the verdict is that of the whole plan, and says so. Cost of a part: that of
+    ``slowwave.probes.subset.prove_subset``, and the loading of the embedding model; ``connection`` is open meanwhile.
+    """
+    forced = _forced(connection, plan.plan_hash)
+    accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.item.id not in forced]
+    together = {s.item.id: s.item for s in (*accepted, *chosen)}
+    proved = {s.item.id for s in plan.items if s.status != "deferred" and s.item.decision != "review"}
+    if together.keys() == proved:
+        return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
+    try:
+        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.item.id in together])
+    except (SnapshotError, EmbeddingError, OSError) as problem:
+        why = (
+            "These items could not be judged by themselves, so the verdict is that of the whole plan: "
+            f"{problem if not isinstance(problem, OSError) else 'the files of its snapshot cannot be read.'}"
+        )
+        failed = _verdict(plan)
+        return Judgement((*failed, why) if failed else (), {"of": "plan", "items": len(proved), "why": why})
+
+
+def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgement:
+    from slowwave.language.embedder import embedder_for  # SciPy and models, which a whole plan's approval does without
+    from slowwave.probes.subset import prove_subset
+
+    limits = plan.probes.get("limits")
+    settings = Settings.for_namespace({**snapshot.settings, **(limits if isinstance(limits, dict) else {})})
+    embedder = embedder_for(settings)
+    usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
+    proof = prove_subset(snapshot, items, settings, embedder.embed if usable else None, told=_told(plan))
+    return Judgement(proof.needs_force(), {"of": "items", "items": len(items), **proof.to_json()})
+
+
+def _verdict(plan: StoredPlan) -> tuple[str, ...]:
+    """Why the whole plan needs force; empty when it passed its probes."""
+    failed = plan.summary.get("needs_force")
+    return tuple(str(f) for f in failed) if isinstance(failed, list) else ()
+
+
+def _told(plan: StoredPlan) -> frozenset[tuple[str, str]]:
+    """(row, term) of every loss that the plan shows whoever approves it."""
+    probe = plan.probes.get("specifics")
+    found = [loss for name in ("lost", "asked") for loss in probe.get(name) or ()] if isinstance(probe, dict) else []
+    return frozenset((str(loss["row"]), str(loss["term"])) for loss in found)
+
+
+def _forced(connection: Connection, plan_hash: str) -> frozenset[str]:
+    rows = connection.execute(
+        "SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced "
+        "AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id)",
+        (plan_hash,),
+    )
+    return frozenset(str(id_) for (id_,) in rows)
+
+
+def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
+    """The snapshot on which the plan was made. Raises ``SnapshotError``.
+
+    A plan as of an instant is sealed under that instant, and notes its snapshot's id in the summary.
+    """
+    from slowwave.snapshot_files import load_snapshot
+
+    wanted = plan.header.snapshot_id
+    if AS_OF in wanted:
+        wanted = str(plan.summary.get("snapshot_id", ""))
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            "SELECT location FROM night.snapshots WHERE id = %s AND namespace_id = %s",
+            (wanted, plan.header.namespace_id),
+        ).fetchone()
+    if row is None:
+        raise SnapshotError(f"Snapshot {wanted[:64]} is not in the ledger.")
+    snapshot = load_snapshot(str(row[0]))
+    if (snapshot.snapshot_id, snapshot.namespace_id) != (wanted, plan.header.namespace_id):
+        raise SnapshotError(f"The files of snapshot {wanted[:64]} are those of another one.")
+    return snapshot

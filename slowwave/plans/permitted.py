@@ -1,0 +1,180 @@
+"""What each operation may do: the mutations that its items may carry, the lowest risk of each, and the rows that it may retire.
+
+The one table of it. Sealing, approval and apply hold every item to it, and a policy takes the risk from it rather than from the item. So an
+item that was given another operation's name, or a lower risk than its own, is refused and never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.mutations.cells import RELATIONSHIPS, Guard, Write
+from slowwave.mutations.rows import as_ids
+from slowwave.plans.items import Item
+
+RISKS: Final = ("low", "medium", "high")
+"""From the least to the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """One kind of mutation of an operation: on these tables, of at least this risk.
+
+    ``beside`` are further tables that it writes; ``only`` the columns of its own table, where they are fewer than the kind's. An item
+    retires at most ``retires`` rows of its own table (None: any number), of those that it names, and rows of the tables ``ends``;
+    relationships only of entities that it absorbs.
+    """
+
+    kind: str
+    tables: frozenset[str]
+    risk: str = "low"
+    beside: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
+    retires: int | None = 0
+    ends: frozenset[str] = frozenset()
+    deletes: bool = False
+
+
+def _of(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+_OF_MEMORIES: Final = _of("memory_versions", "memory_vectors")
+_OF_ENTITIES: Final = _of("relationships", "entity_vectors", "entity_aliases")
+_CLAIMS: Final = _of("memories", "memory_facts", "relationships")
+
+PERMITTED: Final[Mapping[str, tuple[Permit, ...]]] = {
+    "redact_or_quarantine": (
+        Permit("set_state", _of("memories"), "medium", only=_of("state"), retires=1),
+        Permit("new_version", _of("memories"), "medium", _OF_MEMORIES),
+    ),
+    "accept_external_edits": (
+        Permit("set_attributes", _of("memories"), only=_of("attributes")),
+        Permit("set_vector", _of("memory_vectors")),
+    ),
+    "resolve_conflicts": (Permit("invalidate_rows", _CLAIMS, retires=None),),
+    "dedupe_facts": (Permit("merge_rows", _of("memory_facts"), retires=None),),
+    "supersede_facts": (Permit("invalidate_rows", _of("memory_facts"), "medium", retires=1),),
+    "dedupe_memories": (Permit("merge_rows", _of("memories"), retires=None),),
+    "consolidate_clusters": (Permit("insert_summary", _of("memories"), beside=_OF_MEMORIES, retires=None),),
+    "dedupe_entities": (
+        Permit("merge_rows", _of("entities"), beside=_OF_ENTITIES, retires=None, ends=_of("relationships")),
+    ),
+    "recompute_centroids": (Permit("set_vector", _of("entity_vectors")),),
+    "normalize_schema": (
+        Permit("rename_type", _of("entities", "relationships"), "medium"),
+        Permit("merge_rows", _of("entities"), "medium", _OF_ENTITIES, retires=None, ends=_of("relationships")),
+    ),
+    "prune_edges": (Permit("invalidate_rows", _of("relationships"), retires=1),),
+    "gc_references": (Permit("filter_references", _of("entities", "relationships", "memories", "memory_facts")),),
+    "absolutize_dates": (Permit("new_version", _of("memories"), beside=_OF_MEMORIES),),
+    "archive_stale": (Permit("set_state", _of("memories"), only=_of("state"), retires=1),),
+    "promote_memories": (
+        Permit("set_state", _of("memories"), beside=_of("promotions"), only=_of("ring"), ends=_of("promotions")),
+    ),
+    "backfill_tags": (Permit("set_attributes", _of("memories"), only=_of("tags")),),
+    "decay_transition": (
+        Permit("new_version", _of("memories"), beside=_OF_MEMORIES),
+        Permit("set_state", _of("memories"), "medium", only=_of("state", "stage"), retires=1),
+    ),
+    "reembed": (Permit("set_vector", _of("memory_vectors", "chunk_vectors")),),
+    "community_summaries": (Permit("insert_summary", _of("communities"), retires=None),),
+    "purge_expired": (
+        Permit(
+            "purge_rows",
+            _of("memory_facts", "relationships", "memories", "communities"),
+            "high",
+            _OF_MEMORIES | _of("promotions"),
+            retires=None,
+            deletes=True,
+        ),
+    ),
+    "compile_pages": (Permit("render_page", _of("pages")),),
+}
+"""Operation → what its items may carry."""
+
+
+def violation(item: Item) -> str:
+    """What of an item its operation may not do, as a sentence; empty when it fits. Cost: linear in its writes."""
+    mutation, label = item.mutation, item.risk
+    permit = _permit(item)
+    if permit is None:
+        return f"{item.operation[:64]} may not carry {mutation.kind} on {mutation.table[:64]}."
+    if label not in RISKS or RISKS.index(label) < RISKS.index(permit.risk):
+        return f"{item.operation} with {mutation.kind} is of {permit.risk} risk at least, and the item says {label[:16]!r}."
+    touched = {w.cell.table for w in mutation.writes} | {i.table for i in mutation.inserts}
+    if foreign := (touched | {d.table for d in mutation.deletes}) - permit.beside - {mutation.table}:
+        return f"{item.operation} with {mutation.kind} on {mutation.table} may not touch {min(foreign)}."
+    if mutation.deletes and not permit.deletes:
+        return f"{item.operation} may not delete."
+    if permit.only is not None:
+        columns = {w.cell.column for w in mutation.writes if w.cell.table == mutation.table}
+        if columns - permit.only:
+            return f"{item.operation} may not write {mutation.table}.{min(columns - permit.only)}."
+    return _too_many(item, permit)
+
+
+def risk_of(item: Item) -> str:
+    """The risk that counts: by the table, or what its planner says where that is more; ``high`` for what does not fit or deletes."""
+    permit = _permit(item)
+    if permit is None or item.mutation.deletes or violation(item):
+        return RISKS[-1]
+    return max(permit.risk, item.risk, key=RISKS.index)
+
+
+def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:
+    """Whether a policy that names ``operations`` may approve an item: never a review, and never what deletes, by whatever name."""
+    return item.operation in operations and item.decision != "review" and risk_of(item) == RISKS[0]
+
+
+def refuse_unpermitted(items: Iterable[Item], done: str) -> None:
+    """Refuse items of which one does what its operation may not; ``done`` says what was not done: ``planned`` or ``approved``."""
+    for item in items:
+        if told := violation(item):
+            raise Refused(f"Item {item.id} does what its operation may not: {told} Nothing was {done}.")
+
+
+def _permit(item: Item) -> Permit | None:
+    mutation = item.mutation
+    fitting = (p for p in PERMITTED.get(item.operation, ()) if p.kind == mutation.kind and mutation.table in p.tables)
+    return next(fitting, None)
+
+
+def _too_many(item: Item, permit: Permit) -> str:
+    """What it retires beyond what it may."""
+    mutation = item.mutation
+    named = {row.id for row in (mutation.absorb if mutation.keep else mutation.rows)}
+    retired = {(w.cell.table, w.cell.row) for w in mutation.writes if _retires(w)}
+    retired |= {(d.table, d.row) for d in mutation.deletes if d.table == mutation.table}
+    own = {row for table, row in retired if table == mutation.table and table not in permit.ends}
+    if other := {table for table, _ in retired if table != mutation.table} - permit.ends:
+        return f"{item.operation} may not retire rows of {min(other)}."
+    incident = {id_ for g in mutation.guards if _edges_of(g, named) for id_ in as_ids(g.seen)}
+    if loose := {row for table, row in retired if table == "relationships" != mutation.table} - incident:
+        return f"It retires relationship {min(loose)}, which is none of those of the rows that it absorbs."
+    if stray := own - named:
+        return f"It retires row {min(stray)} of {mutation.table}, which is none of those that it is about."
+    if permit.retires is not None and len(own) > permit.retires:
+        return f"{item.operation} may retire {permit.retires} rows an item, and it retires {len(own):,}."
+    return ""
+
+
+def _edges_of(guard: Guard, rows: Container[str]) -> bool:
+    """Whether a guard names the relationships of one of ``rows``, to which apply holds it."""
+    return guard.cell.table == "entities" and guard.cell.column == RELATIONSHIPS and guard.cell.row in rows
+
+
+def _retires(write: Write) -> bool:
+    """Whether a write takes its row out of what is recalled or believed."""
+    match write.cell.column:
+        case "invalidated_at" | "valid_to":
+            return write.action != "set" or write.value is not None
+        case "is_active":
+            return write.value is not True
+        case "state":
+            return write.value != "active"
+        case _:
+            return False

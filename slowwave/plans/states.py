@@ -1,0 +1,50 @@
+"""What a plan is called: its state in the ledger, told more exactly by what became of its items.
+
+The ledger keeps what was decided about a plan. Whether that is done, in part, or undone again is a matter of its items and is counted
+when somebody looks, so that it cannot be out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+STATES: Final = (
+    *("awaiting_approval", "approved", "rejected", "expired", "superseded", "empty"),
+    *("partly_approved", "partly_applied", "applied", "partly_undone", "undone"),
+)
+"""Those of the ledger, then those that its items tell apart."""
+
+_ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
+
+
+def shown_state(state: object, items: object, expires_at: object = None) -> str:
+    """The state that people are shown: ``state`` of the ledger, ``items`` by status (``night.item_counts``), the plan's expiry.
+
+    ``partly_…`` means that the rest of the plan waits, or stands.
+    """
+    counts = _counts(items)
+    if state == "awaiting_approval":
+        if isinstance(expires_at, datetime) and expires_at <= datetime.now(UTC):
+            return "expired"
+        return "rejected" if counts and set(counts) <= {"rejected", "deferred"} else "awaiting_approval"
+    if state != "approved" or not counts:
+        return str(state)
+    waits = "pending" in counts
+    if "approved" in counts:
+        return "partly_approved" if waits else "approved"
+    if "undone" in counts:
+        return "partly_undone" if "applied" in counts else "undone"
+    return "partly_applied" if waits else "applied"
+
+
+def told(items: object) -> str:
+    """Items by status in words, such as ``990 pending, 10 applied``."""
+    counts = _counts(items)
+    return ", ".join(f"{counts[status]:,} {status}" for status in _ORDER if status in counts) or "no items"
+
+
+def _counts(items: object) -> dict[str, int]:
+    found = items if isinstance(items, Mapping) else {}
+    return {str(status): int(str(n)) for status, n in found.items() if n}

@@ -1,0 +1,59 @@
+"""Commands about a plan: what may be decided, and how to say so in a shell."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from slowwave.plans.commands import Undecided, approve_command, argument, reject_command, undecided
+from slowwave.plans.gate import approve
+from slowwave.store.connect import Store
+from tests.memories import behind_triggers
+from tests.nights import new_world, write_a_plan
+
+HASH = "ab" * 32
+
+
+def left(store: Store, plan_hash: str) -> Undecided | None:
+    with store.connect("reader") as connection:
+        return undecided(connection, plan_hash)
+
+
+def test_what_waits_in_a_plan(store: Store) -> None:
+    """All but reviews, then reviews alone, then nothing; with the sentences for which it takes force."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world, needs_force=["Recall fell."])
+    reviews = [i.id for i in plan.items if i.decision == "review"]
+    found = left(store, plan.plan_hash)
+    assert found is not None
+    assert (found.decided, found.reviews) == (len(plan.items) - len(reviews), len(reviews))
+    assert (found.namespace, found.review, found.failed) == (world.slug, reviews[0], ("Recall fell.",))
+    assert "--force" in found.approve()
+    assert "--items" not in found.approve()
+    approve(store, world.slug, plan.plan_hash, approver="mara", force=True, note="Seen.")
+    found = left(store, plan.plan_hash)
+    assert found is not None
+    assert found.decided == 0
+    assert f"--items {reviews[0]}" in found.approve()
+    approve(store, world.slug, plan.plan_hash, approver="mara", force=True, note="Seen.", items=reviews)
+    assert left(store, plan.plan_hash) is None
+
+
+@pytest.mark.parametrize("state", ["rejected", "superseded", "expired", "empty"])
+def test_what_is_over_is_not_asked_about(store: Store, state: str) -> None:
+    """Nor what is past its time."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    behind_triggers(store, "UPDATE night.plans SET state = %s WHERE plan_hash = %s", state, plan.plan_hash)
+    assert left(store, plan.plan_hash) is None
+    assert left(store, "0" * 64) is None
+
+
+def test_a_shell_reads_names_as_they_are() -> None:
+    """Whatever a namespace is called, it is one argument and no other command."""
+    for name in ("acme", "two words", "a;rm -rf .", "$(id)", "it's", "`id`"):
+        for line in (approve_command(name, HASH, force=True), reject_command(name, HASH, items=("x",))):
+            assert shlex.split(line)[3] == name
+    assert argument("acme") == "acme"
+    assert shlex.split(approve_command("acme", HASH, force=True))[-3:] == ["--force", "--note", "WHY"]

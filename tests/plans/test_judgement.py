@@ -1,0 +1,110 @@
+"""What is judged at an approval: the night's verdict for all that it proved, and the part's own for a part."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.applying.executor import apply_approval
+from slowwave.errors import ProbesFailed
+from slowwave.night import run_night, take_snapshot
+from slowwave.plans.gate import approve, approve_by_policy
+from slowwave.settings import Settings
+from slowwave.store.connect import Store
+from tests.memories import ago, ask, behind_triggers, remember
+
+NAMES = [f"fact {n}" for n in range(12)]
+
+
+def night_of(store: Store, slug: str = "agent", **settings: object):
+    """Twelve faded memories, of which archive_stale takes all."""
+    remember(
+        store,
+        slug,
+        {"blast_radius_share": 0.02, **settings},
+        memories=[
+            {
+                **{"id": f"{slug} {n}", "kind": "semantic", "importance": 0.1, "valid_from": ago(300)},
+                "current_version_id": f"{slug} {n} v",
+            }
+            for n in NAMES
+        ],
+        memory_versions=[
+            {"id": f"{slug} {n} v", "memory_id": f"{slug} {n}", "content": f"It was about {n}."} for n in NAMES
+        ],
+    )
+    night = run_night(store, slug, ops="archive_stale")
+    assert night.plan is not None
+    return night.plan
+
+
+def records(store: Store) -> list[dict[str, object]]:
+    return [row[0] for row in ask(store, "SELECT probes FROM night.approvals ORDER BY recorded_at")]  # type: ignore[misc]
+
+
+def test_the_whole_plan_has_the_verdict_of_its_night_and_is_not_simulated_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = night_of(store, blast_radius_share=1.0)
+    monkeypatch.setattr("slowwave.plans.judgement._part", lambda *_: pytest.fail("judged again"))
+    approve(store, "agent", plan.plan_hash, approver="mara")
+    assert records(store) == [{"of": "plan", "items": 12}]
+
+
+def test_the_limits_are_those_of_the_night(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever approves with other settings in the environment does not widen the cap."""
+    plan = night_of(store)
+    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_ROWS", "500")
+    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_SMALL_SHARE", "1")
+    ids = [i.id for i in plan.items]
+    with pytest.raises(ProbesFailed):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:7])
+    approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:6])
+
+
+def test_what_was_applied_counts_and_what_was_forced_does_not(store: Store) -> None:
+    """Six of twelve are allowed. A seventh is refused; once a person forced the six, the next are judged by themselves."""
+    plan = night_of(store)
+    ids = [i.id for i in plan.items]
+    apply_approval(store, approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:6]).id)
+    with pytest.raises(ProbesFailed):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=ids[6:7])
+    approve(store, "agent", plan.plan_hash, approver="mara", items=ids[6:9], force=True, note="they are done with")
+    with pytest.raises(ProbesFailed):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=ids[9:10])
+
+    other = night_of(store, "other")
+    ids = [i.id for i in other.items]
+    approve(store, "other", other.plan_hash, approver="mara", items=ids[:6], force=True, note="they are done with")
+    assert approve(store, "other", other.plan_hash, approver="mara", items=ids[6:7]).item_ids == (ids[6],)
+
+
+def test_a_policy_leaves_to_a_person_what_fails_by_itself(store: Store) -> None:
+    plan = night_of(store)
+    policy = Settings(auto_approve=("archive_stale",))
+    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    behind_triggers(store, "UPDATE night.plans SET summary = '{}'")
+    behind_triggers(
+        store, "UPDATE night.plans SET seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary)"
+    )
+    behind_triggers(store, "UPDATE night.plan_items SET status = 'skipped_stale' WHERE ordinal = 0")
+    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    assert records(store) == []
+
+
+def test_files_of_another_snapshot_judge_nothing(store: Store, tmp_path) -> None:
+    """A location that was pointed elsewhere is found out, and the whole plan's verdict holds."""
+    plan = night_of(store)
+    other = take_snapshot(store, "agent", str(tmp_path))
+    ask(store, "UPDATE night.snapshots SET location = %s", other)
+    with pytest.raises(ProbesFailed, match="another one"):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+
+
+def test_what_is_left_out_is_named_by_item_or_operation(store: Store) -> None:
+    plan = night_of(store, blast_radius_share=1.0)
+    out = plan.items[0].id
+    signed = approve(store, "agent", plan.plan_hash, approver="mara", without=[out[:8]])
+    assert out not in signed.item_ids
+    assert len(signed.item_ids) == 11
+    (record,) = records(store)
+    assert (record["of"], record["items"]) == ("items", 11)

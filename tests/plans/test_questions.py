@@ -1,0 +1,77 @@
+"""What a review item asks: by what it is about, with what it would lose, and never with a secret."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from slowwave.mutations.invalidate_rows import invalidate_each
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.set_columns import set_columns
+from slowwave.mutations.supersede_facts import Supersession, supersede_facts
+from slowwave.plans.items import Item
+from slowwave.plans.questions import question, questions
+from tests.snapshots import TAKEN_AT, make_snapshot, uid
+
+SNAPSHOT = make_snapshot(
+    entities=[{"id": uid(n), "name": n, "entity_type": "tool", "external_id": f"e-{n}"} for n in "ab"],
+    memories=[{"id": uid(n), "kind": "event"} for n in "mn"],
+    memory_facts=[
+        {"id": uid(o), "subject": "Ann", "predicate": "in", "object": o, "valid_from": TAKEN_AT - timedelta(days=d)}
+        for o, d in (("Oslo", 9), ("Rome", 3))
+    ],
+    relationships=[
+        {"id": uid("r"), "source_entity_id": uid("a"), "target_entity_id": uid("b"), "relationship_type": "NEAR"}
+    ],
+)
+
+
+def review(mutation, **evidence: object) -> Item:
+    return Item("operation", "review", mutation, evidence)
+
+
+ENTITIES = review(merge_rows(SNAPSHOT, [Merge(uid("a"), (uid("b"),))])[0])
+
+
+def test_each_kind_of_item_asks_its_own_question():
+    (facts,) = merge_facts(SNAPSHOT, [FactMerge(uid("Oslo"), (uid("Rome"),))])
+    (memories,) = merge_memories(SNAPSHOT, [MemoryMerge(uid("m"), (uid("n"),))])
+    (replaced,) = supersede_facts(SNAPSHOT, [Supersession(uid("Oslo"), uid("Rome"))])
+    (held,) = set_columns(SNAPSHOT, "set_state", "memories", {uid("m"): {"state": "quarantined"}})
+    (archived,) = set_columns(SNAPSHOT, "set_state", "memories", {uid("m"): {"state": "archived"}})
+    edge = invalidate_each(SNAPSHOT, "relationships", {uid("r"): None}, ())[uid("r")]
+    asked = [
+        *(question(item) for item in (ENTITIES, review(facts), review(memories))),
+        question(review(replaced, earlier="Oslo", later="Rome")),
+        question(review(edge, winner_id=uid("b"))),
+        *(question(review(mutation)) for mutation in (edge, held, archived)),
+    ]
+    assert len(set(asked)) == len(asked)
+    assert "one thing" in asked[0]
+    assert not any("one thing" in other for other in asked[1:])
+
+
+def test_what_would_be_lost_is_named_by_row_and_is_the_whole_question_where_nothing_else_is():
+    lost = [(uid("b"), "12.50 €"), (uid("b"), "Tuesday"), (uid("a"), "no")]
+    assert question(ENTITIES, lost, only=True) == "Would lose 12.50 €, Tuesday of row e-b; no of row e-a."
+    assert question(ENTITIES, lost).startswith("Are these rows one thing? It would lose 12.50 €")
+    many = question(ENTITIES, [(uid("b"), f"n{k}") for k in range(40)], only=True)
+    assert "and 35 more" in many
+
+
+def test_a_reason_of_the_planner_follows_and_secrets_do_not_pass():
+    key = "AKIA" + "Z7QPL4MNT2RWX8VB"
+    told = question(replace(ENTITIES, evidence={"reason": f"They differ in {key}."}))
+    assert told.startswith("Are these rows one thing? They differ in")
+    assert key not in told
+    assert len(question(replace(ENTITIES, evidence={"reason": "long " * 400}))) <= 300
+
+
+def test_only_review_items_ask():
+    decided = replace(ENTITIES, decision="merge")
+    assert questions([ENTITIES, decided], {}) == {ENTITIES.id: question(ENTITIES)}
+    assert questions([ENTITIES], {ENTITIES.id: [(uid("b"), "5")]}, only=frozenset({ENTITIES.id})) == {
+        ENTITIES.id: "Would lose 5 of row e-b."
+    }
