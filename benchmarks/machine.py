@@ -1,9 +1,10 @@
-"""The machine that figures were measured on: what it is, how busy it is, and how much memory a process has taken."""
+"""What figures were measured on: the machine, how busy it is, the commit, and how much memory a process has taken."""
 
 from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import numpy as np
 
 
 def machine() -> dict[str, str]:
-    """Cores, processor, memory and versions, in words."""
+    """Commit, cores, processor, memory and versions, in words."""
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text().splitlines() if listed.exists() else []
     return {
+        "commit": commit(),
         "cores": str(os.cpu_count()),
         "processor": next(
             (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown"
@@ -23,6 +25,18 @@ def machine() -> dict[str, str]:
         "Python": sys.version.split()[0],
         "NumPy": np.__version__,
     }
+
+
+def commit() -> str:
+    """The commit of this checkout, with a plus where tracked files differ from it; unknown outside of one."""
+    told = subprocess.run(
+        ["git", "describe", "--always", "--exclude=*", "--abbrev=7", "--dirty=+"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return told.stdout.strip() or "unknown"
 
 
 def load() -> str:

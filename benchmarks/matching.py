@@ -22,6 +22,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from benchmarks import hard_negatives, worlds
+from benchmarks.machine import commit
 from benchmarks.quality import Bin, Counted, wilson
 from benchmarks.report import Part, put, show
 from benchmarks.tfidf import Reference
@@ -250,7 +251,7 @@ def _share(value: float | None, least: float = 0.0) -> str:
 
 def write(found: Sequence[Part]) -> None:
     """Put the tables between the marks of the page."""
-    put(found, PAGE, MARKS, f"{os.cpu_count()} cores, Python {sys.version.split()[0]}.")
+    put(found, PAGE, MARKS, f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
 
 
 if __name__ == "__main__":

@@ -23,14 +23,18 @@ from random import Random
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.machine import peak_mb
+from benchmarks.remembered import given, memory_id
 from benchmarks.report import Part, show
-from slowwave.matching import cluster_memories, match_memories
+from slowwave.audits.contradictions import contradictions
 from slowwave.matching.neighbours import neighbours
+from slowwave.operations import Inputs
+from slowwave.planners.consolidate_clusters import consolidate_clusters
+from slowwave.planners.dedupe_memories import dedupe_memories
+from slowwave.settings import Settings
 from slowwave.texts.contradictions import find
 
 DIMENSIONS: Final = 512
@@ -42,12 +46,13 @@ SPECTRA: Final = {"realistic": 0.6, "crowded": 2.5}
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Pairs of one label: how many there are, how many were merged, and how many are said to contradict each other."""
+    """Pairs of one label: how many there are, a night merges and its audit flags, and how many the rule for sentences says contradict."""
 
     label: str
     pairs: int
     merged: int
     flagged: int
+    opposed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +80,38 @@ class Timed:
 
 
 def judge(pairs: Sequence[tuple[str, str, str]]) -> list[Judged]:
-    """Match both sides of all pairs (a, b, label) at once, as memories of one subject a pair."""
+    """What a night at default settings says of pairs (a, b, label): memories of one namespace, both of a pair of one subject.
+
+    ``dedupe_memories`` merges and the audit of contradictions flags; ``find`` is the rule by which both tell what contradicts, asked alone.
+    """
     n = len(pairs)
-    table = pa.table(
-        {
-            "id": [f"{k:06d}{side}" for side in "ab" for k in range(n)],
-            "text": [p[side] for side in (0, 1) for p in pairs],
-            "subject": [str(k) for _ in "ab" for k in range(n)],
-        }
-    )
-    merged = {int(group[0][:6]) for group in match_memories(table).merges}
-    flagged = {k for k, kind in enumerate(find([(a, b) for a, b, _ in pairs])) if kind}
+    snapshot = given([p[side] for side in (0, 1) for p in pairs], [f"matter {k}" for _ in "ab" for k in range(n)])
+    inputs = Inputs(snapshot, {}, Settings())
+    place = {memory_id(k): k % n for k in range(2 * n)}
+    merged = {
+        place[item.mutation.row_ids()[0]]
+        for item in dedupe_memories(inputs).items
+        if len({place[row] for row in item.mutation.row_ids()}) == 1
+    }
+    flagged = {place[f.rows[0]] for f in contradictions(inputs).findings if len({place[r] for r in f.rows}) == 1}
+    opposed = {k for k, kind in enumerate(find([(a, b) for a, b, _ in pairs])) if kind}
     labels = dict.fromkeys(label for _, _, label in pairs)
     of = {label: {k for k, p in enumerate(pairs) if p[2] == label} for label in labels}
-    return [Judged(label, len(own), len(own & merged), len(own & flagged)) for label, own in of.items()]
+    return [
+        Judged(label, len(own), len(own & merged), len(own & flagged), len(own & opposed)) for label, own in of.items()
+    ]
 
 
-def group(texts: Sequence[str], labels: Sequence[str]) -> Grouped:
-    """Cluster texts and compare with their labels; an empty label is none."""
-    ids = [f"{k:06d}" for k in range(len(texts))]
-    found = cluster_memories(pa.table({"id": ids, "text": list(texts)}))
-    members = [[labels[int(id_)] for id_ in ids_] for ids_ in found]
+def group(texts: Sequence[str], labels: Sequence[str], **settings: object) -> Grouped:
+    """What a night of ``consolidate_clusters`` puts into one summary, compared with labels; an empty label is none."""
+    place = {memory_id(k): k for k in range(len(texts))}
+    found = consolidate_clusters(Inputs(given(texts), {}, Settings.for_namespace(settings)))
+    members = [[labels[place[row]] for row in item.sources] for item in found.items]
     held = sum(map(len, members))
     pure = sum(max((c for label, c in Counter(m).items() if label), default=0) for m in members)
     foreign = sum(label == "" for m in members for label in m)
     labelled = sum(label != "" for label in labels)
-    return Grouped(len(found), pure / max(held, 1), (held - foreign) / max(labelled, 1), foreign)
+    return Grouped(len(members), pure / max(held, 1), (held - foreign) / max(labelled, 1), foreign)
 
 
 def retold(texts: Sequence[str], seed: int = 0) -> list[tuple[str, str, str]]:
@@ -211,7 +222,10 @@ def quality(folder: Path) -> list[Part]:
     sentences = dict.fromkeys(s for t in turns for s in re.split(r"(?<=[.!?]) ", t) if 30 <= len(s) <= 200)
     with (folder / "clusters_dev" / "clinc150_val.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    clusters = group([r["text"] for r in rows], [r["cluster"] for r in rows])
+    texts, labels = [r["text"] for r in rows], [r["cluster"] for r in rows]
+    most = 100
+    nights = {"default": group(texts, labels)}
+    nights[f"{most} summaries a night"] = group(texts, labels, consolidation_max_clusters_per_run=most)
     return [
         _judged_part(
             "Contradictions", "Pairs of sentences about one thing; a contradiction must never merge.", judge(pairs)
@@ -223,19 +237,21 @@ def quality(folder: Path) -> list[Part]:
         ),
         Part(
             "Clusters",
-            "Short requests by what they ask for, from their texts alone.",
-            ["groups", "purity", "coverage", "rows of no cluster"],
-            [[str(clusters.groups), f"{clusters.purity:.3f}", f"{clusters.coverage:.3f}", str(clusters.foreign)]],
+            "Short requests by what they ask for: which of them one night's summaries stand for.",
+            ["settings", "summaries", "purity", "coverage", "rows of no cluster"],
+            [
+                [name, str(c.groups), f"{c.purity:.3f}", f"{c.coverage:.3f}", str(c.foreign)]
+                for name, c in nights.items()
+            ],
         ),
     ]
 
 
 def _judged_part(title: str, says: str, judged: Sequence[Judged]) -> Part:
     rows = [
-        [j.label, str(j.pairs), f"{j.merged} ({j.merged / j.pairs:.1%})", f"{j.flagged} ({j.flagged / j.pairs:.1%})"]
-        for j in judged
+        [j.label, str(j.pairs), *(f"{n} ({n / j.pairs:.1%})" for n in (j.merged, j.flagged, j.opposed))] for j in judged
     ]
-    return Part(title, says, ["pairs", "count", "merged", "said to contradict"], rows)
+    return Part(title, says, ["pairs", "count", "merged", "flagged as a contradiction", "rule alone"], rows)
 
 
 def speed(figures: Sequence[Timed]) -> Part:

@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks import dates, memories, screening
+from benchmarks.machine import commit
 from benchmarks.report import Part, put, show
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.imports.messages import import_messages
@@ -228,7 +229,7 @@ def measured(folder: Path | None, say: Callable[[str], None]) -> list[Part]:
 
 def write(found: Sequence[Part]) -> None:
     """Put the tables between the marks of the page."""
-    put(found, PAGE, MARKS, f"Measured on {datetime.now(UTC):%Y-%m-%d}.")
+    put(found, PAGE, MARKS, f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit()}.")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ a thousand a key. Vectors have the moments of a real model's; what is said again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -110,6 +110,42 @@ def remembered(size: int, now: datetime | None = None) -> Snapshot:
         vectors={name: Vectors.empty(model) for name in VECTORS}
         | {"memory_vectors": Vectors(model, memory_ids.take(pa.array(order)), vectors[order])},
     )
+
+
+def given(texts: Sequence[str], subjects: Sequence[str] | None = None, now: datetime | None = None) -> Snapshot:
+    """A memory for each text, in their order, with vectors of the offline embedder; the k-th has the id ``memory_id(k)``."""
+    now = now or datetime(2026, 6, 1, tzinfo=UTC)
+    size = len(texts)
+    memory_ids = pa.array([memory_id(k) for k in range(size)])
+    version_ids = pa.array([f"00000000-0000-4000-9000-{k:012d}" for k in range(size)])
+    starts = instants(now, np.full(size, 60))
+    tables = {name: _empty(table) for name, table in SNAPSHOT_TABLES.items()}
+    of_memories = {"id": memory_ids, "kind": pa.repeat("episodic", size), "current_version_id": version_ids}
+    of_memories |= {"subject": pa.array(list(subjects))} if subjects is not None else {}
+    tables["memories"] = _table(
+        SNAPSHOT_TABLES["memories"], size, of_memories | {"valid_from": starts, "recorded_at": starts}
+    )
+    tables["memory_versions"] = _table(
+        SNAPSHOT_TABLES["memory_versions"],
+        size,
+        {"id": version_ids, "memory_id": memory_ids, "content": pa.array(list(texts)), "recorded_at": starts},
+    )
+    embedder = embedder_for(Settings())
+    return Snapshot(
+        namespace_id="00000000-0000-5000-8000-000000000002",
+        namespace="given",
+        snapshot_id=f"given-{size}",
+        taken_at=now,
+        change_counter=1,
+        tables=tables,
+        vectors={name: Vectors.empty(embedder.model) for name in VECTORS}
+        | {"memory_vectors": Vectors(embedder.model, memory_ids, embedder.embed(list(texts)))},
+    )
+
+
+def memory_id(k: int) -> str:
+    """The id of the k-th memory of ``given``."""
+    return f"00000000-0000-4000-8000-{k:012d}"
 
 
 def _texts(rng: np.random.Generator, of: np.ndarray, base: int) -> list[str]:

@@ -18,10 +18,12 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from benchmarks.machine import load, machine
 from benchmarks.steps import Measured
 from slowwave.audits import AUDITS
 from slowwave.planners import PLANNERS
 from slowwave.store import server
+from slowwave.store.bootstrap import create_database
 
 PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergence")
 NETWORKX_SIZE: Final = 10_000
@@ -52,7 +54,7 @@ def measure(home: Path, sizes: Sequence[int], say: Callable[[str], None]) -> Fig
     figures = Figures(tuple(sizes), machine=_machine(running))
     for size in sizes:
         _Size(running, size, figures, say).measure()
-    figures.machine["load after"] = _load()
+    figures.machine["load after"] = load()
     return figures
 
 
@@ -137,11 +139,7 @@ class _Size:
 
     def _create(self, name: str, template: str = "") -> None:
         self._drop(name)
-        copied = (
-            sql.SQL(" TEMPLATE {} STRATEGY FILE_COPY").format(sql.Identifier(template)) if template else sql.SQL("")
-        )
-        with psycopg.connect(self._server.url("postgres"), autocommit=True) as admin:
-            admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)) + copied)
+        create_database(self._server.url, name, template or "template1")
 
     def _drop(self, name: str) -> None:
         with psycopg.connect(self._server.url("postgres"), autocommit=True) as admin:
@@ -152,22 +150,8 @@ def _machine(running: server.Server) -> dict[str, str]:
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
         postgres = admin.execute("SHOW server_version").fetchone()
         vector = admin.execute("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'").fetchone()
-    return {
-        "cores": str(os.cpu_count()),
-        "processor": _processor(),
-        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
-        "Python": sys.version.split()[0],
+    return machine() | {
         "PostgreSQL": str(postgres[0]) if postgres else "",
         "pgvector": str(vector[0]) if vector else "",
-        "load before": _load(),
+        "load before": load(),
     }
-
-
-def _processor() -> str:
-    listed = Path("/proc/cpuinfo")
-    lines = listed.read_text().splitlines() if listed.exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
-
-
-def _load() -> str:
-    return ", ".join(f"{n:.1f}" for n in os.getloadavg())

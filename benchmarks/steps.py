@@ -39,7 +39,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.planners import PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import read_plan, start_run, verify_hash, write_plan
+from slowwave.plans.ledger import read_plan, start_run, verify_sealed, write_plan
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.blast_radius import blast_radius
 from slowwave.probes.convergence import convergence_probe, touched
@@ -239,7 +239,7 @@ def probe(bench: Bench) -> Measured:
     probes: dict[str, Callable[[], Any]] = {
         "specifics": lambda: specifics_probe(snapshot, after, items),
         "recall": lambda: recall_probe(snapshot, after, settings, None),
-        "blast_radius": lambda: blast_radius(snapshot, items, settings),
+        "blast_radius": lambda: blast_radius(snapshot, items, settings, after=after),
         "isolation": lambda: isolation_probe(snapshot, plan.items),
         "convergence": lambda: convergence_probe(
             replace(inputs, focus=focus, learnt=learnt),  # as a night looks again
@@ -269,7 +269,7 @@ def plan_read(bench: Bench) -> Measured:
     def work() -> int:
         with store.connect("reader") as connection:
             plan = read_plan(connection, str(bench.arguments["plan_hash"]))
-        verify_hash(plan)
+        verify_sealed(plan, "applied")
         return len(plan.items)
 
     clock, items = _timed(work)
