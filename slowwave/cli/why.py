@@ -22,7 +22,8 @@ from slowwave.cli.session import (
 )
 from slowwave.errors import Refused
 from slowwave.plans.commands import NOTE, approve_command, argument, reject_command, undecided
-from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.judgement import judge
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.why import why as account
 from slowwave.reports.waterfall import terminal
 from slowwave.store.connect import Store
@@ -72,11 +73,12 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         left = undecided(connection, found.plan_hash)
     if stored.status == "pending" and left:
         out.print()
-        if left.failed:
-            say(f"Probes of its plan failed: {' '.join(left.failed)}")
+        failed = _needs_force(store, found, stored)
+        if failed:
+            say(f"Probes failed: {' '.join(failed)}")
             say(f"To approve it all the same takes --force and a reason in place of {NOTE}.")
         about, items = (namespace, found.plan_hash), (chosen.id,)
-        suggest("Yes", approve_command(*about, items=items, force=bool(left.failed), program=program()))
+        suggest("Yes", approve_command(*about, items=items, force=bool(failed), program=program()))
         suggest("No", reject_command(*about, items=items, program=program()))
 
 
@@ -91,6 +93,14 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
         f"{prefix[:64]!r} is no item of plan {short}. `slowwave plans show {argument(namespace)}` lists its items; "
         "--plan names another plan."
     )
+
+
+def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str, ...]:
+    """The probes that an approval of this item alone would fail, asked only where those of its plan failed: some seconds."""
+    if not plan.summary.get("needs_force"):
+        return ()
+    with store.connect("reader") as connection:
+        return judge(store, connection, read_plan(connection, plan.plan_hash), [item]).needs_force
 
 
 def _expected(plan: StoredPlan, operation: str) -> str:

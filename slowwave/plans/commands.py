@@ -19,7 +19,8 @@ NOTE: Final = "WHY"
 @dataclass(frozen=True, slots=True)
 class Undecided:
     """What of a plan waits for a person: ``decided`` items that an approval of the whole plan covers, and ``reviews`` that it leaves
-    out, ``review`` being the first of them. ``failed`` are the sentences of the probes for which an approval takes force.
+    out, ``review`` being the first of them. ``failed`` are the sentences of the probes for which an approval of the whole plan takes
+    force; empty where a part of it is rejected, forced or all that is left: parts are judged by themselves when they are approved.
     """
 
     namespace: str
@@ -35,22 +36,28 @@ class Undecided:
         return approve_command(self.namespace, self.plan_hash, items=items, force=bool(self.failed), program=program)
 
 
+_UNDECIDED: Final = """
+SELECT n.slug,
+  CASE WHEN bool_or(i.decision <> 'review' AND i.status NOT IN ('pending', 'approved', 'applied', 'deferred'))
+    OR EXISTS (SELECT 1 FROM night.approvals a WHERE a.plan_hash = p.plan_hash AND a.forced
+      AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id))
+    THEN NULL ELSE p.summary -> 'needs_force' END,
+  count(*) FILTER (WHERE i.status = 'pending' AND i.decision <> 'review'),
+  count(*) FILTER (WHERE i.status = 'pending' AND i.decision = 'review'),
+  coalesce((array_agg(i.item_id::text ORDER BY i.ordinal) FILTER (WHERE i.status = 'pending' AND i.decision = 'review'))[1], '')
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
+WHERE p.plan_hash = %s AND p.state NOT IN ('rejected', 'superseded', 'expired', 'empty') AND p.expires_at > now()
+GROUP BY n.slug, p.plan_hash HAVING bool_or(i.status = 'pending')
+"""
+
+
 def undecided(connection: Connection, plan_hash: str) -> Undecided | None:
     """What waits in a plan; None when nothing does, or when its state lets nobody decide any more."""
-    row = connection.execute(
-        "SELECT n.slug, p.summary -> 'needs_force', count(i.item_id) FILTER (WHERE i.decision <> 'review'), "
-        "count(i.item_id) FILTER (WHERE i.decision = 'review'), "
-        "coalesce((array_agg(i.item_id::text ORDER BY i.ordinal) FILTER (WHERE i.decision = 'review'))[1], '') "
-        "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id "
-        "JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.status = 'pending' "
-        "WHERE p.plan_hash = %s AND p.state NOT IN ('rejected', 'superseded', 'expired', 'empty') AND p.expires_at > now() "
-        "GROUP BY n.slug, p.plan_hash",
-        (plan_hash,),
-    ).fetchone()
+    row = connection.execute(_UNDECIDED, (plan_hash,)).fetchone()
     if row is None:
         return None
     slug, failed, decided, reviews, review = row
-    sentences = tuple(str(s) for s in failed) if isinstance(failed, list) else ()
+    sentences = tuple(str(s) for s in failed) if isinstance(failed, list) and decided else ()
     return Undecided(str(slug), plan_hash, int(str(decided)), int(str(reviews)), str(review), sentences)
 
 

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from slowwave.plans.commands import Undecided, approve_command, argument, reject_command, undecided
-from slowwave.plans.gate import approve
+from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
@@ -36,8 +36,21 @@ def test_what_waits_in_a_plan(store: Store) -> None:
     assert found is not None
     assert found.decided == 0
     assert f"--items {reviews[0]}" in found.approve()
+    assert "--force" not in found.approve()
     approve(store, world.slug, plan.plan_hash, approver="mara", force=True, note="Seen.", items=reviews)
     assert left(store, plan.plan_hash) is None
+
+
+def test_a_part_of_a_plan_is_not_said_to_take_force(store: Store) -> None:
+    """Once some items are rejected the verdict of the whole plan says nothing of the rest, which is judged when it is approved."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world, needs_force=["Recall fell."])
+    assert (found := left(store, plan.plan_hash)) is not None
+    assert found.failed == ("Recall fell.",)
+    first = next(i.id for i in plan.items if i.decision != "review")
+    reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="Wrong.", items=[first])
+    assert (found := left(store, plan.plan_hash)) is not None
+    assert (found.failed, "--force" in found.approve()) == ((), False)
 
 
 @pytest.mark.parametrize("state", ["rejected", "superseded", "expired", "empty"])
