@@ -7,6 +7,7 @@ change no words.
 
 Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
 stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
+A type of a handful of rows, of which a share says nothing, counts with its table alone.
 Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
 """
 
@@ -178,6 +179,8 @@ class BlastRadius:
 
 
 _NAMED: Final = 5
+_JUDGED: Final = 5
+"""Rows from which on a type is held to a cap of its own."""
 
 
 def _rows(count: int) -> str:
@@ -197,8 +200,9 @@ def blast_radius(
     """Compare the standing rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
 
     Of a table with n rows, and of a type with n rows, are allowed ``blast_radius_share`` of them, or ``blast_radius_rows`` where that
-    is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Words are lost that stand in the old text
-    and not, in their order, in the new one; a new text that brings a negation is a rewording as well, as it may say the opposite.
+    is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Types of fewer than five rows have no
+    cap of their own. Words are lost that stand in the old text and not, in their order, in the new one; a new text that brings a negation
+    is a rewording as well, as it may say the opposite.
 
     Cost: a pass over the columns of the tables that differ and over the lengths of all texts; Python reads reworded rows alone.
     """
@@ -219,7 +223,8 @@ def blast_radius(
                 kept=np.where(change.merged, _SAME, change.kept),
                 lost=np.where(change.merged, 0, change.lost),
             )
-            per_type[table] = dict(sorted(zip(names, _radii(gone, settings, codes, len(names)), strict=True)))
+            radii = zip(names, _radii(gone, settings, codes, len(names)), strict=True)
+            per_type[table] = {name: r if r.live >= _JUDGED else _uncapped(r) for name, r in sorted(radii)}
             merged.update(change.rows["id"].filter(pa.array(change.merged)).to_pylist())
         touched = np.flatnonzero((change.kept == _RETIRED) | (change.kept == _REWORDED))
         lost = change.lost[touched].tolist()
@@ -315,6 +320,10 @@ def _radii(change: _Change, settings: Settings, groups: np.ndarray, count: int) 
         *(tokens(of) for of in (change.tokens, change.lost)),
     )
     return [_capped(Radius(*figures), settings) for figures in zip(*columns, strict=True)]
+
+
+def _uncapped(radius: Radius) -> Radius:
+    return replace(radius, allowed=radius.live, allowed_tokens=radius.tokens)
 
 
 def _capped(radius: Radius, settings: Settings) -> Radius:

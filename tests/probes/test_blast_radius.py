@@ -229,6 +229,18 @@ def test_a_type_is_held_to_its_cap_within_its_table():
     assert "type procedural" in radius.sentence()
 
 
+@pytest.mark.parametrize(("rows_of_it", "passes"), [(4, True), (5, False)])
+def test_a_handful_of_a_type_counts_with_its_table_alone(rows_of_it: int, passes: bool):
+    """The only two events of an ordinary night are no alarm; a whole type of five is one."""
+    kinds = {**{f"event {n}": "event" for n in range(rows_of_it)}, **{f"day {n}": "episodic" for n in range(200)}}
+    snapshot = make_snapshot(memories=[{"id": uid(name), "kind": kind} for name, kind in kinds.items()])
+    values = {uid(f"event {n}"): {"state": "archived"} for n in range(rows_of_it)}
+    radius = blast_radius(
+        snapshot, [item(m) for m in set_columns(snapshot, "set_state", "memories", values)], Settings()
+    )
+    assert (radius.per_type["memories"]["event"].retired, radius.passed) == (rows_of_it, passes)
+
+
 def test_of_a_type_what_merges_is_not_gone():
     """Four spellings of the only company: the table counts the three, its type does not."""
     people = [entity(f"person {n}") for n in range(9)]
