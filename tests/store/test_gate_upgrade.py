@@ -16,6 +16,7 @@ from slowwave.errors import Refused
 from slowwave.plans.seal import Header, plan_hash
 from slowwave.store import migrate as migrations
 from slowwave.store import server
+from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
 from slowwave.store.migrate import migrate
 from tests.memories import ask
@@ -40,7 +41,7 @@ def old(postgres: server.Server) -> Iterator[Store]:
     """A database as the revision before left it, with a plan that a person and a blank name had signed."""
     name = f"t_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
+        create_database(postgres.url, name)
         store = Store.embedded_in(postgres.url(name), postgres.home)
         engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
         with engine.begin() as connection:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,16 +82,12 @@ def test_the_cheap_look_spares_plain_names() -> None:
     assert all(map(may_have_specifics, ("Pier 2", "Pier II", "North Gate", "Plan B", "MaxRetries", "Mara can't")))
 
 
+@pytest.mark.timeout(60)  # some 2 s are needed
 @pytest.mark.parametrize(
     "piece", ["a", "1", "1,", "a-", "A ", "a.b@", "www.", "1.1", "second ", "1:1", "May ", "v1.", "II "]
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    """Memory text is untrusted: forty times the text must not take a thousand times as long."""
-
-    def seconds(repeats: int) -> float:
-        start = time.perf_counter()
-        difference(specifics(piece * repeats), specifics(piece * (repeats + 1) + "2"))
-        return time.perf_counter() - start
-
-    seconds(10)
-    assert seconds(40_000) < 200 * max(min(seconds(1_000) for _ in range(3)), 1e-4)
+    """Memory text is untrusted: a pattern that goes back over the text takes minutes here, and the limit ends it."""
+    found = specifics(piece * 100_000)
+    difference(found, specifics(piece * 100_001 + "2"))
+    assert difference(found, found) is None
