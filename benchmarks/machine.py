@@ -28,15 +28,15 @@ def machine() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit of this checkout, with a plus where tracked files differ from it; unknown outside of one."""
-    told = subprocess.run(
-        ["git", "describe", "--always", "--exclude=*", "--abbrev=7", "--dirty=+"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return told.stdout.strip() or "unknown"
+    """The commit of this checkout, with a plus where tracked files other than pages differ from it; unknown outside of one."""
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+
+    head = git("rev-parse", "--short=7", "HEAD").stdout.strip()
+    if not head:
+        return "unknown"
+    return head + "+" * bool(git("diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)docs").returncode)
 
 
 def load() -> str:
