@@ -53,8 +53,9 @@ bench-graphs: $(VENV)/.installed ## PageRank and communities of a million nodes,
 
 # The browser test drives a Chromium of the system. Without one it says so: it fails in CI and is skipped elsewhere.
 chromium:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-		command -v $$name >/dev/null && exit 0; \
+	@for name in chromium chromium-browser google-chrome google-chrome-stable \
+		'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' /Applications/Chromium.app/Contents/MacOS/Chromium; do \
+		command -v "$$name" >/dev/null && exit 0; \
 	done; \
 	root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \

@@ -31,9 +31,11 @@ from slowwave.store.connect import Store
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "demo-harbor"
 SCREENSHOTS = os.environ.get("SLOWWAVE_SCREENSHOTS")  # read before the fixture that hides the developer's settings
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
+_NAMES = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    *("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"),
 )
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
