@@ -39,7 +39,7 @@ ENV PATH=/opt/slowwave/bin:$PATH \
     DAGSTER_HOME=/var/lib/dagster \
     DAGSTER_DISABLE_TELEMETRY=1
 VOLUME ["/var/lib/slowwave", "/var/lib/dagster/storage"]
-USER slowwave
+USER 10001:10001
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:3000/server_info', timeout=4)"]

@@ -12,7 +12,7 @@ import typer.main
 from slowwave.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = typer.main.get_command(app)
 
 

@@ -33,7 +33,10 @@ NAMESPACE = "demo-harbor"
 SCREENSHOTS = os.environ.get("SLOWWAVE_SCREENSHOTS")  # read before the fixture that hides the developer's settings
 _NAMES = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-    *("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"),
+    *(
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    ),
 )
 CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 FLAGS = (
