@@ -39,7 +39,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.planners import PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import read_plan, start_run, verify_sealed, write_plan
+from slowwave.plans.ledger import read_plan, verify_sealed, write_plan
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.blast_radius import blast_radius
 from slowwave.probes.convergence import convergence_probe, touched
@@ -47,6 +47,7 @@ from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
 from slowwave.results import Result, load_proposal, load_table_result, save_result
+from slowwave.runs.planning import open_plan_run
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.snapshot_files import load_snapshot, save_snapshot
@@ -391,7 +392,7 @@ def _header(snapshot: Snapshot) -> Header:
 
 def _write(store: Store, snapshot: Snapshot, plan: Plan) -> None:
     with store.connect("planner") as connection:
-        run_id = start_run(connection, NAMESPACE, "plan")
+        run_id = open_plan_run(connection, NAMESPACE)
     write_plan(store, plan, run_id=run_id, expiry_days=7, probes={}, summary={}, change_counter=snapshot.change_counter)
 
 

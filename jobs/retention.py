@@ -3,9 +3,9 @@
 import dagster as dg
 
 from resources.store import STORE_PROBLEMS, told
-from slowwave.plans.ledger import namespace_settings, namespaces
 from slowwave.reports.retention import retain
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_settings, namespaces
 
 
 @dg.op

@@ -6,8 +6,9 @@ from jobs.nights import freshness_job, night_job
 from jobs.retention import retention_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, told
-from slowwave.plans.ledger import expire_plans, namespaces
+from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces
 
 
 @dg.schedule(

@@ -78,6 +78,6 @@ def _request(approval_id: str, namespace: str, attempt: int) -> dg.RunRequest:
 
 
 def _give_up(store: Store, approval_id: str, namespace: str) -> None:
-    from slowwave.night import give_up
+    from slowwave.applying.attempts import give_up
 
     give_up(store, approval_id, namespace, len(PAUSES))

@@ -7,8 +7,8 @@ import dagster as dg
 from memory_assets.partitions import namespaces as partitions
 from resources.store import STORE_PROBLEMS, told
 from sensors.runs import IN_FLIGHT
-from slowwave.plans.ledger import namespaces as stored_namespaces
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces as stored_namespaces
 
 
 def partition_changes(

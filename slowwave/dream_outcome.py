@@ -15,7 +15,6 @@ from typing import Final, Literal
 
 import psycopg
 
-from slowwave.applying.control import request_cancel
 from slowwave.dream_results import DreamProgress, DreamResult
 from slowwave.dreams import Mode, dream
 from slowwave.errors import DreamApplyDisabled, DreamDisabledError, DreamLockUnavailable, Refused, SlowwaveError
@@ -25,11 +24,12 @@ from slowwave.night_runs import plain_reason
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.gate import APPROVER
-from slowwave.plans.ledger import namespace_id, namespace_settings
-from slowwave.plans.runs import find_run
 from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
+from slowwave.runs.control import request_cancel
+from slowwave.runs.run import find_run
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.opening import open_store
 
 Outcome = Literal["completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed"]

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from slowwave.audits import AUDITS
 from slowwave.planners import PLANNERS
-from slowwave.plans.runs import Run, find_run
+from slowwave.runs.run import Run, find_run
 from slowwave.store.connect import Connection, Store
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from slowwave.applying.claim import Claim
-from slowwave.applying.control import request_cancel, request_pause, request_resume
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.switches import refuse_unwritable
 from slowwave.applying.undo import Undoing, UndoResult, undo_run
@@ -32,13 +30,17 @@ from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
 from slowwave.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night_runs import begin, parameters
 from slowwave.operations import KHORA_KINDS, named
-from slowwave.plans.claims import Stuck, patiently
 from slowwave.plans.gate import APPROVER, approve
-from slowwave.plans.ledger import find_plan, namespace_id, namespace_settings, reopen_run
-from slowwave.plans.runs import Run, find_run, runs_of
+from slowwave.plans.ledger import find_plan
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.sinks import Callback
+from slowwave.runs.claims import Stuck, patiently
+from slowwave.runs.control import request_cancel, request_pause, request_resume
+from slowwave.runs.planning import reopen_plan_run
+from slowwave.runs.run import Run, find_run, runs_of
+from slowwave.runs.writing import Claim
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.opening import open_store
 
 _LOG: Final = logging.getLogger(__name__)
@@ -133,7 +135,7 @@ def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None
 
 
 def dream_cancel(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
-    """Cancel a run, whatever process it is in (see ``slowwave.applying.control``); refused when it is over (khora gives False).
+    """Cancel a run, whatever process it is in (see ``slowwave.runs.control``); refused when it is over (khora gives False).
 
     ``last`` is the newest run of ``namespace``, which a store with several must be given; so it is with pausing and resuming.
     """
@@ -360,7 +362,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
     if run.stuck or run.state in ("crashed", "cancelled"):
         stored = DreamScope.from_json({"op_kinds": run.parameters.get("ops"), **_mapping(run.parameters.get("scope"))})
         with store.connect("planner") as connection:
-            patiently(lambda: reopen_run(connection, run, stuck=asked.stuck), asked.wait)
+            patiently(lambda: reopen_plan_run(connection, run, stuck=asked.stuck), asked.wait)
         now = datetime.fromisoformat(str(run.parameters["now"])) if run.parameters.get("now") else None
         return _plan(asked, run.run_id, scope if scope != DreamScope() else stored, "resume", now)
     if asked.mode == "apply" and run.state in ("awaiting_approval", "approved"):

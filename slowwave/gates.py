@@ -13,10 +13,10 @@ from typing import Final, Literal
 
 from slowwave.errors import SettingsError
 from slowwave.night_runs import last_nights, unchanged
-from slowwave.plans.claims import holders
-from slowwave.plans.ledger import namespace_id, namespace_settings
+from slowwave.runs.claims import holders
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
 
 Gate = Literal[
     "disabled",

@@ -27,12 +27,10 @@ from slowwave.night_runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night_stream import completed, open_stream, told
 from slowwave.operations import BUDGET_SPENT, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.planners import PLANNERS
-from slowwave.plans.claims import beating
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
-    check_cancelled,
     open_budget,
     pending_review,
     unless_decided,
@@ -48,6 +46,8 @@ from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.subset import LIMITS, harm
 from slowwave.reports.model import Report, why_nothing
 from slowwave.reports.sinks import Callback
+from slowwave.runs.heartbeat import beating
+from slowwave.runs.planning import check_cancelled
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.snapshot_files import database_base, load_snapshot, remove_snapshot, save_snapshot
@@ -201,23 +201,6 @@ def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
     return say
 
 
-def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bool:
-    """Write the finding that an approval could not be applied; False when it is written already."""
-    message = (
-        f"Approval {approval_id} was not applied in {attempts} attempts. Look at the failed runs, remove the cause, and run "
-        f"`slowwave apply {namespace}`."
-    )
-    with store.connect("planner") as connection:
-        written = connection.execute(
-            "INSERT INTO night.findings (id, namespace_id, operation, severity, message, details) "
-            "SELECT gen_random_uuid(), n.id, 'apply', 'error', %(message)s, jsonb_build_object('approval_id', %(id)s::text) "
-            "FROM memory.namespaces n WHERE n.slug = %(slug)s AND NOT EXISTS (SELECT 1 FROM night.findings f "
-            "WHERE f.operation = 'apply' AND f.details ->> 'approval_id' = %(id)s::text)",
-            {"message": message, "id": approval_id, "slug": namespace},
-        )
-        return written.rowcount == 1
-
-
 def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
     """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
 
@@ -341,9 +324,6 @@ def make_plan(
         change_counter=snapshot.change_counter,
     )
     with store.connect("planner") as connection, connection.transaction():
-        connection.execute(
-            "UPDATE night.runs SET settings_fingerprint = %s WHERE id = %s", (header.settings_fingerprint, run_id)
-        )
         for name, report in reports.items():
             warnings = [f for f in report.findings if f.severity != "info"]
             write_findings(connection, snapshot.namespace, run_id, name, warnings)

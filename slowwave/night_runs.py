@@ -1,7 +1,7 @@
 """The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
 
-Planning itself belongs to ``slowwave.night``; who may hold a namespace, to ``slowwave.plans.claims``; whether a night is due, to
-``slowwave.gates``.
+Planning itself belongs to ``slowwave.night``; the row of the run and who may hold a namespace, to ``slowwave.runs``; whether a night is
+due, to ``slowwave.gates``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import Final
 
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
 from slowwave.night_stream import open_stream
-from slowwave.plans.claims import Stuck, beating, patiently
-from slowwave.plans.ledger import check_cancelled, finish_run, heartbeat_expiry, namespace_settings, start_run
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.redaction import cut, in_words, level_of_run
+from slowwave.runs.claims import Stuck, patiently
+from slowwave.runs.heartbeat import beating, heartbeat_expiry
+from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_plan_run, refuse_cancelled, under_way
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_settings
 
 LONGEST_REASON: Final = 500
 """Characters of a reason that are kept."""
@@ -106,10 +108,9 @@ def begin(
                 f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
             )
         return patiently(
-            lambda: start_run(
+            lambda: open_plan_run(
                 connection,
                 namespace,
-                "plan",
                 trigger=trigger,
                 dagster_run_id=dagster_run_id,
                 parameters=parameters,
@@ -159,9 +160,9 @@ def crash(store: Store, run_id: str, problem: BaseException) -> None:
     """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
     if isinstance(problem, DreamLockUnavailable):
         return
-    state = "cancelled" if isinstance(problem, DreamCancelled) else "crashed"
     with store.connect("planner") as connection:
-        finish_run(connection, run_id, ("planning",), state, error=in_words(problem, level_of_run(connection, run_id)))
+        error = in_words(problem, level_of_run(connection, run_id))
+        crash_plan_run(connection, run_id, error, cancelled=isinstance(problem, DreamCancelled))
 
 
 def resume(
@@ -179,48 +180,26 @@ def resume(
     cancelled the plan run.
     """
     with store.connect("planner") as connection:
-        found = connection.execute(
-            "SELECT id::text FROM night.runs WHERE dagster_run_id = ANY(%s) AND mode = 'plan' AND state = 'planning' "
-            "ORDER BY started_at DESC LIMIT 1",
-            ([dagster_run_id, *([parent_run_id] if parent_run_id else [])],),
-        ).fetchone()
-        if found:
-            connection.execute(
-                "UPDATE night.runs SET dagster_run_id = %s, heartbeat_at = clock_timestamp() WHERE id = %s AND state = 'planning'",
-                (dagster_run_id, found[0]),
-            )
-            return str(found[0])
+        for found in under_way(connection, dagster_run_id, *filter(None, (parent_run_id,))):
+            if adopt(connection, found.run_id, dagster_run_id):
+                return found.run_id
         refuse_cancelled(connection, dagster_run_id)
     return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters)
 
 
 @contextmanager
 def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
-    """A step of a Dagster run: the heart of its plan run beats meanwhile. One that opened none, as a re-audit, has none."""
+    """A step of a Dagster run: the heartbeat of its plan run is refreshed meanwhile. One that opened none, as a re-audit, has none."""
     with store.connect("planner") as connection:
         refuse_cancelled(connection, dagster_run_id)
-        found = connection.execute(
-            "UPDATE night.runs r SET heartbeat_at = clock_timestamp() FROM memory.namespaces n WHERE n.id = r.namespace_id "
-            "AND r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' RETURNING r.id::text, n.slug",
-            (dagster_run_id,),
-        ).fetchone()
-    if found is None:
+        found = under_way(connection, dagster_run_id)
+    if not found:
         yield
         return
-    run_id, namespace = str(found[0]), str(found[1])
-    check_cancelled(store, run_id)  # where a person may have paused it
-    with beating(store, "planner", run_id, expiry(store, namespace)):
+    run = found[0]
+    check_cancelled(store, run.run_id)  # where a person may have paused it
+    with beating(store, "planner", run.run_id, expiry(store, run.namespace)):
         yield
-
-
-def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
-    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
-    row = connection.execute(
-        "SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1",
-        (dagster_run_id,),
-    ).fetchone()
-    if row and row[1] == "cancelled":
-        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
 
 
 def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
@@ -229,18 +208,13 @@ def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
     An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
     """
     with store.connect("planner") as connection:
-        rows = connection.execute(
-            "SELECT r.id::text, n.slug FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
-            "WHERE dagster_run_id = %s AND mode = 'plan' AND state = 'planning'",
-            (dagster_run_id,),
-        ).fetchall()
         crashed = [
-            (str(run), str(slug))
-            for run, slug in rows
-            if finish_run(connection, str(run), ("planning",), "crashed", error=reason[:500])
+            run
+            for run in under_way(connection, dagster_run_id)
+            if crash_plan_run(connection, run.run_id, error=reason[:500])
         ]
-    for run_id, namespace in crashed:
-        with closing(open_stream(store, run_id, namespace, dagster_run_id=dagster_run_id)) as stream:
+    for run in crashed:
+        with closing(open_stream(store, run.run_id, run.namespace, dagster_run_id=dagster_run_id)) as stream:
             stream.failed("plan", SlowwaveError(reason), time.monotonic())
     return len(crashed)
 

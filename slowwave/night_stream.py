@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from slowwave.errors import SettingsError
 from slowwave.operations import Inputs
-from slowwave.plans.ledger import namespace_settings
 from slowwave.reports.events import (
     LlmCalled,
     LlmThrottled,
@@ -23,6 +22,7 @@ from slowwave.reports.model import Report
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_settings
 
 if TYPE_CHECKING:
     from slowwave.night import Night

@@ -9,8 +9,9 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.set_columns import set_columns
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import start_run, write_plan
+from slowwave.plans.ledger import write_plan
 from slowwave.plans.seal import Header, Plan, seal
+from slowwave.runs.planning import open_plan_run
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.export import export_snapshot
@@ -56,7 +57,7 @@ def write_a_plan(
     header = Header(world.namespace_id, world.slug, snapshot.snapshot_id, "fingerprint")
     plan = seal(header, pair_items(snapshot) + archive_items(snapshot) if items is None else items, ["dedupe_entities"])
     with store.connect("planner") as connection:
-        run_id = start_run(connection, world.slug, "plan")
+        run_id = open_plan_run(connection, world.slug)
     write_plan(
         store,
         plan,

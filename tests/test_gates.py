@@ -9,8 +9,8 @@ import pytest
 
 from slowwave.gates import LONGEST_WEEKLY_WAIT_DAYS, Closed, Due, due, gate
 from slowwave.night import run_night
-from slowwave.plans.ledger import namespace_settings
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_settings
 from tests.dreamers import dead_run
 from tests.memories import ago, ask, remember
 

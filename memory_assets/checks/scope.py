@@ -2,8 +2,8 @@
 
 import dagster as dg
 
-from slowwave.plans.ledger import namespaces
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces
 
 
 def namespaces_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:

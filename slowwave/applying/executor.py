@@ -17,7 +17,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from slowwave.applying.approval import Approved, read_approval, refuse_expired, refuse_unsigned, refuse_withdrawn
-from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress, wishes
+from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
 from slowwave.applying.pages import follow_pages
@@ -25,16 +25,21 @@ from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
 from slowwave.mutations.apply import apply_items
-from slowwave.plans.claims import HOLDING, Stuck, beating, expiry_of
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import PAUSE_POLL_SECONDS, namespace_settings, read_plan, verify_sealed
+from slowwave.plans.ledger import read_plan, verify_sealed
 from slowwave.plans.permitted import violation
 from slowwave.reports.items import item_event
 from slowwave.reports.redaction import Level, in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
+from slowwave.runs.claims import Stuck
+from slowwave.runs.control import PAUSE_POLL_SECONDS
+from slowwave.runs.heartbeat import beating, expiry_of
+from slowwave.runs.states import HOLDING, State
+from slowwave.runs.writing import Claim, end_claim, note_progress, wishes
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_settings
 
 Progress = Callable[[int, int], None]
 """Called after every batch with items done and items in all."""
@@ -346,7 +351,7 @@ def _note_end(store: Store, claim: Claim, problem: BaseException, level: Level) 
 
     What a switch stopped is paused: no fault, and it goes on under its own id. A run that another process holds stays as it is.
     """
-    state = "paused" if isinstance(problem, DreamApplyDisabled) else "crashed"
+    state: State = "paused" if isinstance(problem, DreamApplyDisabled) else "crashed"
     with store.connect("applier") as connection:
         end_claim(connection, claim, state, error=in_words(problem, level))
 

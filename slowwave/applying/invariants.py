@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slowwave.applying.events import verify_chain
-from slowwave.plans.ledger import namespace_id
 from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.statements import unsealed_cells, unsealed_deletes
 from slowwave.mutations.undo import Fault, named
 from slowwave.plans.items import content_id
-from slowwave.plans.runs import Run
+from slowwave.runs.run import Run
 from slowwave.store.connect import Connection
 from slowwave.store.tables import VECTORS, metadata
 

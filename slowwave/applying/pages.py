@@ -7,9 +7,9 @@ from typing import Final
 
 import psycopg
 
-from slowwave.applying.claim import Claim
 from slowwave.errors import SlowwaveError
 from slowwave.pages.workspace import PageSync, sync_pages
+from slowwave.runs.writing import Claim
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 

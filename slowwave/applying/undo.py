@@ -9,24 +9,26 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from slowwave.applying.claim import Claim, claim_namespace, end_claim, lock_batch, note_progress
+from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
 from slowwave.applying.pages import follow_pages, wrote_pages
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused
 from slowwave.mutations.undo import undo_entries
-from slowwave.plans.claims import beating
-from slowwave.plans.ledger import namespace_settings
-from slowwave.plans.runs import Run, find_run, id_range, last_run
 from slowwave.reports.events import OperationEvent
 from slowwave.reports.redaction import in_words
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
+from slowwave.runs.control import cancel_rest
+from slowwave.runs.heartbeat import beating
+from slowwave.runs.run import Run, find_run, id_range, last_run
+from slowwave.runs.states import Mode
+from slowwave.runs.writing import Claim, end_claim, note_progress
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_settings
 
-_WRITING: Final = ("apply", "undo")
-_UNFINISHED: Final = ("crashed", "paused")
+_WRITING: Final[tuple[Mode, ...]] = ("apply", "undo")
 _OF_RUN: Final = (
     "SELECT item_id FROM night.journal WHERE run_id = %(run)s "
     "UNION SELECT item_id FROM night.memory_events WHERE run_id = %(run)s"
@@ -147,18 +149,9 @@ def _undo(
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
         _mark(connection, claim.namespace_id, undone, status)
         note_progress(connection, claim, "undo", 1, 1)
-        cancelled = items is None and _cancel(connection, source)
+        cancelled = items is None and cancel_rest(connection, source.run_id)
         end_claim(connection, claim, "completed", counts={event: len(undone)})
     return undone, cancelled
-
-
-def _cancel(connection: Connection, source: Run) -> bool:
-    """Cancel an apply run that did not end: the rest of it is not to follow by itself. A person may still go on with it."""
-    changed = connection.execute(
-        "UPDATE night.runs SET state = 'cancelled', cancel_requested_at = now() WHERE id = %s AND mode = 'apply' AND state = ANY(%s)",
-        (source.run_id, list(_UNFINISHED)),
-    )
-    return changed.rowcount == 1
 
 
 def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -> Undoing:

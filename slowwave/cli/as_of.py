@@ -9,8 +9,8 @@ import typer
 
 from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
-from slowwave.plans.ledger import namespace_id
 from slowwave.store.as_of import as_of as live_then
+from slowwave.store.namespaces import namespace_id
 
 _MOST = 1_000_000
 

@@ -11,9 +11,9 @@ import typer
 from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
 from slowwave.pages.workspace import PageSync, sync_pages
-from slowwave.plans.ledger import namespace_id, namespace_settings
-from slowwave.plans.runs import id_range
+from slowwave.runs.run import id_range
 from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id, namespace_settings
 
 app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from slowwave.applying.control import request_cancel
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import Undoing
 from slowwave.cli.dreams import told
@@ -20,6 +19,7 @@ from slowwave.plans.commands import argument, undecided
 from slowwave.plans.ledger import latest_plan, no_plan
 from slowwave.plans.states import shown_state
 from slowwave.plans.states import told as items_told
+from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)

@@ -20,8 +20,9 @@ from rich.text import Text
 
 from slowwave.cli.listing import CUT, listing, one_line, wrapped
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.plans.ledger import expire_plans, namespaces
+from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces
 from slowwave.store.opening import open_store as open_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

@@ -17,21 +17,21 @@ from typing import Final
 from psycopg.types.json import Jsonb
 
 from slowwave.errors import ProbesFailed, Refused
-from slowwave.plans.claims import lock_batches
 from slowwave.plans.judgement import Judgement, judge
 from slowwave.plans.ledger import (
     StoredItem,
     StoredPlan,
     find_plan,
-    finish_run,
     latest_plan,
-    namespace_id,
     read_plan,
     verify_sealed,
 )
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
+from slowwave.runs.ledger import move_run
+from slowwave.runs.locks import lock_batches
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
 
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
 """Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
@@ -142,7 +142,7 @@ def _sign(
             (plan.plan_hash, list(approval.item_ids)),
         )
         connection.execute("UPDATE night.plans SET state = 'approved' WHERE plan_hash = %s", (plan.plan_hash,))
-        finish_run(connection, plan.run_id, ("awaiting_approval",), "approved")
+        move_run(connection, plan.run_id, "approved", ("awaiting_approval",))
     return approval
 
 
@@ -186,7 +186,7 @@ def reject(
         )
         if items is None:
             connection.execute("UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s", (plan.plan_hash,))
-            finish_run(connection, plan.run_id, ("awaiting_approval", "approved"), "rejected")
+            move_run(connection, plan.run_id, "rejected", ("awaiting_approval", "approved"))
     return len(ids)
 
 
@@ -287,7 +287,7 @@ def _wait_again(connection: Connection, plan: StoredPlan) -> None:
         (plan.plan_hash,),
     )
     if changed.rowcount:
-        finish_run(connection, plan.run_id, ("approved",), "awaiting_approval")
+        move_run(connection, plan.run_id, "awaiting_approval", ("approved",))
 
 
 def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:

@@ -1,13 +1,11 @@
-"""The ledger of runs and plans in ``night``: written by planners, read by everyone.
+"""The ledger of plans in ``night``: written by planners, read by everyone.
 
-States change by compare-and-set; terminal states are final. Approving and rejecting belongs to ``slowwave.plans.gate``, applying
-to ``slowwave.applying``.
+Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwave.applying``, the runs that plan and apply to
+``slowwave.runs``.
 """
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,21 +14,19 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
-from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, SlowwaveError
+from slowwave.errors import Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
-from slowwave.plans.claims import Stuck, expiry_of, make_room
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
-from slowwave.plans.runs import Run
 from slowwave.plans.seal import Header, Plan, plan_hash
 from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
+from slowwave.runs.ledger import move_run
+from slowwave.runs.planning import end_plan_run
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
-
-PAUSE_POLL_SECONDS: Final = 0.25
-"""How often a run that a person paused looks whether it may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,105 +84,6 @@ class StoredPlan:
         }
 
 
-def namespace_id(connection: Connection, namespace: str) -> str:
-    """The id of a namespace by its name; an unknown one is refused."""
-    found = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
-    if found is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
-    return str(found[0])
-
-
-def namespace_settings(connection: Connection, namespace: str) -> Settings:
-    """The settings that hold in a namespace: the environment's with its own on top."""
-    row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
-    return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})
-
-
-def namespaces(store: Store) -> list[str]:
-    """All namespaces by name."""
-    with store.connect("reader") as connection:
-        return [str(s) for (s,) in connection.execute("SELECT slug FROM memory.namespaces ORDER BY slug")]
-
-
-def start_run(
-    connection: Connection,
-    namespace: str,
-    mode: str,
-    *,
-    trigger: str = "manual",
-    settings_fingerprint: str = "",
-    dagster_run_id: str = "",
-    parameters: Mapping[str, object] | None = None,
-    stuck: Stuck = "take over",
-) -> str:
-    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``."""
-    run_id = str(uuid.uuid4())
-    with connection.transaction():
-        scope = namespace_id(connection, namespace)
-        make_room(connection, namespace, scope, heartbeat_expiry(connection, namespace), stuck=stuck)
-        connection.execute(
-            "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, settings_fingerprint, dagster_run_id, parameters, "
-            "started_at, heartbeat_at) VALUES (%s, %s, %s, 'planning', %s, %s, nullif(%s, ''), %s, clock_timestamp(), clock_timestamp())",
-            (
-                *(run_id, scope, mode, trigger, settings_fingerprint, dagster_run_id),
-                Jsonb(dict(parameters or {})),
-            ),
-        )
-    return run_id
-
-
-def reopen_run(connection: Connection, run: Run, *, stuck: Stuck = "take over") -> None:
-    """A plan run that crashed or was cancelled, or whose heartbeat has expired, plans again under its own id."""
-    with connection.transaction():
-        scope = namespace_id(connection, run.namespace)
-        make_room(connection, run.namespace, scope, run.heartbeat_expiry_seconds, stuck=stuck, own=run.run_id)
-        changed = connection.execute(
-            "UPDATE night.runs SET state = 'planning', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL, "
-            "cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = '{}' "
-            "WHERE id = %s AND mode = 'plan' AND state IN ('crashed', 'cancelled')",
-            (run.run_id,),
-        )
-        if changed.rowcount != 1:
-            raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs status {run.run_id}`")
-
-
-def heartbeat_expiry(connection: Connection, namespace: str) -> int:
-    """Seconds after which a run of the namespace counts as stuck."""
-    row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
-    return expiry_of(row[0] if row else {})
-
-
-def check_cancelled(store: Store, run_id: str, progress: Mapping[str, object] | None = None) -> None:
-    """Between the steps of a plan run: note its progress, beat its heart, wait while a person paused it.
-
-    Raises ``DreamCancelled`` when a person cancelled it, ``DreamLockUnavailable`` when it lost its namespace to another run.
-    """
-    with store.connect("planner") as connection:
-        while True:
-            row = connection.execute(
-                "UPDATE night.runs SET heartbeat_at = clock_timestamp(), progress = coalesce(%s, progress) "
-                "WHERE id = %s AND state = 'planning' RETURNING pause_requested_at",
-                (Jsonb(dict(progress)) if progress is not None else None, run_id),
-            ).fetchone()
-            if row is None:
-                raise _ended(connection, run_id)
-            if row[0] is None:
-                return
-            time.sleep(PAUSE_POLL_SECONDS)
-
-
-def _ended(connection: Connection, run_id: str) -> DreamCancelled | DreamLockUnavailable:
-    row = connection.execute("SELECT state FROM night.runs WHERE id = %s", (run_id,)).fetchone()
-    if row and row[0] == "cancelled":
-        return DreamCancelled(
-            f"Run {run_id} was cancelled, and nothing was planned. Plan again under its id with --resume-from."
-        )
-    return DreamLockUnavailable(
-        f"Run {run_id} holds its namespace no longer (it is {row[0] if row else 'gone'}): its heartbeat had expired, and another "
-        "run may plan now. Nothing was planned by this one."
-    )
-
-
 def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = "") -> Budget:
     """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
 
@@ -222,29 +119,6 @@ def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = 
         int(str(today[0])) if today else 0,
         record if run else None,
     )
-
-
-def finish_run(
-    connection: Connection,
-    run_id: str,
-    states: Sequence[str],
-    state: str,
-    *,
-    counts: Mapping[str, object] | None = None,
-    error: str | None = None,
-) -> bool:
-    """Compare-and-set: a run in one of ``states`` goes to ``state``. False when it was in none of them.
-
-    It has finished, and its heart has beaten for the last time, when its work ended: a plan when it was written. What people and time
-    make of a plan afterwards changes its state alone.
-    """
-    changed = connection.execute(
-        "UPDATE night.runs SET state = %s, finished_at = coalesce(finished_at, clock_timestamp()), "
-        "heartbeat_at = CASE WHEN finished_at IS NULL THEN clock_timestamp() ELSE heartbeat_at END, error = coalesce(%s, error), "
-        "counts = CASE WHEN %s::jsonb IS NULL THEN counts ELSE %s::jsonb END WHERE id = %s AND state = ANY(%s)",
-        (state, error, *(2 * (Jsonb(dict(counts)) if counts is not None else None,)), run_id, list(states)),
-    )
-    return changed.rowcount == 1
 
 
 _SUPERSEDE: Final = """
@@ -287,7 +161,7 @@ def write_plan(
         elif new:
             old = connection.execute(_SUPERSEDE.encode(), {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for (old_run,) in old:
-                finish_run(connection, str(old_run), ("awaiting_approval", "approved"), "superseded")
+                move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
         if not standing:
             connection.execute(
                 "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, "
@@ -300,17 +174,15 @@ def write_plan(
             )
         if new and not standing:
             _copy_items(connection, plan)
-        connection.execute(
-            "UPDATE night.runs SET plan_hash = %s, change_counter = %s, counts = %s WHERE id = %s",
-            (
-                plan.plan_hash,
-                change_counter,
-                Jsonb({"planned": len(new), "carried": len(plan.items) - len(new)}),
-                run_id,
-            ),
+        end_plan_run(
+            connection,
+            run_id,
+            "completed" if standing or not new else "awaiting_approval",
+            plan.plan_hash,
+            settings_fingerprint=header.settings_fingerprint,
+            change_counter=change_counter,
+            counts={"planned": len(new), "carried": len(plan.items) - len(new)},
         )
-        if not finish_run(connection, run_id, ("planning",), "completed" if standing or state == "empty" else state):
-            raise _ended(connection, run_id)
     return state
 
 
@@ -499,7 +371,7 @@ def expire_plans(store: Store) -> int:
             "UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id"
         ).fetchall()
         for (run_id,) in gone:
-            finish_run(connection, str(run_id), ("awaiting_approval",), "expired")
+            move_run(connection, str(run_id), "expired", ("awaiting_approval",))
         return len(gone)
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from psycopg import sql
 
-from slowwave.plans.claims import HOLDING, expiry_of
+from slowwave.runs.heartbeat import expiry_of
+from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
 MOST_MODELS: Final = 16

@@ -10,11 +10,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from slowwave.plans.claims import HOLDING
-from slowwave.plans.ledger import namespace_id
 from slowwave.reports.files import expire_reports, path_part, reports_path
+from slowwave.runs.states import HOLDING
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
 from slowwave.store.partitions import make_partitions_ahead
 
 _BUDGET_DAYS: Final = 2

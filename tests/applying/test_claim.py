@@ -9,14 +9,14 @@ from threading import Thread
 import pytest
 
 import slowwave
-from slowwave.applying.claim import claim_namespace, end_claim, note_progress
+from slowwave.applying.claim import claim_namespace
 from slowwave.applying.executor import apply_approval, waiting_approvals
 from slowwave.applying.undo import undo_run
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
 from slowwave.night_runs import at_work, begin, crash, crash_dagster_run, resume
-from slowwave.plans.claims import beating
 from slowwave.plans.gate import approve
-from slowwave.plans.ledger import check_cancelled
+from slowwave.runs.planning import check_cancelled
+from slowwave.runs.writing import end_claim, note_progress
 from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful, row_of
@@ -173,23 +173,6 @@ def test_a_plan_run_that_lost_its_namespace_writes_no_plan(store: Store) -> None
     check_cancelled(store, newer, {"phase": "census", "done": 1, "total": 9})
     status = slowwave.dream_status(newer, store=store)
     assert (status.phase, status.done, status.total) == ("census", 1, 9)
-
-
-def test_a_heart_beats_until_its_run_holds_nothing(store: Store) -> None:
-    """Four times within the expiry, on its own connection; a run that ended is left alone."""
-    slug = forgetful(store, rows=1)
-    run_id = begin(store, slug)
-    with beating(store, "planner", run_id, 1):
-        beats = {_beat(store, run_id) for _ in range(20) if not time.sleep(0.1)}
-        assert len(beats) > 3
-        crash(store, run_id, RuntimeError("over"))
-        last = _beat(store, run_id)
-        time.sleep(0.8)
-        assert _beat(store, run_id) == last
-
-
-def _beat(store: Store, run_id: str) -> object:
-    return row_of(store, run_id)[1]
 
 
 def _until(true: Callable[[], bool]) -> None:

@@ -13,7 +13,6 @@ from threading import Barrier, Thread
 import psycopg
 import pytest
 
-from slowwave.applying.control import request_cancel
 from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.switches import apply_disabled
@@ -36,6 +35,7 @@ from slowwave.reports.events import (
     RunFailed,
     RunStarted,
 )
+from slowwave.runs.control import request_cancel
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store

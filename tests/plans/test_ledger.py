@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from slowwave.plans.gate import approve
-from slowwave.plans.ledger import expire_plans, pending_review, read_plan, start_run, write_plan
+from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_plan
 from slowwave.plans.seal import Header, Plan, seal
+from slowwave.runs.planning import open_plan_run
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
 from tests.worlds import World
@@ -12,7 +13,7 @@ from tests.worlds import World
 
 def _write(store: Store, world: World, plan: Plan, carried: frozenset[str]) -> str:
     with store.connect("planner") as connection:
-        run_id = start_run(connection, world.slug, "plan")
+        run_id = open_plan_run(connection, world.slug)
     return write_plan(store, plan, run_id=run_id, expiry_days=7, probes={}, summary={}, carried=carried)
 
 

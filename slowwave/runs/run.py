@@ -1,36 +1,55 @@
-"""Runs as the ledger knows them: found by name, with their state, progress and heartbeat. Nothing here changes a run."""
+"""A run as the ledger knows it, found by name, with its state, progress and heartbeat. Nothing here changes a run."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, LiteralString
+
+from psycopg.rows import class_row
 
 from slowwave.errors import Refused
-from slowwave.plans.claims import HOLDING, expiry_of
+from slowwave.runs.heartbeat import expiry_of
+from slowwave.runs.states import HOLDING, Mode, State
 from slowwave.store.connect import Connection
 
-_COLUMNS: Final = (
-    "SELECT r.id::text, n.slug, r.mode, r.state, r.trigger, coalesce(r.plan_hash, ''), coalesce(r.approval_id::text, ''), "
-    "coalesce(r.undo_of::text, ''), r.started_at, r.finished_at, r.heartbeat_at, "
-    "extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float, r.cancel_requested_at IS NOT NULL, "
-    "r.pause_requested_at IS NOT NULL, r.counts, coalesce(r.error, ''), r.parameters, r.progress, n.settings "
-    "FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id "
-)
-
+_MODES: Final[tuple[Mode, ...]] = ("plan", "apply", "undo")
 _NAMED: Final = 20  # namespaces that a refusal names
+
+_SELECT: Final = """
+SELECT r.id::text AS run_id, r.namespace_id::text AS namespace_id, n.slug AS namespace, r.mode, r.state, r.trigger,
+  coalesce(r.plan_hash, '') AS plan_hash, coalesce(r.approval_id::text, '') AS approval_id, coalesce(r.undo_of::text, '') AS undo_of,
+  r.started_at, r.finished_at, r.heartbeat_at,
+  greatest(0, trunc(extract(epoch FROM clock_timestamp() - r.heartbeat_at)))::int AS heartbeat_age_seconds,
+  r.cancel_requested_at IS NOT NULL AS cancel_requested, r.pause_requested_at IS NOT NULL AS pause_requested,
+  r.counts, coalesce(r.error, '') AS error, r.parameters, r.progress, n.settings AS overlay
+FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+"""
+_NEWEST: Final = """
+WHERE r.mode = ANY(%(modes)s) AND (%(namespace)s::text IS NULL OR n.slug = %(namespace)s)
+ORDER BY r.started_at DESC, r.id LIMIT 1
+"""
+_BY_ID: Final = """
+WHERE r.id BETWEEN %(first)s::uuid AND %(last)s::uuid AND r.mode = ANY(%(modes)s) ORDER BY r.started_at DESC LIMIT 2
+"""
+_OF_NAMESPACE: Final = "WHERE r.namespace_id = %(namespace_id)s ORDER BY r.started_at DESC LIMIT %(limit)s"
+_NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of ``night.runs``; ids that a run does not have are empty. Ages are seconds at the time of reading."""
+    """One row of ``night.runs``; ids that a run does not have are empty. Ages are seconds at the time of reading.
+
+    ``overlay`` is its namespace's own settings, of which the expiry of its heartbeat follows.
+    """
 
     run_id: str
+    namespace_id: str
     namespace: str
-    mode: str
-    state: str
+    mode: Mode
+    state: State
     trigger: str
     plan_hash: str
     approval_id: str
@@ -39,13 +58,18 @@ class Run:
     finished_at: datetime | None
     heartbeat_at: datetime
     heartbeat_age_seconds: int
-    heartbeat_expiry_seconds: int
     cancel_requested: bool
     pause_requested: bool
     counts: Mapping[str, int]
     error: str
     parameters: Mapping[str, object]
     progress: Mapping[str, object]
+    overlay: InitVar[object]
+    heartbeat_expiry_seconds: int = field(init=False)
+
+    def __post_init__(self, overlay: object) -> None:
+        object.__setattr__(self, "heartbeat_expiry_seconds", expiry_of(overlay))
+        object.__setattr__(self, "counts", _numbers(self.counts))
 
     @property
     def holding(self) -> bool:
@@ -76,7 +100,7 @@ class Run:
 def find_run(
     connection: Connection,
     name: str,
-    modes: Sequence[str] = ("plan", "apply", "undo"),
+    modes: Sequence[Mode] = _MODES,
     namespace: str | None = None,
 ) -> Run:
     """A run by its id or its first characters; ``last`` is the newest of ``modes``, of ``namespace`` where one is named.
@@ -85,14 +109,10 @@ def find_run(
     """
     what = "run" if len(modes) > 1 else f"{modes[0]} run"
     if name == "last":
-        condition = (
-            "WHERE r.mode = ANY(%s) AND (%s::text IS NULL OR n.slug = %s) ORDER BY r.started_at DESC, r.id LIMIT 1"
-        )
-        found = _read(connection, condition, list(modes), namespace, namespace)
+        found = _read(connection, _NEWEST, modes=list(modes), namespace=namespace)
     else:
         bounds = id_range(name)
-        condition = "WHERE r.id BETWEEN %s::uuid AND %s::uuid AND r.mode = ANY(%s) ORDER BY r.started_at DESC LIMIT 2"
-        found = _read(connection, condition, *bounds, list(modes)) if bounds else []
+        found = _read(connection, _BY_ID, first=bounds[0], last=bounds[1], modes=list(modes)) if bounds else []
     if len(found) != 1:
         told = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
         raise Refused(f"{name[:64]!r} {told}. `slowwave runs tail NAMESPACE` lists them.")
@@ -101,9 +121,9 @@ def find_run(
     return found[0]
 
 
-def last_run(connection: Connection, namespace: str | None, modes: Sequence[str] = ("plan", "apply", "undo")) -> Run:
+def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode] = _MODES) -> Run:
     """The newest run of a namespace, for whoever is about to change something by it; without one named, the store must have no other."""
-    known = [str(s) for (s,) in connection.execute("SELECT slug FROM memory.namespaces ORDER BY slug")]
+    known = [str(s) for (s,) in connection.execute(_NAMESPACES)]
     if namespace is None and len(known) > 1:
         shown = ", ".join(known[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
         raise Refused(f"'last' of which namespace? There are {shown}. Name one with --namespace. Nothing was done.")
@@ -114,7 +134,7 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[str]
 
 def runs_of(connection: Connection, namespace_id: str, limit: int) -> list[Run]:
     """The newest runs of a namespace."""
-    return _read(connection, "WHERE r.namespace_id = %s ORDER BY r.started_at DESC LIMIT %s", namespace_id, limit)
+    return _read(connection, _OF_NAMESPACE, namespace_id=namespace_id, limit=limit)
 
 
 def id_range(prefix: str) -> tuple[str, str] | None:
@@ -125,37 +145,10 @@ def id_range(prefix: str) -> tuple[str, str] | None:
     return str(uuid.UUID(digits.ljust(32, "0"))), str(uuid.UUID(digits.ljust(32, "f")))
 
 
-def _read(connection: Connection, condition: str, *parameters: object) -> list[Run]:
-    return [_run(row) for row in connection.execute((_COLUMNS + condition).encode(), parameters)]
+def _numbers(stored: Mapping[str, object]) -> dict[str, int]:
+    return {name: number for name, number in stored.items() if isinstance(number, int)}
 
 
-def _run(row: Sequence[object]) -> Run:
-    started, finished, beat = row[8:11]
-    if not isinstance(started, datetime) or not isinstance(beat, datetime):
-        raise TypeError("night.runs holds a run without its instants.")
-    text = [str(v) for v in row[:8]]
-    return Run(
-        run_id=text[0],
-        namespace=text[1],
-        mode=text[2],
-        state=text[3],
-        trigger=text[4],
-        plan_hash=text[5],
-        approval_id=text[6],
-        undo_of=text[7],
-        started_at=started,
-        finished_at=finished if isinstance(finished, datetime) else None,
-        heartbeat_at=beat,
-        heartbeat_age_seconds=max(0, int(float(str(row[11])))),
-        heartbeat_expiry_seconds=expiry_of(row[18]),
-        cancel_requested=bool(row[12]),
-        pause_requested=bool(row[13]),
-        counts={str(k): v for k, v in _mapping(row[14]).items() if isinstance(v, int)},
-        error=str(row[15]),
-        parameters=_mapping(row[16]),
-        progress=_mapping(row[17]),
-    )
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
+def _read(connection: Connection, condition: LiteralString, **parameters: object) -> list[Run]:
+    with connection.cursor(row_factory=class_row(Run)) as cursor:
+        return cursor.execute(_SELECT + condition, parameters).fetchall()

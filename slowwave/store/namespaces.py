@@ -1,0 +1,33 @@
+"""Namespaces as the store has them: which there are, their ids, and the settings that hold in one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.settings import Settings
+from slowwave.store.connect import Connection, Store
+
+_ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
+_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
+_ALL: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
+
+
+def namespace_id(connection: Connection, namespace: str) -> str:
+    """The id of a namespace by its name; an unknown one is refused."""
+    found = connection.execute(_ID, (namespace,)).fetchone()
+    if found is None:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    return str(found[0])
+
+
+def namespace_settings(connection: Connection, namespace: str) -> Settings:
+    """The settings that hold in a namespace: the environment's with its own on top."""
+    row = connection.execute(_SETTINGS, (namespace,)).fetchone()
+    return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})
+
+
+def namespaces(store: Store) -> list[str]:
+    """All namespaces by name."""
+    with store.connect("reader") as connection:
+        return [str(s) for (s,) in connection.execute(_ALL)]

@@ -1,0 +1,67 @@
+"""What people ask of a run is answered by what it is when it is written, not by what it was when it was read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from slowwave.errors import Refused
+from slowwave.runs.control import cancel_rest, request_cancel, request_pause, request_resume
+from slowwave.runs.run import Run
+from slowwave.store.connect import Store
+from tests.dreamers import dead_run
+from tests.memories import ask, remember
+
+
+@pytest.mark.parametrize(
+    ("mode", "state", "request_", "says"),
+    [
+        ("plan", "planning", request_cancel, "is completed, so there is nothing to cancel"),
+        ("apply", "applying", request_cancel, "is completed, so there is nothing to cancel"),
+        ("plan", "planning", request_pause, "is completed: there is nothing under way to pause"),
+        ("apply", "applying", request_resume, "is completed: there is nothing under way to resume"),
+    ],
+)
+def test_whoever_asks_while_the_run_ends_is_told_that_it_ended(
+    store: Store, mode: str, state: str, request_: Callable[[Store, str], Run], says: str
+) -> None:
+    """It was read as under way, and its last statement was committed before the request could be written."""
+    remember(store, "acme")
+    run_id = dead_run(store, "acme", mode, state, 0)
+    with ThreadPoolExecutor(1) as people, store.connect("owner") as ending:
+        with ending.transaction():
+            ending.execute("UPDATE night.runs SET state = 'completed', finished_at = now() WHERE id = %s", (run_id,))
+            asked = people.submit(request_, store, run_id)
+            _until_somebody_waits(store)
+        with pytest.raises(Refused, match=says):
+            asked.result(30)
+    assert ask(store, "SELECT state, cancel_requested_at, pause_requested_at FROM night.runs") == [
+        ("completed", None, None)
+    ]
+
+
+def test_the_rest_of_an_unfinished_apply_run_alone_is_cancelled(store: Store) -> None:
+    remember(store, "acme")
+    cancelled = {
+        (mode, state)
+        for mode in ("plan", "apply", "undo")
+        for state in ("crashed", "paused", "cancelled", "completed")
+        for run in [dead_run(store, "acme", mode, state, 0)]
+        if _cancel_rest(store, run)
+    }
+    assert cancelled == {("apply", "crashed"), ("apply", "paused")}
+
+
+def _cancel_rest(store: Store, run_id: str) -> bool:
+    with store.connect("applier") as connection:
+        return cancel_rest(connection, run_id)
+
+
+def _until_somebody_waits(store: Store) -> None:
+    deadline = time.monotonic() + 30
+    while ask(store, "SELECT count(*) FROM pg_locks WHERE NOT granted") == [(0,)]:
+        assert time.monotonic() < deadline, "nobody came to wait"
+        time.sleep(0.02)
