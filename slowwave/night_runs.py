@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from psycopg.rows import class_row
+
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
 from slowwave.night_stream import open_stream
 from slowwave.plans.scope import DreamScope
@@ -29,27 +31,49 @@ LONGEST_REASON: Final = 500
 
 _READ_REASON: Final = 20_000  # characters of it that are looked at
 
+_LAST_WHOLE: Final = """
+SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
+  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged
+FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r
+  WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL
+  AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
+WHERE n.slug = %s AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
+  SELECT 1 FROM night.conflicts v
+  WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)
+"""
+_LAST_NIGHTS: Final = """
+SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600 AS hours,
+  extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 AS weekly_days
+FROM memory.namespaces n, LATERAL (
+  SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs
+  WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused')
+  AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' - 'dry_run' = '{}') r
+WHERE n.id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _LastWhole:
+    """The last plan run of a whole namespace that stands, the namespace's own settings now, and whether rows changed since."""
+
+    overlay: object
+    settings_fingerprint: str | None
+    started_at: datetime
+    unchanged: bool
+
 
 def unchanged(store: Store, namespace: str) -> str:
     """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run.
 
     A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
     """
-    with store.connect("reader") as connection:
-        row = connection.execute(
-            "SELECT n.settings, (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id), r.change_counter, "
-            "r.settings_fingerprint, r.started_at FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r "
-            "WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL "
-            "AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true WHERE n.slug = %s "
-            "AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (SELECT 1 FROM night.conflicts v "
-            "WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)",
-            (namespace,),
-        ).fetchone()
-    if row is None or row[1] != row[2]:
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_LastWhole)) as cursor:
+        last = cursor.execute(_LAST_WHOLE, (namespace,)).fetchone()
+    if last is None or not last.unchanged:
         return ""
-    overlay: Mapping[str, object] = row[0] if isinstance(row[0], dict) else {}
-    same = Settings.for_namespace(overlay).fingerprint() == row[3]
-    return f"unchanged since the night of {row[4]:%Y-%m-%d %H:%M} UTC" if same else ""
+    overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
+    same = Settings.for_namespace(overlay).fingerprint() == last.settings_fingerprint
+    return f"unchanged since the night of {last.started_at:%Y-%m-%d %H:%M} UTC" if same else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +93,8 @@ def last_nights(connection: Connection, namespace_id: str) -> LastNights:
 
     Nor is one that began later than now: the clock was wrong, and would hold back all nights until it is that late.
     """
-    row = connection.execute(
-        "SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600, "
-        "extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 FROM memory.namespaces n, LATERAL "
-        "(SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs "
-        "WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') "
-        "AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' - 'dry_run' = '{}') r WHERE n.id = %s",
-        (namespace_id,),
-    ).fetchone()
-    night, weekly, hours, days = row or (None, None, 0.0, 0.0)
-    return LastNights(
-        night if isinstance(night, datetime) else None,
-        weekly if isinstance(weekly, datetime) else None,
-        float(str(hours)),
-        float(str(days)),
-    )
+    with connection.cursor(row_factory=class_row(LastNights)) as cursor:
+        return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
 
 
 def begin(

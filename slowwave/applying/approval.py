@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
+
+from psycopg.rows import class_row
 
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
@@ -13,6 +16,22 @@ from slowwave.plans.ledger import latest_plan
 from slowwave.plans.permitted import approvable_by_policy
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection
+
+_READ: Final = """
+SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at
+FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s
+"""
+_GROUND: Final = """
+SELECT p.state, r.revoked_by, r.reason,
+  a.seal = p.seal AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) AS holds
+FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash AND p.namespace_id = a.namespace_id
+LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.id = %s AND a.plan_hash = %s
+"""
+_APPLIED_BY: Final = """
+SELECT j.run_id::text, count(DISTINCT j.item_id) FROM night.journal j JOIN night.runs r ON r.id = j.run_id
+JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = j.item_id AND i.status = 'applied'
+WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +47,23 @@ class Approved:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What an approval rests on now: its plan's state, who revoked it and why, and whether the seal is the one that was signed."""
+
+    state: str
+    revoked_by: str | None
+    reason: str | None
+    holds: bool
+
+
 def read_approval(connection: Connection, approval_id: str) -> Approved:
     """An approval by its id; an unknown one is refused."""
-    row = connection.execute(
-        "SELECT n.slug, a.plan_hash, a.approver, a.channel, a.item_ids::text[], a.expires_at FROM night.approvals a "
-        "JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s",
-        (approval_id,),
-    ).fetchone()
-    if row is None or not isinstance(row[4], list) or not isinstance(row[5], datetime):
+    with connection.cursor(row_factory=class_row(Approved)) as cursor:
+        found = cursor.execute(_READ, (approval_id,)).fetchone()
+    if found is None:
         raise Refused(f"There is no approval {approval_id}. Apply follows an approval and nothing else.")
-    slug, plan_hash, approver, channel = (str(v) for v in row[:4])
-    return Approved(approval_id, slug, plan_hash, approver, channel, [str(i) for i in row[4]], row[5])
+    return found
 
 
 def refuse_expired(approval: Approved) -> None:
@@ -55,25 +80,20 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
 
     Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied.
     """
-    row = connection.execute(
-        "SELECT p.state, r.revoked_by, r.reason, a.seal = p.seal "
-        "AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) "
-        "FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash AND p.namespace_id = a.namespace_id "
-        "LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.id = %s AND a.plan_hash = %s",
-        (approval.id, approval.plan_hash),
-    ).fetchone()
+    with connection.cursor(row_factory=class_row(_Ground)) as cursor:
+        now = cursor.execute(_GROUND, (approval.id, approval.plan_hash)).fetchone()
     short = approval.plan_hash[:12]
-    if row is None:
+    if now is None:
         raise Refused(f"The approval {approval.id} does not name plan {short}. Nothing more was applied.")
-    state, revoked_by, reason, holds = row
-    if revoked_by is not None:
-        told = f"The approval {approval.id} of plan {short} was revoked by {revoked_by}: {str(reason).rstrip('.')}."
-    elif state == "superseded":
+    if now.revoked_by is not None:
+        reason = (now.reason or "").rstrip(".")
+        told = f"The approval {approval.id} of plan {short} was revoked by {now.revoked_by}: {reason}."
+    elif now.state == "superseded":
         newest = latest_plan(connection, approval.namespace) or ""
         told = f"Plan {short} was superseded by {newest[:12]} after it was approved: look at that one."
-    elif state not in ("awaiting_approval", "approved"):
-        told = f"Plan {short} is {state}, so its approval {approval.id} no longer holds."
-    elif not holds:
+    elif now.state not in ("awaiting_approval", "approved"):
+        told = f"Plan {short} is {now.state}, so its approval {approval.id} no longer holds."
+    elif not now.holds:
         raise Refused(
             f"Plan {short} is not as it was signed: its probes, its summary or its expiry was changed. Nothing more was applied. "
             "Run the night again, and find out who wrote to night.plans."
@@ -104,12 +124,7 @@ def refuse_unsigned(approval: Approved, items: Sequence[Item], settings: Setting
 
 def _stands(connection: Connection, approval: Approved) -> str:
     """What of it was applied before, and how to take it back."""
-    rows = connection.execute(
-        "SELECT j.run_id::text, count(DISTINCT j.item_id) FROM night.journal j JOIN night.runs r ON r.id = j.run_id "
-        "JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = j.item_id AND i.status = 'applied' "
-        "WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id",
-        (approval.plan_hash, approval.id),
-    ).fetchall()
+    rows = connection.execute(_APPLIED_BY, (approval.plan_hash, approval.id)).fetchall()
     return "".join(
         f" {n} of its items were applied before and stand: `slowwave undo {run}` takes them back." for run, n in rows
     )

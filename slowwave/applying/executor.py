@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 import psycopg
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.applying.approval import Approved, read_approval, refuse_expired, refuse_unsigned, refuse_withdrawn
@@ -53,6 +54,30 @@ _COLLISIONS: Final = (
     psycopg.errors.LockNotAvailable,
 )
 _ATTEMPTS: Final = 3  # at a batch that met an agent's writes at the wrong moment
+
+_APPLIED: Final = "SELECT run_id::text AS run_id, counts FROM night.applied WHERE approval_id = %s"
+_NOTE_APPLIED: Final = (
+    "INSERT INTO night.applied (approval_id, namespace_id, plan_hash, run_id, counts) VALUES (%s, %s, %s, %s, %s)"
+)
+_WAITING: Final = """
+SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'approved' FOR UPDATE
+"""
+_MARK: Final = """
+UPDATE night.plan_items i SET status = %s, reason = s.reason FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason)
+WHERE i.plan_hash = %s AND i.item_id = s.item_id
+"""
+_COUNT: Final = """
+SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id = ANY(%s::uuid[]) OR status = 'deferred') GROUP BY status
+"""
+_OPEN: Final = """
+SELECT a.id::text AS approval_id, n.slug AS namespace FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id
+WHERE (%(namespace)s::text IS NULL OR n.slug = %(namespace)s)
+AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%(closed)s)) ORDER BY a.recorded_at
+"""
+_HELD: Final = """
+SELECT n.slug AS namespace, n.settings AS overlay, extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float AS age FROM night.runs r
+JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +164,28 @@ def apply_approval(
 
 
 def _applied(connection: Connection, approval: Approved) -> ApplyResult | None:
-    row = connection.execute(
-        "SELECT run_id::text, counts FROM night.applied WHERE approval_id = %s", (approval.id,)
-    ).fetchone()
-    if row is None:
+    with connection.cursor(row_factory=class_row(_Done)) as cursor:
+        done = cursor.execute(_APPLIED, (approval.id,)).fetchone()
+    if done is None:
         return None
-    counts = row[1] if isinstance(row[1], dict) else {}
-    return ApplyResult(
-        str(row[0]), approval.namespace, approval.plan_hash, "completed", {str(k): int(v) for k, v in counts.items()}
-    )
+    return ApplyResult(done.run_id, approval.namespace, approval.plan_hash, "completed", dict(done.counts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The run that applied an approval, and what it came to."""
+
+    run_id: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A namespace that a run says it holds: its own settings, and the age of the run's heartbeat in seconds."""
+
+    namespace: str
+    overlay: object
+    age: float
 
 
 class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
@@ -205,7 +243,7 @@ class _Run:
             refuse_withdrawn(self.connection, self.approval)
             counts = _counts(self.connection, self.approval)
             self.connection.execute(
-                "INSERT INTO night.applied (approval_id, namespace_id, plan_hash, run_id, counts) VALUES (%s, %s, %s, %s, %s)",
+                _NOTE_APPLIED,
                 (
                     *(self.approval.id, self.claim.namespace_id, self.approval.plan_hash, self.claim.run_id),
                     Jsonb(counts),
@@ -320,29 +358,17 @@ def _change(connection: Connection, claim: Claim, items: Sequence[Item]) -> dict
 
 
 def _waiting(connection: Connection, plan_hash: str, ids: list[str]) -> frozenset[str]:
-    rows = connection.execute(
-        "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'approved' FOR UPDATE",
-        (plan_hash, ids),
-    )
-    return frozenset(str(i) for (i,) in rows)
+    return frozenset(str(i) for (i,) in connection.execute(_WAITING, (plan_hash, ids)))
 
 
 def _mark(connection: Connection, plan_hash: str, reasons: Mapping[str, str], status: str) -> None:
     """Give items a status, each with its reason."""
     if reasons:
-        connection.execute(
-            "UPDATE night.plan_items i SET status = %s, reason = s.reason FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason) "
-            "WHERE i.plan_hash = %s AND i.item_id = s.item_id",
-            (status, list(reasons), list(reasons.values()), plan_hash),
-        )
+        connection.execute(_MARK, (status, list(reasons), list(reasons.values()), plan_hash))
 
 
 def _counts(connection: Connection, approval: Approved) -> dict[str, int]:
-    rows = connection.execute(
-        "SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id = ANY(%s::uuid[]) OR status = 'deferred') "
-        "GROUP BY status",
-        (approval.plan_hash, list(approval.item_ids)),
-    )
+    rows = connection.execute(_COUNT, (approval.plan_hash, list(approval.item_ids)))
     return dict.fromkeys(COUNTED, 0) | {str(s): int(str(n)) for s, n in rows}
 
 
@@ -368,21 +394,13 @@ def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: 
     """
     closed = [] if cancelled else ["cancelled"]
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT a.id::text, n.slug FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id "
-            "WHERE (%s::text IS NULL OR n.slug = %s) "
-            "AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%s)) ORDER BY a.recorded_at",
-            (namespace, namespace, closed),
-        ).fetchall()
+        rows = connection.execute(_OPEN, {"namespace": namespace, "closed": closed}).fetchall()
         held = frozenset() if cancelled else _held(connection)
     return [(str(a), str(n)) for a, n in rows if str(n) not in held]
 
 
 def _held(connection: Connection) -> frozenset[str]:
     """The namespaces in which a run is alive."""
-    rows = connection.execute(
-        "SELECT n.slug, n.settings, extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float FROM night.runs r "
-        "JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)",
-        (list(HOLDING),),
-    )
-    return frozenset(str(n) for n, settings, age in rows if float(str(age)) <= expiry_of(settings))
+    with connection.cursor(row_factory=class_row(_Held)) as cursor:
+        held = cursor.execute(_HELD, (list(HOLDING),)).fetchall()
+    return frozenset(one.namespace for one in held if one.age <= expiry_of(one.overlay))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from psycopg.rows import class_row
+
 from slowwave.errors import DreamApplyDisabled, Refused
 from slowwave.plans.gate import APPROVER
 from slowwave.store.connect import Connection, Store
@@ -17,6 +19,14 @@ from slowwave.store.connect import Connection, Store
 KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
 SWITCH: Final = "apply_disabled"
 """Its name in ``night.switches``."""
+
+_READ: Final = "SELECT is_on AS disabled, set_by, note, set_at FROM night.switches WHERE name = %s"
+_SET: Final = """
+INSERT INTO night.switches (name, is_on, set_by, note, set_at) VALUES (%s, %s, %s, %s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET is_on = excluded.is_on, set_by = excluded.set_by, note = excluded.note, set_at = excluded.set_at
+"""
+_WRITABLE: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s AND NOT read_only"
+_SET_READ_ONLY: Final = "UPDATE memory.namespaces SET read_only = %s WHERE slug = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +57,8 @@ def apply_disabled() -> bool:
 
 def read_switch(connection: Connection) -> Switch:
     """The database's switch; off was never set where there is no row."""
-    row = connection.execute(
-        "SELECT is_on, set_by, note, set_at FROM night.switches WHERE name = %s", (SWITCH,)
-    ).fetchone()
-    if row is None:
-        return Switch(disabled=False)
-    return Switch(bool(row[0]), str(row[1]), str(row[2]), row[3] if isinstance(row[3], datetime) else None)
+    with connection.cursor(row_factory=class_row(Switch)) as cursor:
+        return cursor.execute(_READ, (SWITCH,)).fetchone() or Switch(disabled=False)
 
 
 def why_disabled(connection: Connection) -> str:
@@ -78,10 +84,8 @@ def refuse_disabled(connection: Connection) -> None:
 def refuse_unwritable(connection: Connection, namespace: str) -> str:
     """Raise ``DreamApplyDisabled`` when a kill switch is set or the namespace is read-only or gone; returns the namespace's id."""
     refuse_disabled(connection)
-    row = connection.execute(
-        "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s", (namespace,)
-    ).fetchone()
-    if row is None or row[1]:
+    row = connection.execute(_WRITABLE, (namespace,)).fetchone()
+    if row is None:
         raise DreamApplyDisabled(f"Namespace {namespace!r} is read-only or gone, so nothing is written to it.")
     return str(row[0])
 
@@ -93,12 +97,7 @@ def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
             "Who sets the switch must be named: --by with 2 to 64 letters, digits or . _ @ -. It is as it was."
         )
     with store.connect("approver") as connection:
-        connection.execute(
-            "INSERT INTO night.switches (name, is_on, set_by, note, set_at) VALUES (%s, %s, %s, %s, clock_timestamp()) "
-            "ON CONFLICT (name) DO UPDATE SET is_on = excluded.is_on, set_by = excluded.set_by, note = excluded.note, "
-            "set_at = excluded.set_at",
-            (SWITCH, not on, by, note[:2000]),
-        )
+        connection.execute(_SET, (SWITCH, not on, by, note[:2000]))
         return read_switch(connection)
 
 
@@ -108,8 +107,5 @@ def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
     A run that has claimed the namespace is stopped before its next batch.
     """
     with store.connect("owner") as connection:
-        changed = connection.execute(
-            "UPDATE memory.namespaces SET read_only = %s WHERE slug = %s", (read_only, namespace)
-        )
-        if changed.rowcount != 1:
+        if connection.execute(_SET_READ_ONLY, (read_only, namespace)).rowcount != 1:
             raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
