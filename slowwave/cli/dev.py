@@ -11,19 +11,27 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import psycopg
+import typer
 from psycopg import sql
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from slowwave.cli.session import open_store
 from slowwave.errors import StoreError
 from slowwave.store import server
 from slowwave.store.connect import LOGINS, as_login, passwords
 
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _HOST = "127.0.0.1"
+
+
+def command(port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000) -> None:
+    """Start the UI and the daemon on this machine."""
+    open_store()
+    dev(port)
 
 
 def dev(port: int = 3000) -> NoReturn:

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from slowwave.cli.listing import CUT, listing, one_line, wrapped
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.opening import open_store as open_environment
@@ -43,12 +42,20 @@ def program() -> str:
 def open_store() -> Store:
     """The store of the environment, with plans past their time marked as expired."""
     store = open_environment()
-    expire_plans(store)
+    with store.connect("reader") as connection:
+        late = connection.execute(
+            "SELECT 1 FROM night.plans WHERE state = 'awaiting_approval' AND expires_at <= now() LIMIT 1"
+        ).fetchone()
+    if late:
+        from slowwave.plans.ledger import expire_plans  # it imports all that a plan is made of
+
+        expire_plans(store)
     return store
 
 
 def chosen_namespaces(store: Store, name: str) -> list[str]:
     """One namespace, or all of them for ``ALL``."""
+
     known = namespaces(store)
     if name == "ALL":
         if not known:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
 from slowwave.store.connect import Store
 from slowwave.store.partitions import make_partitions_ahead
 from slowwave.store.roles import narrow, provide
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_SCRIPTS: Final = Path(__file__).with_name("migrations")
+
 
 def _config() -> Config:
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.set_main_option("script_location", str(_SCRIPTS))
     return config
 
 
@@ -31,6 +32,11 @@ def migrate(store: Store) -> None:
     Two processes at once wait for each other. Raises ``StoreError`` when this login may not, with what an administrator has to run
     where roles are the reason.
     """
+    from alembic import command
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import NullPool
+
     with store.connect("owner"):
         pass  # an unreachable database is told in our words
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
@@ -55,8 +61,7 @@ def migrate(store: Store) -> None:
 
 
 def pending_migrations(store: Store) -> list[str]:
-    """Revisions that the database lacks, oldest first."""
-    script = ScriptDirectory.from_config(_config())
+    """Revisions that the database lacks, oldest first. Alembic is imported only where there may be some."""
     with store.connect("owner") as connection:
         known = connection.execute("SELECT to_regclass('night.alembic_version')").fetchone()
         row = (
@@ -65,4 +70,14 @@ def pending_migrations(store: Store) -> list[str]:
             else None
         )
     current = str(row[0]) if row else "base"
+    if current == newest_revision():
+        return []
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory.from_config(_config())
     return [r.revision for r in reversed(list(script.iterate_revisions("head", current)))]
+
+
+def newest_revision() -> str:
+    """The revision that this version's schema is at: files of migrations are named by number, and nothing branches."""
+    return max(file.name.split("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
+from slowwave.store import tables
 from slowwave.store.connect import Store
-from slowwave.store.migrate import migrate, pending_migrations
+from slowwave.store.migrate import migrate, newest_revision, pending_migrations
 from slowwave.store.tables import metadata
 from tests.nights import new_world
 from tests.worlds import World
@@ -154,3 +158,10 @@ def test_recall_events_lie_in_partitions_of_their_month(store: Store) -> None:
         "recall_events_2026_02",
         "recall_events_default",
     ]
+
+
+def test_the_newest_revision_is_that_which_alembic_would_reach() -> None:
+    """It is read off the files' names, so that a store that is up to date needs no Alembic."""
+    scripts = Config()
+    scripts.set_main_option("script_location", str(Path(tables.__file__).with_name("migrations")))
+    assert newest_revision() == ScriptDirectory.from_config(scripts).get_current_head()
