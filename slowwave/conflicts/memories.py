@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import Found, Ints, Rows, Tally, among, codes, conflicts_of, kinds, pack
 from slowwave.conflicts.conflict import Conflict
+from slowwave.matching.blas import one_thread
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.memories import active_memories
 from slowwave.settings import Settings
@@ -102,11 +103,12 @@ def _near(
     """Neighbours among statements of one block: i < j, and their cosines."""
     order = np.argsort(block, kind="stable")
     found: list[tuple[Ints, Ints, np.ndarray]] = []
-    for part in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
-        if len(part) > 1:
-            near = neighbours(matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[part])
-            i, j, cosine = pairs_of(*near)
-            found.append((part[i], part[j], cosine))
+    with one_thread():
+        for part in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
+            if len(part) > 1:
+                near = neighbours(matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[part])
+                i, j, cosine = pairs_of(*near)
+                found.append((part[i], part[j], cosine))
     none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
     i, j, cosine = (np.concatenate(c) for c in zip(none, *found, strict=True))
     return i, j, cosine

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from slowwave.matching import clusters
+from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.columns import read_columns, read_ids, read_vectors
 from slowwave.matching.neighbours import neighbours, pairs_of
@@ -234,10 +235,11 @@ def _near(people: _People, own: Ints, floor: float, k: int = NEAREST) -> tuple[I
     own = own[people.rows[own] >= 0]
     found: list[tuple[Ints, Ints, Floats]] = []
     order = own[np.argsort(people.block[own], kind="stable")]
-    for part in np.split(order, np.flatnonzero(np.diff(people.block[order])) + 1):
-        if len(part) > 1:
-            i, j, cosine = pairs_of(*neighbours(people.units, k, floor, people.rows[part]))
-            found.append((part[i], part[j], cosine))
+    with one_thread():
+        for part in np.split(order, np.flatnonzero(np.diff(people.block[order])) + 1):
+            if len(part) > 1:
+                i, j, cosine = pairs_of(*neighbours(people.units, k, floor, people.rows[part]))
+                found.append((part[i], part[j], cosine))
     empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
     i, j, cosine = (np.concatenate(c) for c in zip(empty, *found, strict=True))
     return i, j, cosine

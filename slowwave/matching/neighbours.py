@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from slowwave.matching.blas import one_thread
 from slowwave.matching.vectors import cosines, pairs_above, share_above, unit_rows
 
 Floats = NDArray[np.float32]
@@ -43,13 +43,14 @@ def neighbours(
     if k < 1 or not matrix.size:
         return _none()
     n = len(matrix if rows is None else rows)
-    if share_above(matrix, floor, rows=rows) * n * (n - 1) / 2 <= FEW:
+    possible = n * (n - 1) / 2
+    if possible <= FEW or share_above(matrix, floor, rows=rows) * possible <= FEW:
         a, b, score = pairs_above(matrix, floor, rows, workers)
         return _ranked(np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([score, score]), k)
     units, kept = unit_rows(matrix if rows is None else matrix[rows])
     best = _Best.of(len(units), k, floor)
     tiles = [(t, left) for t in range(0, len(units), _HEIGHT) for left in range(t, len(units), _WIDTH)]
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with one_thread(), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         for _ in pool.map(lambda tile: best.meet(units, *tile), tiles):
             pass
     i, j = best.pairs()

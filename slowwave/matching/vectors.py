@@ -18,7 +18,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from slowwave.matching.blas import one_thread
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -104,9 +105,14 @@ def pairs_above(
     a worker and 32 bytes a pair.
     """
     source, kept = _directions(matrix, rows)
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    tops = range(0, len(source), _HEIGHT)
+    with one_thread():
         search = _prepare(source, np.float32(threshold))
-        parts = list(pool.map(lambda top: _stripe(search, top), range(0, len(source), _HEIGHT)))
+        if len(tops) < 2:  # a pool takes longer to start than one product
+            parts = [_stripe(search, top) for top in tops]
+        else:
+            with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+                parts = list(pool.map(lambda top: _stripe(search, top), tops))
     total = sum(len(i) for i, _, _ in parts)
     found = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float32)
     while parts:  # each stripe is let go once it is copied

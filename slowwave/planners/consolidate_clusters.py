@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from slowwave.clearance import is_held_back
 from slowwave.conflicts.columns import Tally
 from slowwave.conflicts.memories import LONGEST, memory_conflicts, one_matter
+from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.memories import attributes
@@ -152,7 +153,8 @@ class _Night:
         """The best of all, most saving first. Those that are left uncited meet again until nothing more is found."""
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
-        pairs = list(self._pairs())
+        with one_thread():
+            pairs = list(self._pairs())
         self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
         free = np.ones(len(self.pool.table), np.bool_)
         found: list[_Summary] = []

@@ -122,7 +122,8 @@ def _all_pairs(matrix: NDArray[np.floating], places: Ints, threshold: float, num
     """All near pairs of a crowded block, or those of the nearest where they are too many."""
     n = len(places)
     numbers.setdefault("blocks with the nearest only", 0)
-    if share_above(matrix, threshold, rows=places) * n * (n - 1) / 2 <= FEW:
+    possible = n * (n - 1) / 2
+    if possible <= FEW or share_above(matrix, threshold, rows=places) * possible <= FEW:
         return pairs_above(matrix, threshold, places)
     numbers["blocks with the nearest only"] += 1
     return pairs_of(*neighbours(matrix, NEAREST, threshold, places))
