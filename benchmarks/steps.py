@@ -96,7 +96,7 @@ class Bench:
         """What audits and planners read. There is no embedder: the vectors are of a model that none can make."""
         snapshot = self.snapshot()
         models = {m.name: load_table_result(self.location(), m.name) for m in load_models()}
-        return Inputs(snapshot, models, Settings.for_namespace(snapshot.settings))
+        return Inputs(snapshot, models, Settings.for_namespace(snapshot.settings), ops=frozenset(night.OPERATIONS))
 
     def proposals(self) -> dict[str, Proposal]:
         """What the planners' steps proposed, and what they have learnt."""

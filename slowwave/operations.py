@@ -33,7 +33,7 @@ class Inputs:
     those of memories and shorter texts, when they are configured.
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
-    operation, and need not learn again.
+    operation, and need not learn again. ``ops`` are the operations that the night was asked for by name; without them the settings say.
     """
 
     snapshot: Snapshot
@@ -47,6 +47,11 @@ class Inputs:
     budget: Budget = field(default_factory=Budget)
     writer: Chat | None = None
     consolidator: Chat | None = None
+    ops: Collection[str] | None = None
+
+    def runs(self, operation: str) -> bool:
+        """Whether an operation is part of this night."""
+        return not skip_reason(operation, self.settings, self.ops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,7 @@ def run_planner(name: str, planner: Planner, inputs: Inputs, ops: Collection[str
     if report := blind(name, inputs.snapshot):
         return Proposal((), report)
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
-    proposal = planner(inputs)
+    proposal = planner(replace(inputs, ops=ops))
     report = _quotable(told(proposal.report, inputs.snapshot))
     report = replace(report, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
     if missed := inputs.budget.refused - refused:

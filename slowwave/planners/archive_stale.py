@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from slowwave.mutations.cells import Value
 from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal
-from slowwave.planners.rejections import open_conflicts
+from slowwave.planners.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.relevance import Bools, Worth, worth
 from slowwave.reports.model import Finding, Report
@@ -40,36 +40,63 @@ def archive_stale(inputs: Inputs) -> Proposal:
     resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
-    found = worth(snapshot, settings)
-    ids = found.memories["id"]
-    natural = settings.archive_policy == "natural_selection"
-    worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
-    kept = {
-        "too young": found.age_hours < settings.archive_min_age_hours,
-        "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
-        "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
-        "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
-    }
+    chosen = _choose(inputs)
+    found = chosen.found
     numbers: dict[str, int | float] = {
-        "active memories": len(ids),
+        "active memories": len(found.memories),
         "that do not fade": int((~_fading(found)).sum()),
-        "worth little": int(worthless.sum()),
+        "worth little": chosen.worthless,
+        **chosen.kept,
     }
-    left = worthless
-    for name, kept_back in kept.items():
-        numbers[name] = int((left & kept_back).sum())
-        left &= ~kept_back
-    items = _items(snapshot, found, np.flatnonzero(left).tolist(), settings)
+    items = _items(snapshot, found, chosen.rows, settings)
     numbers["items"] = len(items)
     return Proposal(
         tuple(items),
         Report(
             OPERATION,
-            f"{len(items):,} of {len(ids):,} active memories would be archived ({settings.archive_policy}).",
+            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.archive_policy}).",
             numbers=numbers,
             findings=_pinned(found, settings),
         ),
     )
+
+
+def leaving(inputs: Inputs) -> frozenset[str]:
+    """Ids of the memories that a night with this operation would archive: those of its items, but for what was rejected."""
+    chosen = _choose(inputs)
+    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    if not refused:
+        return frozenset(chosen.found.memories["id"].take(pa.array(chosen.rows, pa.int64())).to_pylist())
+    items = _items(inputs.snapshot, chosen.found, chosen.rows, inputs.settings)
+    return frozenset(i.mutation.rows[0].id for i in items if i.subject() not in refused)
+
+
+class _Chosen(NamedTuple):
+    """Active memories, how many of them are worth little, how many of these are kept and why, and the rows of the others."""
+
+    found: Worth
+    worthless: int
+    kept: dict[str, int]
+    rows: list[int]
+
+
+def _choose(inputs: Inputs) -> _Chosen:
+    snapshot, settings = inputs.snapshot, inputs.settings
+    found = worth(snapshot, settings)
+    ids = found.memories["id"]
+    natural = settings.archive_policy == "natural_selection"
+    worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
+    reasons = {
+        "too young": found.age_hours < settings.archive_min_age_hours,
+        "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
+        "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
+        "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
+    }
+    left, kept = worthless.copy(), dict[str, int]()
+    for name, kept_back in reasons.items():
+        kept[name] = int((left & kept_back).sum())
+        left &= ~kept_back
+    return _Chosen(found, int(worthless.sum()), kept, np.flatnonzero(left).tolist())
 
 
 def _stale(found: Worth, settings: Settings) -> Bools:

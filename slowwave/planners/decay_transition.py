@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slowwave.clearance import is_held_back
 from slowwave.decay import STAGES, next_stage, reason, schedule
@@ -24,6 +25,8 @@ from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal
+from slowwave.planners.archive_stale import OPERATION as ARCHIVE
+from slowwave.planners.archive_stale import leaving
 from slowwave.planners.rejections import rejected_subjects
 from slowwave.planners.summary_text import EXTRACTIVE, Told, Writing
 from slowwave.plans.items import Item
@@ -42,6 +45,8 @@ _COLUMNS: Final = ("id", "text", "valid_from", "recorded_at", "attributes", "sou
 _RESTS_ON: Final = (*RESTS_ON, "valid_from")
 """What has a stage, an end and no exemption; counters, which stretch a stage, change with every recall and guard nothing."""
 
+_LEAVING: Final = f"archived by {ARCHIVE}"
+
 _Fields = Mapping[str, Any]
 
 
@@ -53,19 +58,22 @@ def decay_transition(inputs: Inputs) -> Proposal:
     becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
     What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
 
-    Exempt memories (``slowwave.exemptions``) stay as they are; a text that screening has to act on waits for it. Time: one pass over
+    Exempt memories (``slowwave.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
+    would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
     memories and versions; texts are read of those due.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)
     due = plan.is_due(int(snapshot.taken_at.timestamp() * 1_000_000))
-    rows = memories.select(_COLUMNS).filter(pa.array(due)).to_pylist()
-    all_due = [
+    archived = leaving(inputs) if inputs.runs(ARCHIVE) else ()
+    mine = due & ~pc.is_in(memories["id"], value_set=pa.array(sorted(archived), pa.string())).to_numpy()
+    rows = memories.select(_COLUMNS).filter(pa.array(mine)).to_pylist()
+    going_on = [
         _Step(row, STAGES[stage], datetime.fromtimestamp(when // 1_000_000, UTC))
-        for row, stage, when in zip(rows, plan.stage[due].tolist(), plan.due[due].tolist(), strict=True)
+        for row, stage, when in zip(rows, plan.stage[mine].tolist(), plan.due[mine].tolist(), strict=True)
     ]
-    steps = [s for s in all_due if not _held_back(s)]
+    steps = [s for s in going_on if not _held_back(s)]
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
     absent = bool(settings.consolidation_model) and inputs.consolidator is None
     told = _told(steps, settings, writing, absent=absent)
@@ -76,9 +84,10 @@ def decay_transition(inputs: Inputs) -> Proposal:
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
         **{name: int(mask.sum()) for name, mask in exemptions(memories, settings).items()},
-        "due": len(all_due),
-        "held back by screening": len(all_due) - len(steps),
-        **{f"{stage} due": sum(s.stage == stage for s in all_due) for stage in STAGES[:-1]},
+        "due": int(due.sum()),
+        "held back by screening": len(going_on) - len(steps),
+        **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
+        **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
         "no writer at hand": sum(s.to != STAGES[-1] and s.id not in told for s in steps) if absent else 0,
         "shortened": decisions.count("shorten"),
         "short enough": decisions.count("advance"),
@@ -243,6 +252,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
 def _headline(numbers: Mapping[str, int | float]) -> str:
     return (
         f"{numbers['due']:,} of {numbers['live memories']:,} live memories are due for their next stage: {numbers['shortened']:,} are "
-        f"told shorter, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived; "
-        f"{numbers['tokens saved']:,} tokens are saved."
+        f"told shorter, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
+        + (f", {numbers[_LEAVING]:,} are archived by {ARCHIVE} instead" if _LEAVING in numbers else "")
+        + f"; {numbers['tokens saved']:,} tokens are saved."
     )

@@ -17,10 +17,12 @@ from slowwave.language.chat import Answer
 from slowwave.memories import active_memories
 from slowwave.mutations.simulate import simulate
 from slowwave.night import run_night
-from slowwave.operations import Proposal
+from slowwave.operations import Proposal, run_planner
+from slowwave.planners.archive_stale import archive_stale
 from slowwave.planners.decay_transition import decay_transition
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, seal
 from slowwave.probes.specifics import specifics_probe
 from slowwave.snapshot import Snapshot
 from slowwave.store.connect import Store
@@ -223,6 +225,39 @@ def test_a_rejected_step_does_not_come_back_until_the_text_changes() -> None:
     assert (found.items, found.report.numbers["rejected before"]) == ((), 1)
     changed = memory("m", LONG, current_version_id=uid("other"))
     assert len(plan(world(changed, rejections=[rejection])).items) == 1
+
+
+def test_what_is_archived_tonight_is_not_told_shorter_as_well() -> None:
+    """Where both run, by the settings or because they were asked for, nothing is deferred; whose archiving was rejected ages on."""
+    rows = (memory("m", LONG, 30), memory("read", LONG, 30, access_count=1))
+    snapshot = world(*rows)
+    assert {i.mutation.rows[0].external_id for i in plan(snapshot).items} == {"m", "read"}
+    both = frozenset(("archive_stale", "decay_transition"))
+    asked = plan(snapshot, ops=both)
+    assert [i.mutation.rows[0].external_id for i in asked.items] == ["read"]
+    assert (asked.report.numbers["due"], asked.report.numbers["archived by archive_stale"]) == (2, 1)
+    assert len(plan(snapshot, ops=frozenset(("decay_transition",))).items) == 2
+    switched = world(*rows, settings={"archive_stale_enabled": True})
+    assert [i.mutation.rows[0].external_id for i in plan(switched).items] == ["read"]
+    items = [*archive_stale(make_inputs(snapshot)).items, *asked.items]
+    sealed = seal(Header(uid("namespace"), "n", "s", "f"), items, ["archive_stale", "decay_transition"])
+    assert (len(sealed.items), sealed.deferred) == (2, {})
+
+    (archive,) = archive_stale(make_inputs(snapshot)).items
+    rejection = {
+        **{"operation": "archive_stale", "subject": archive.subject(), "row_ids": [uid("m")]},
+        **{"reason": "no", "rejected_by": "rita"},
+    }
+    kept = world(*rows, rejections=[rejection])
+    assert {i.mutation.rows[0].external_id for i in plan(kept, ops=both).items} == {"m", "read"}
+
+
+def test_a_planner_is_told_what_else_runs() -> None:
+    """``run_planner`` passes on what the night was asked for."""
+    inputs = make_inputs(world(memory("m", LONG, 30)))
+    both = frozenset(("archive_stale", "decay_transition"))
+    assert run_planner("decay_transition", decay_transition, inputs, both).items == ()
+    assert len(run_planner("decay_transition", decay_transition, inputs, both - {"archive_stale"}).items) == 1
 
 
 def test_a_night_of_decay_on_a_store_and_back(store: Store) -> None:
