@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.audits import AUDITS
 from slowwave.errors import DreamCancelled
-from slowwave.footprint import release
+from slowwave.footprint import few_collections, release
 from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import writer_for
@@ -39,7 +39,7 @@ from slowwave.plans.ledger import (
 )
 from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import AS_OF, Header, Plan, seal
+from slowwave.plans.seal import AS_OF, Arranged, Header, Plan, arrange, sealed
 from slowwave.probes.convergence import convergence_probe, touched
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
@@ -53,7 +53,7 @@ from slowwave.snapshot import Snapshot
 from slowwave.snapshot_files import database_base, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.store.connect import Connection, Store
 from slowwave.store.export import export_snapshot
-from slowwave.texts.quotation import quotable
+from slowwave.texts.quotation import Known, quotable
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -118,6 +118,7 @@ class Night:
         }
 
 
+@few_collections()
 def run_night(
     store: Store,
     namespace: str,
@@ -267,6 +268,7 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
     return found if isinstance(found, dict) else {}
 
 
+@few_collections()
 def make_plan(
     store: Store,
     run_id: str,
@@ -323,6 +325,7 @@ def make_plan(
         carried=carried,
         change_counter=snapshot.change_counter,
     )
+    plan = replace(plan, written={})
     with store.connect("planner") as connection, connection.transaction():
         for name, report in reports.items():
             warnings = [f for f in report.findings if f.severity != "info"]
@@ -381,28 +384,28 @@ def prove(
 ) -> tuple[Plan, Probes]:
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
-    order = list(PLANNERS)
-    plan = seal(header, items, order)
-    decided = _decided(plan)
+    order, read = list(PLANNERS), Known()
+    arranged = arrange(items, order, read)
+    decided = _decided(arranged)
     after = simulate(snapshot, decided)
     release()
     specifics = specifics_probe(snapshot, after, decided)
     asked = {i.id: replace(i, decision="review", risk="high") for i in items if i.id in specifics.items_losing()}
     if asked:
-        plan = seal(header, [asked.get(i.id, i) for i in items], order)
-        decided = _decided(plan)
+        arranged = arrange([asked.get(i.id, i) for i in items], order, read)
+        decided = _decided(arranged)
         after = simulate(snapshot, decided)
-    reviews = [i for i in plan.items if i.decision == "review"]
+    reviews = [i for i in arranged.items if i.decision == "review"]
     specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
-    plan = replace(plan, questions=questions(reviews, specifics.by_item(), only=specifics.items_losing()))
+    asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
     release()
     harmed = harm(snapshot, after, decided, settings, inputs.embed)
     recall, radius = harmed.recall, harmed.radius
-    isolation = isolation_probe(snapshot, plan.items)
+    isolation = isolation_probe(snapshot, arranged.items)
     release()
     models = load_models()
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
-    focus = touched(decided, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
+    focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
         # what judges left open stays a question to a person, and what a model wrote is not written twice
         replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
@@ -416,11 +419,11 @@ def prove(
             ),
         ),
         lambda changed: run_models(models, changed, settings),
-        deferred=plan.deferred_items,
+        deferred=arranged.deferred_items,
         reviews=reviews,
     )
     probes = (convergence, recall, specifics, radius, isolation)
-    return plan, Probes(
+    return replace(sealed(header, arranged), questions=asks), Probes(
         results={
             "convergence": convergence.to_json(),
             "recall": recall.to_json(),
@@ -441,9 +444,9 @@ def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
     return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
 
 
-def _decided(plan: Plan) -> list[Item]:
+def _decided(arranged: Arranged) -> list[Item]:
     """What an approval covers when it names nothing: all but review items."""
-    return [i for i in plan.items if i.decision != "review"]
+    return [i for i in arranged.items if i.decision != "review"]
 
 
 def _per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:

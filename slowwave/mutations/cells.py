@@ -301,9 +301,14 @@ def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
     )
 
 
+_CANONICAL: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode  # json.dumps makes one for each value
+
+
 def canonical_json(value: object) -> str:
     """The one JSON text of a value: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL(value)
 
 
 def table_of(name: str) -> Table:

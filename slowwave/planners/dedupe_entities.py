@@ -112,7 +112,7 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
         for group, mutation, (decision, _) in zip(groups, merge_rows(snapshot, merges), decisions, strict=True)
     ]
     refused = rejected_subjects(snapshot, OPERATION)
-    proposed = tuple(item for item in items if item.subject() not in refused)
+    proposed = tuple(item for item in items if not refused or item.subject() not in refused)
     centroids = [decision for decision, _ in decisions]
     work = _Work(matches, judged, groups, centroids, proposed, len(items) - len(proposed), waiting)
     return Proposal(proposed, _report(inputs, work, rows), learnt=matches.model, nearer=_nearer(snapshot, matches))

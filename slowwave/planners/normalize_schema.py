@@ -57,7 +57,7 @@ def normalize_schema(inputs: Inputs) -> Proposal:
     entities, edges = (_renamed(snapshot, side, mappings[side]) for side in ("entities", "relationships"))
     merges, apart = _merges(snapshot, mappings["entities"], entities)
     refused = rejected_subjects(snapshot, OPERATION)
-    items = [i for i in _merge_items(snapshot, merges) if i.subject() not in refused]
+    items = [i for i in _merge_items(snapshot, merges) if not refused or i.subject() not in refused]
     merging = {id_ for item in items for id_ in item.mutation.row_ids()}
     items += _rename_items(snapshot, "entities", {i: t for i, t in entities.items() if i not in merging})
     items += _rename_items(snapshot, "relationships", edges)

@@ -98,7 +98,7 @@ def _promotions(
         if len(items) == most:
             break
         looked += 1
-        if item.subject() in refused:
+        if refused and item.subject() in refused:
             rejected += 1
         elif why := unsafe(text):
             row = item.mutation.rows[0].id
@@ -162,7 +162,7 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: Scored, standing: p
         named.append(id_)
     refused = rejected_subjects(snapshot, OPERATION)
     items = [Item(OPERATION, "revoke", m, why[m.rows[0].id]) for m in revoke(snapshot, named)]
-    return [i for i in items if i.subject() not in refused]
+    return [i for i in items if not refused or i.subject() not in refused]
 
 
 def _scores(inputs: Inputs, ids: Iterable[str]) -> dict[str, float]:

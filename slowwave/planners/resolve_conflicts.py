@@ -144,7 +144,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     counts["both pinned"] = len(pinned)
     items, waiting = _items(snapshot, decisions, sides)
     refused = rejected_subjects(snapshot, OPERATION)
-    proposed = tuple(i for i in items if i.subject() not in refused)
+    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
     counts["rejected_before"] = len(items) - len(proposed)
     counts["decided by another conflict of a row"] = waiting
     return Proposal(proposed, _report(inputs, found.conflicts, open_, proposed, counts, judged))

@@ -10,7 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from slowwave.mutations.cells import (
     Cell,
@@ -31,6 +31,14 @@ _SAYS: Final = frozenset(
 )  # of a merged entity, fact or memory
 
 
+class Written(NamedTuple):
+    """The parts of an item as canonical JSON: what a plan's hash covers, and what is stored. It is many times the size of the item."""
+
+    mutation: str
+    evidence: str
+    sources: str
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes."""
@@ -44,6 +52,7 @@ class Item:
     tokens: int = 0
     probability: float = 1.0
     id: str = field(init=False, default="")
+    _subject: str = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", content_id(self.operation, self.decision, self.mutation.to_json()))
@@ -63,8 +72,13 @@ class Item:
         A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
         is about, not by its words, which a model may choose anew; a page by its path and what it was rendered from. What is done with
         a memory because of what it says is remembered with its version, and a new version without its vector, which an embedder
-        gives a little differently from night to night.
+        gives a little differently from night to night. Made when it is first asked for, and kept.
         """
+        if not self._subject:
+            object.__setattr__(self, "_subject", self._remembered_as())
+        return self._subject
+
+    def _remembered_as(self) -> str:
         named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
         if self.mutation.kind == "merge_rows":
             seen: list[list[object]] = guards_to_json(named)
@@ -98,6 +112,21 @@ class Item:
             "probability": self.probability,
             "tokens": self.tokens,
         }
+
+    def written(self) -> Written:
+        """Its parts as canonical JSON, made anew each time."""
+        return Written(
+            canonical_json(self.mutation.to_json()), canonical_json(dict(self.evidence)), canonical_json(self.sources)
+        )
+
+    def line(self, written: Written) -> str:
+        """Canonical JSON of ``to_json``, of its parts."""
+        return (
+            f'{{"decision":{canonical_json(self.decision)},"evidence":{written.evidence},"id":"{self.id}",'
+            f'"mutation":{written.mutation},"operation":{canonical_json(self.operation)},'
+            f'"probability":{canonical_json(self.probability)},"risk":{canonical_json(self.risk)},'
+            f'"sources":{written.sources},"tokens":{canonical_json(self.tokens)}}}'
+        )
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Item:

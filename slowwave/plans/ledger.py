@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
+from slowwave.mutations.cells import canonical_json
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, plan_hash
@@ -219,6 +220,7 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
     )
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for ordinal, (item, status, reason) in enumerate(rows):
+            written = plan.written.get(item.id) or item.written()
             copy.write_row(
                 (
                     *(
@@ -230,9 +232,9 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
                         item.decision,
                         item.risk,
                     ),
-                    *(status, reason, Jsonb(item.mutation.to_json())),
-                    Jsonb({"probability": item.probability, "evidence": dict(item.evidence)}),
-                    *(Jsonb(list(item.sources)), item.subject(), item.tokens),
+                    *(status, reason, written.mutation),
+                    f'{{"evidence":{written.evidence},"probability":{canonical_json(item.probability)}}}',
+                    *(written.sources, item.subject(), item.tokens),
                 )
             )
 

@@ -8,12 +8,13 @@ names the winner. The result does not depend on the order in which items come. W
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, Written
 from slowwave.plans.permitted import refuse_unpermitted
 from slowwave.texts.quotation import Known, quotable
 
@@ -47,7 +48,8 @@ class Header:
 class Plan:
     """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id.
 
-    ``questions`` says of each review item what a person is asked; it explains the plan, and the hash does not cover it.
+    ``questions`` says of each review item what a person is asked; it explains the plan, and the hash does not cover it. ``written`` are
+    the items as the hash read them, by id, for whoever stores them next; empty once that is done.
     """
 
     header: Header
@@ -56,17 +58,40 @@ class Plan:
     deferred_items: tuple[Item, ...] = ()
     deferred: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, Written] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's."""
+
+    items: tuple[Item, ...]
+    deferred_items: tuple[Item, ...]
+    deferred: Mapping[str, str]
 
 
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
-    """Seal a plan. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is sealed without what screening
-    would redact. Cost: linear in cells and in the distinct texts of the evidence.
+    """``arrange`` and ``sealed``."""
+    return sealed(header, arrange(items, order))
+
+
+def sealed(header: Header, arranged: Arranged) -> Plan:
+    """The plan of arranged items. Its JSON is made once, for the hash, and kept for whoever stores the plan."""
+    written = {item.id: item.written() for item in arranged.items}
+    hash_ = _hash(header, (item.line(written[item.id]) for item in arranged.items))
+    return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
+
+
+def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = None) -> Arranged:
+    """Which items stand and which wait. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is kept without
+    what screening would redact, ``read`` being what was read of it before. Cost: linear in cells and in the distinct texts of the evidence.
 
     Raises ``Refused`` for an item that does what its operation may not.
     """
     items = list(items)
     refuse_unpermitted(items, "planned")
     rank = {operation: n for n, operation in enumerate(order)}
+    times = Counter(i.id for i in items)
     ranked = sorted(
         items,
         key=lambda i: (
@@ -74,7 +99,7 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
             rank.get(i.operation, len(rank)),
             -i.probability,
             i.id,
-            canonical_json(dict(i.evidence)),
+            canonical_json(dict(i.evidence)) if times[i.id] > 1 else "",
         ),
     )
     written: dict[Cell, str] = {}
@@ -83,7 +108,7 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
     late: list[Item] = []
     deferred: dict[str, str] = {}
     met: set[str] = set()
-    read: Known = {}
+    read = {} if read is None else read
     for proposed in ranked:
         if proposed.id in met:
             continue  # of a proposal made twice, the better founded stays
@@ -101,7 +126,7 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
         written.update(dict.fromkeys(writes, item.id))
         for cell in guards:
             guarded.setdefault(cell, item.id)
-    return Plan(header, tuple(taken), plan_hash(header, taken), tuple(late), deferred)
+    return Arranged(tuple(taken), tuple(late), deferred)
 
 
 def _quotable(item: Item, read: Known) -> Item:
@@ -112,7 +137,11 @@ def _quotable(item: Item, read: Known) -> Item:
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:
     """SHA-256 of the canonical JSON of header and items."""
+    return _hash(header, (item.line(item.written()) for item in items))
+
+
+def _hash(header: Header, lines: Iterable[str]) -> str:
     digest = hashlib.sha256(canonical_json(header.to_json()).encode())
-    for item in items:
-        digest.update(b"\n" + canonical_json(item.to_json()).encode())
+    for line in lines:
+        digest.update(b"\n" + line.encode())
     return digest.hexdigest()

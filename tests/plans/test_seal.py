@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Write, inserted_id
+from slowwave.mutations.cells import Cell, Guard, Write, canonical_json, inserted_id
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, plan_hash, seal
@@ -127,3 +128,41 @@ def test_a_forged_mutation_cannot_reach_another_cell(kind: str, write: Write) ->
     """The algebra is closed: a kind writes its own columns, and counters only by deltas."""
     with pytest.raises(Refused):
         check(Mutation(kind, "entities", writes=(write,)))
+
+
+@given(
+    evidence=st.dictionaries(
+        st.text(max_size=5), st.text(max_size=5) | st.floats(allow_nan=False, allow_infinity=False)
+    ),
+    sources=st.lists(st.text(max_size=5), max_size=3),
+    decision=st.text(max_size=5),
+    p=st.floats(0, 1),
+)
+def test_an_item_put_together_of_its_parts_is_its_canonical_json(
+    evidence: dict[str, object], sources: list[str], decision: str, p: float
+) -> None:
+    """The hash reads the parts, and they are stored: quotes, accents and floats included."""
+    one = Item(
+        *("gc_references", decision, item([(ROWS[1], "source_chunk_ids")]).mutation),
+        *(evidence, "low", tuple(sources), 3, p),
+    )
+    assert one.line(one.written()) == canonical_json(one.to_json())
+
+
+def test_a_plan_keeps_what_its_hash_read() -> None:
+    """Whoever stores it next need not make it again; what waits is not part of the hash."""
+    early, late = (
+        item([(ROWS[1], "source_chunk_ids")], p=0.9),
+        item([(ROWS[1], "source_chunk_ids")], [(ROWS[2], "name")]),
+    )
+    plan = seal(HEADER, [early, late], ORDER)
+    assert plan.written == {i.id: i.written() for i in plan.items}
+    assert len(plan.written) == len(plan.deferred) == 1
+    assert plan_hash(HEADER, plan.items) == plan.plan_hash
+
+
+def test_of_an_item_proposed_twice_the_same_evidence_stays_however_they_come() -> None:
+    """Equal in all that ranks, they are told apart by their evidence."""
+    ones = [replace(item([(ROWS[1], "source_chunk_ids")]), evidence={"n": n}) for n in range(4)]
+    kept = {seal(HEADER, turned, ORDER).items[0].evidence["n"] for turned in (ones, ones[::-1], ones[2:] + ones[:2])}
+    assert kept == {0}
