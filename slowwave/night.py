@@ -54,6 +54,7 @@ from slowwave.snapshot_files import database_base, load_snapshot, remove_snapsho
 from slowwave.store.connect import Connection, Store
 from slowwave.store.export import export_snapshot
 from slowwave.texts.quotation import Known, quotable
+from slowwave.texts.screened import each_text_once
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -118,6 +119,7 @@ class Night:
         }
 
 
+@each_text_once()
 @few_collections()
 def run_night(
     store: Store,
@@ -268,6 +270,7 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
     return found if isinstance(found, dict) else {}
 
 
+@each_text_once()
 @few_collections()
 def make_plan(
     store: Store,

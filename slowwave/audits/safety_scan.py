@@ -17,21 +17,23 @@ from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
 from slowwave.texts.findings import KINDS
 from slowwave.texts.findings import Finding as Found
+from slowwave.texts.screened import each_text_once
 
 _TABLES: Final = ("memories", "chunks", "entities", "pages")
 _NAMED: Final = 20
 _SEVERITIES: Final = {"low": "info", "medium": "warning", "high": "warning"}
 
 
+@each_text_once()
 def safety_scan(inputs: Inputs) -> Report:
     """Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
 
     After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
     what stands there. What a person cleared is counted and not told. Cost: linear in the texts, each distinct one read once.
     """
-    from slowwave.texts.screening import screener  # its rules take a while to load
+    from slowwave.texts.screening import screen  # its rules take a while to load
 
-    snapshot, screen = inputs.snapshot, screener()
+    snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
     found: list[Finding] = []
