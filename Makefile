@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs bench-memory chromium lock clean
+.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs bench-memory chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -68,6 +68,10 @@ chromium:
 lock: ## renew constraints.txt (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --no-annotate \
 		--custom-compile-command 'make lock' --output-file constraints.txt pyproject.toml
+
+docs: $(VENV)/.installed ## renew the pages that are made from code: the README's operations, docs/settings.md
+	$(BIN)/python -m slowwave.operations.table README.md
+	$(BIN)/python -m slowwave.settings_page > docs/settings.md
 
 clean: ## remove the virtual environment and nothing else
 	rm -rf $(VENV)

@@ -21,6 +21,7 @@ from rich.console import Console
 
 from benchmarks import dates, memories, screening
 from benchmarks.machine import commit
+from benchmarks.operations import planned
 from benchmarks.report import Part, put, show
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.imports.messages import import_messages
@@ -28,8 +29,7 @@ from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.memories import active_memories
 from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
-from slowwave.operations import Inputs
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.recall import recall_probe
@@ -43,13 +43,6 @@ from slowwave.texts.token_count import counts
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
 MARKS: Final = ("<!-- measured -->", "<!-- end of measured -->")
-
-OPERATIONS: Final = (
-    *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_memories", "consolidate_clusters"),
-    *("decay_transition", "absolutize_dates", "archive_stale", "promote_memories", "backfill_tags", "reembed"),
-    "compile_pages",
-)
-"""The operations on memories, in the order of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +70,11 @@ class Effect:
 def effects(snapshots: Sequence[Snapshot], embedder: Embedder, say: Callable[[str], None]) -> list[Effect]:
     """Each operation alone, those that plan nothing left out, and all together."""
     found: list[Effect] = []
-    for name in OPERATIONS:
+    for name in planned():
         say(name)
         found.append(effect(name, (name,), snapshots, embedder))
     say("all together")
-    return [*(e for e in found if e.items or e.reviews), effect("all together", OPERATIONS, snapshots, embedder)]
+    return [*(e for e in found if e.items or e.reviews), effect("all together", planned(), snapshots, embedder)]
 
 
 def effect(name: str, operations: Sequence[str], snapshots: Sequence[Snapshot], embedder: Embedder) -> Effect:

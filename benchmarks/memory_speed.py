@@ -20,17 +20,11 @@ from typing import Final
 from rich.console import Console
 
 from benchmarks.machine import load, machine, peak_mb
+from benchmarks.operations import looked, planned
 from benchmarks.report import Part, put, show
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
 MARKS: Final = ("<!-- costs -->", "<!-- end of costs -->")
-
-LOOKED: Final = ("neighbour_graph", "relevance", "relative_dates", "decay_due", "safety_scan", "session_backlog")
-PLANNED: Final = (
-    *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_memories", "consolidate_clusters"),
-    *("decay_transition", "absolutize_dates", "archive_stale", "promote_memories", "backfill_tags", "reembed"),
-    "compile_pages",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +41,8 @@ class Costs:
 def measure(size: int) -> Costs:
     """All operations once, in this process."""
     from benchmarks.remembered import remembered
-    from slowwave.audits import AUDITS
     from slowwave.models import load_models, run_models
-    from slowwave.operations import Inputs
-    from slowwave.planners import PLANNERS
+    from slowwave.operations import AUDITS, PLANNERS, Inputs
     from slowwave.settings import Settings
 
     snapshot = remembered(size)
@@ -59,11 +51,11 @@ def measure(size: int) -> Costs:
     before = peak_mb()
     seconds: dict[str, float] = {}
     found: dict[str, int] = {}
-    for name in LOOKED:
+    for name in looked():
         began = time.perf_counter()
         found[name] = len(AUDITS[name](inputs).findings)
         seconds[name] = time.perf_counter() - began
-    for name in PLANNED:
+    for name in planned():
         began = time.perf_counter()
         found[name] = len(PLANNERS[name](inputs).items)
         seconds[name] = time.perf_counter() - began
@@ -72,8 +64,8 @@ def measure(size: int) -> Costs:
 
 def part(costs: Sequence[Costs]) -> Part:
     """Seconds by operation and size; with two sizes the exponent of the growth between the last two."""
-    rows = [_row(name, costs) for name in (*LOOKED, *PLANNED)]
-    totals = [sum(c.seconds[n] for n in PLANNED) for c in costs]
+    rows = [_row(name, costs) for name in (*looked(), *planned())]
+    totals = [sum(c.seconds[n] for n in planned()) for c in costs]
     rows.append(["all planners", *(cell for t in totals for cell in (f"{t:.2f}", "")), _growth(costs, totals)])
     rows.append(
         ["peak MB (before the first)", *(cell for c in costs for cell in (f"{c.peak:,.0f}", f"{c.before:,.0f}")), ""]

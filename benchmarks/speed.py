@@ -19,24 +19,15 @@ import psycopg
 from psycopg import sql
 
 from benchmarks.machine import load, machine
+from benchmarks.operations import REFERRED, applied
 from benchmarks.steps import Measured
-from slowwave.audits import AUDITS
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, PLANNERS
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
 
 PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergence")
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""
-
-REFERRED: Final = ("gc_references", "merge", "merge_with_vectors")
-"""What is applied and undone beside a bare UPDATE of the same cells."""
-
-APPLIED: Final = (
-    *("resolve_conflicts", "dedupe_facts", "supersede_facts", "dedupe_memories", "normalize_schema", "prune_edges"),
-    *("community_summaries", "purge_expired"),
-)
-"""Planners of which all items are applied and undone besides."""
 
 
 @dataclass(slots=True)
@@ -71,7 +62,7 @@ class _Size:
             self._step("fill", "fill_database", size=self._size)
             self._read()
             self._plan()
-            for kind in (*REFERRED, *(name for name in APPLIED if name in PLANNERS)):
+            for kind in (*REFERRED, *applied()):
                 self._apply(kind)
         finally:
             self._drop(self._clone)

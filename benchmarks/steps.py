@@ -27,7 +27,6 @@ from benchmarks.generate import fill, make, planted
 from slowwave import night
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.audits import AUDITS
 from slowwave.graphs.pagerank import pagerank
 from slowwave.models import load_models, run_models
 from slowwave.mutations.cells import Value
@@ -35,8 +34,7 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.mutations.vectors import weighted_mean
-from slowwave.operations import Inputs, Proposal
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, verify_sealed, write_plan

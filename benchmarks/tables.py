@@ -13,7 +13,7 @@ from benchmarks import peer
 from benchmarks.report import Part
 from benchmarks.speed import Figures
 from benchmarks.steps import Measured
-from slowwave.audits import AUDITS
+from slowwave.operations import AUDITS
 
 AT: Final = 50_000
 """The size for which something is expected."""

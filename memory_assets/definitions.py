@@ -13,12 +13,12 @@ from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
 from jobs.retention import retention_job
 from jobs.schedules import daily_retention, freshness_alarms, nightly
 from jobs.undo import undo_job
-from memory_assets import audits, planners
 from memory_assets.applied import applied
 from memory_assets.approval import approval
 from memory_assets.checks.contract import contract
 from memory_assets.checks.freshness import freshness
 from memory_assets.checks.invariants import invariants
+from memory_assets.operations import operation_assets
 from memory_assets.partitions import namespaces
 from memory_assets.plan import plan
 from memory_assets.snapshot import snapshot
@@ -36,8 +36,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     assets = [
         snapshot,
         model_assets(namespaces),
-        *dg.load_assets_from_package_module(audits),
-        *dg.load_assets_from_package_module(planners),
+        *operation_assets(),
         plan,
         approval,
         applied,

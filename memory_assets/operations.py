@@ -1,12 +1,11 @@
-"""How an audit or a planner of the library becomes an asset. One file an operation lies in ``audits/`` and ``planners/``.
+"""Every audit and planner of the library as an asset, made from what it declares.
 
 An operation declares the tables and models that it reads; it is given these and no others, so the lineage in the UI is true.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 
@@ -14,7 +13,17 @@ from memory_assets.metadata import report_metadata
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
-from slowwave.operations import Audit, Inputs, Planner, named, run_audit, run_planner, weekly
+from slowwave.operations import (
+    Inputs,
+    Operation,
+    Proposal,
+    named,
+    operations,
+    run_audit,
+    run_planner,
+    weekly,
+)
+from slowwave.reports.model import Report
 from slowwave.results import Result, one_location
 from slowwave.settings import Settings
 from slowwave.snapshot import Vectors
@@ -27,73 +36,55 @@ WEEKLY_OPERATIONS: Final = "weekly"
 """The tag's value for what the settings switch on, and the weekly operations."""
 
 
-def audit(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Audit], dg.AssetsDefinition]:
-    """An asset ``audit/<name>`` from a function of ``Inputs``; its docstring is what the operator reads."""
-
-    def decorate(run: Audit) -> dg.AssetsDefinition:
-        @dg.asset(
-            key=["audit", run.__name__],
-            ins=_ins(tables, models),
-            partitions_def=namespaces,
-            group_name="audits",
-            kinds={"python"},
-            description=inspect.getdoc(run),
-        )
-        def asset(
-            context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
-        ) -> dg.MaterializeResult[Result]:
-            from slowwave.night_runs import at_work
-
-            location = one_location(results)
-            level = level_at(location)
-            with discreet(level), at_work(store, context.run.run_id):
-                inputs = read_declared(store, results)
-                report = run_audit(run.__name__, run, inputs, operations_of(context, inputs.settings))
-                return dg.MaterializeResult(value=Result(location, report), metadata=report_metadata(report, level))
-
-        return asset
-
-    return decorate
+def operation_assets() -> list[dg.AssetsDefinition]:
+    """An asset for every audit and planner, in the order of a night."""
+    return [_asset(made) for made in operations().values()]
 
 
-def planner(*, tables: tuple[str, ...], models: tuple[str, ...]) -> Callable[[Planner], dg.AssetsDefinition]:
-    """An asset ``plan/<name>`` whose value is the items that the planner proposes."""
+def operation_key(made: Operation[Any]) -> dg.AssetKey:
+    """``audit/<name>`` or ``plan/<name>``."""
+    return dg.AssetKey(["audit" if made.kind == "audit" else "plan", made.name])
 
-    def decorate(run: Planner) -> dg.AssetsDefinition:
-        @dg.asset(
-            key=["plan", run.__name__],
-            ins=_ins(tables, models),
-            partitions_def=namespaces,
-            group_name="planners",
-            kinds={"python"},
-            description=inspect.getdoc(run),
-        )
-        def asset(
-            context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
-        ) -> dg.MaterializeResult[Result]:
-            from slowwave.night_runs import at_work
 
-            location = one_location(results)
-            level = level_at(location)
-            with discreet(level), at_work(store, context.run.run_id):
-                inputs = read_declared(store, results)
-                proposal = run_planner(run.__name__, run, inputs, operations_of(context, inputs.settings))
-                return dg.MaterializeResult(
-                    value=Result(location, proposal),
-                    metadata={"items": len(proposal.items), **report_metadata(proposal.report, level)},
-                )
+def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
+    """An asset whose value is the report of an audit or what a planner proposes."""
 
-        return asset
+    @dg.asset(
+        key=operation_key(made),
+        ins=_ins(made.reads, made.models),
+        partitions_def=namespaces,
+        group_name=f"{made.kind}s",
+        kinds={"python"},
+        description=made.description,
+    )
+    def asset(
+        context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
+    ) -> dg.MaterializeResult[Result]:
+        from slowwave.night_runs import at_work
 
-    return decorate
+        location = one_location(results)
+        level = level_at(location)
+        with discreet(level), at_work(store, context.run.run_id):
+            inputs = read_declared(store, results)
+            ops = operations_of(context, inputs.settings)
+            value = _run(operations()[made.name], inputs, ops)
+            metadata = {"items": len(value.items)} if isinstance(value, Proposal) else {}
+            report = value.report if isinstance(value, Proposal) else value
+            return dg.MaterializeResult(
+                value=Result(location, value), metadata={**metadata, **report_metadata(report, level)}
+            )
+
+    return asset
+
+
+def _run(made: Operation[Any], inputs: Inputs, ops: Collection[str] | None) -> Report | Proposal:
+    return run_audit(made, inputs, ops) if made.kind == "audit" else run_planner(made, inputs, ops)
 
 
 def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> frozenset[str] | None:
     """The operations that the run's tag names: `weekly`, `all` or names separated by commas; None leaves it to the settings."""
-    from slowwave.night import OPERATIONS  # brings all of the engine, which definitions do without
-
     asked = context.run.tags.get(OPERATIONS_TAG)
-    return weekly(settings, OPERATIONS) if asked == WEEKLY_OPERATIONS else named(asked, OPERATIONS)
+    return weekly(settings) if asked == WEEKLY_OPERATIONS else named(asked, operations())
 
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:

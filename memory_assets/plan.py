@@ -7,14 +7,14 @@ from urllib.parse import urlencode
 
 import dagster as dg
 
-from memory_assets import audits, planners
 from memory_assets.metadata import table_metadata
-from memory_assets.operations import models_among, operations_of
+from memory_assets.operations import models_among, operation_key, operations_of
 from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
 from slowwave.models import models_folder
+from slowwave.operations import AUDITS, PLANNERS, operations
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
@@ -38,10 +38,9 @@ EXPLAINED: Final = 10
 
 
 def _keys() -> list[dg.AssetKey]:
-    """All audits, planners and models: a new file among them becomes part of the plan by itself."""
-    assets = [*dg.load_assets_from_package_module(audits), *dg.load_assets_from_package_module(planners)]
-    operations = [asset.key for asset in assets if isinstance(asset, dg.AssetsDefinition)]
-    return [*operations, *(dg.AssetKey(["model", file.stem]) for file in sorted(models_folder().glob("*.sql")))]
+    """All audits, planners and models: a new one among them becomes part of the plan by itself."""
+    found = [operation_key(made) for made in operations().values()]
+    return [*found, *(dg.AssetKey(["model", file.stem]) for file in sorted(models_folder().glob("*.sql")))]
 
 
 @dg.asset(
@@ -58,11 +57,9 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     said would be lost, how much changes, and whether a second night would find more to do. **Approve this plan** opens the
     Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
-    from slowwave.audits import AUDITS
     from slowwave.night import make_plan, read_inputs
     from slowwave.night_runs import at_work, resume
     from slowwave.night_stream import retell
-    from slowwave.planners import PLANNERS
 
     location, run = one_location(results), context.run
     level = level_at(location)

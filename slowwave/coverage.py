@@ -1,12 +1,11 @@
 """Coverage: how many rows have a vector, and what an operation that compares by vectors says of those that have none.
 
-A row without a vector is near nothing, so an operation that finds nothing may not have looked at all. Which operations those are
-stands here; making vectors belongs to ``reembed`` and ``recompute_centroids``.
+A row without a vector is near nothing, so an operation that finds nothing may not have looked at all. Operations declare what they
+compare by; making vectors belongs to ``reembed`` and ``recompute_centroids``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,22 +29,12 @@ class Compares:
     alone: bool
 
 
-_MEMORIES: Final = Compares("memory_vectors", "memories", alone=True)
-
-COMPARES: Final[Mapping[str, Compares]] = {
-    "neighbour_graph": _MEMORIES,
-    "dedupe_memories": _MEMORIES,
-    "consolidate_clusters": _MEMORIES,
-    "contradictions": replace(_MEMORIES, alone=False),
-    "resolve_conflicts": replace(_MEMORIES, alone=False),
-    "dedupe_entities": Compares("entity_vectors", "entities", alone=False),
-}
-"""Operation → what it compares by; the others need no vector."""
+MEMORIES: Final = Compares("memory_vectors", "memories", alone=True)
+"""Memories, where there is nothing but their vectors to go by."""
 
 
-def blind(operation: str, snapshot: Snapshot) -> Report | None:
+def blind(operation: str, compares: Compares | None, snapshot: Snapshot) -> Report | None:
     """The report of an operation that cannot look at all; None where it can, or has nothing to look at."""
-    compares = COMPARES.get(operation)
     if compares is None or not compares.alone:
         return None
     held, live = covered(snapshot, compares)
@@ -59,9 +48,8 @@ def blind(operation: str, snapshot: Snapshot) -> Report | None:
     )
 
 
-def told(report: Report, snapshot: Snapshot) -> Report:
+def told(report: Report, compares: Compares | None, snapshot: Snapshot) -> Report:
     """The report with what its operation could not compare: a sentence in the headline, the numbers, and a finding."""
-    compares = COMPARES.get(report.operation)
     if compares is None or report.skipped:
         return report
     held, live = covered(snapshot, compares)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from slowwave.audits import AUDITS
-from slowwave.planners import PLANNERS
+from slowwave.operations import operations
 from slowwave.runs.run import Run, find_run
 from slowwave.store.connect import Connection, Store
 
@@ -212,7 +211,7 @@ def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, obj
     ):
         counts.setdefault(str(operation), {})[str(status)] = int(str(n))
     left_out = _mapping(summary.get("skipped"))
-    ran = [n for n in (*AUDITS, *PLANNERS) if summary and n not in left_out]
+    ran = [n for n in operations() if summary and n not in left_out]
     return tuple(_summary(name, counts.get(name, {})) for name in dict.fromkeys((*ran, *sorted(counts))))
 
 

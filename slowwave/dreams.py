@@ -29,7 +29,7 @@ from slowwave.dream_results import (
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
 from slowwave.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night_runs import begin, parameters
-from slowwave.operations import KHORA_KINDS, named
+from slowwave.operations import khora_kinds, named
 from slowwave.plans.gate import APPROVER, approve
 from slowwave.plans.ledger import find_plan
 from slowwave.plans.scope import DreamScope
@@ -176,7 +176,7 @@ def dream_undo(
     An unknown target is refused (khora: False). Raises ``JournalDamaged`` naming the entries that are not what was written when they
     were applied, ``UndoBlocked`` naming the rows on which later changes stand.
     """
-    name = None if operation is None else KHORA_KINDS.get(operation, operation)
+    name = None if operation is None else khora_kinds().get(operation, operation)
     return undo_run(
         store or open_store(),
         target,

@@ -15,7 +15,6 @@ from typing import Any, Final
 import pyarrow as pa
 from psycopg.types.json import Jsonb
 
-from slowwave.audits import AUDITS
 from slowwave.errors import DreamCancelled
 from slowwave.footprint import few_collections, release
 from slowwave.language.chat import judges_for
@@ -25,8 +24,7 @@ from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
 from slowwave.night_runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night_stream import completed, open_stream, told
-from slowwave.operations import BUDGET_SPENT, Inputs, Proposal, named, run_audit, run_planner
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
@@ -162,14 +160,14 @@ def run_night(
             with stream.phase("audit") as phase:
                 for name, audit in AUDITS.items():
                     say(name)
-                    reports[name] = run_audit(name, audit, inputs, names)
+                    reports[name] = run_audit(audit, inputs, names)
                     told(stream, "audit", reports[name])
                     phase.operations += 1
             proposals: dict[str, Proposal] = {}
             with stream.phase("plan") as phase:
                 for name, planner in PLANNERS.items():
                     say(name)
-                    proposals[name] = run_planner(name, planner, inputs, names)
+                    proposals[name] = run_planner(planner, inputs, names)
                     told(stream, "plan", proposals[name].report, len(proposals[name].items))
                     phase.operations += 1
             say("plan")
@@ -418,7 +416,7 @@ def prove(
             changed.snapshot,
             not_rejected(
                 changed.snapshot,
-                [i for name, p in PLANNERS.items() for i in run_planner(name, p, changed, ops).items],
+                [i for p in PLANNERS.values() for i in run_planner(p, changed, ops).items],
             ),
         ),
         lambda changed: run_models(models, changed, settings),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -29,10 +29,20 @@ class Expertise(BaseModel):
     relationship_types: tuple[str, ...] = ()
 
 
+class OperationSettings(BaseModel):
+    """What is set of one operation that has no fields of its own in ``Settings``: its switch, and options that it declares itself."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    enabled: bool | None = None
+
+
+Options = TypeVar("Options", bound=BaseModel)
+
+
 class Settings(BaseSettings):
     """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name."""
 
-    model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="ignore", frozen=True)
 
     enabled: bool = Field(default=True, description="Whether nights are planned at all.")
     default_mode: Literal["dry-run", "apply"] = Field(default="dry-run", description="What a dream does unless told.")
@@ -69,6 +79,10 @@ class Settings(BaseSettings):
     reembed_enabled: bool = Field(default=True, description="Nightly: vectors for memories and chunks without one.")
     compile_pages_enabled: bool = Field(default=True, description="Nightly: MEMORY.md and DREAMS.md.")
 
+    operations: dict[str, OperationSettings] = Field(
+        default_factory=dict,
+        description="Switch (`enabled`) and options of operations that have no settings of their own here, by name.",
+    )
     expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
     frequency_delta_threshold: float = Field(
         default=0.5, ge=0, le=1, description="Relative change of a type's count that is reported."
@@ -379,6 +393,19 @@ class Settings(BaseSettings):
         except ValidationError as problem:
             first = problem.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
+            raise SettingsError(
+                f"The setting {name} cannot be {first['input']!r}: {first['msg']}. "
+                f"Correct it in the namespace's settings, or the variable SLOWWAVE_{name.upper()}."
+            ) from None
+
+    def options(self, operation: str, declared: type[Options]) -> Options:
+        """What is set of the options that an operation declares, and their defaults. Raises ``SettingsError`` for what cannot be."""
+        given = self.operations.get(operation)
+        try:
+            return declared.model_validate(given.model_extra or {} if given else {})
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            name = "__".join(("operations", operation, *(str(part) for part in first["loc"])))
             raise SettingsError(
                 f"The setting {name} cannot be {first['input']!r}: {first['msg']}. "
                 f"Correct it in the namespace's settings, or the variable SLOWWAVE_{name.upper()}."

@@ -1,4 +1,5 @@
-"""``docs/settings.md``: every setting from the model itself, and what became of the settings of five earlier systems.
+"""``docs/settings.md``: every setting from the model itself, those of each operation, and what became of the settings of five earlier
+systems.
 
 ``python -m slowwave.settings_page`` prints the page; a test holds it against the file.
 """
@@ -7,8 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from pydantic.fields import FieldInfo
+
+from slowwave.operations import Operation, operations
 from slowwave.settings import Settings
 
 
@@ -188,6 +192,16 @@ and `pages_git`. A plan's hash covers them. This page is made from the settings 
 | --- | --- | --- |
 """
 
+_OPERATIONS: Final = """
+## Operations
+
+The switch makes an operation part of a night for which nobody names operations (`--ops`). What operations declare beside it stands below
+its line. In a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
+
+| Operation | Kind | Switch or option | Default | Names that khora has for it |
+| --- | --- | --- | --- | --- |
+"""
+
 _SEEDS: Final = """
 ## Coming from another system
 
@@ -201,7 +215,8 @@ def page() -> str:
         f"| `SLOWWAVE_{name.upper()}` | `{shown(name)}` | {f.description} |"
         for name, f in Settings.model_fields.items()
     ]
-    parts = [_HEAD + "\n".join(rows) + "\n", _SEEDS]
+    lines = [line for made in operations().values() for line in _operation(made)]
+    parts = [_HEAD + "\n".join(rows) + "\n", _OPERATIONS + "\n".join(lines) + "\n", _SEEDS]
     for system, seeds in SEEDS.items():
         lines = [f"\n### {system}\n", "| There | Default there | Here | |", "| --- | --- | --- | --- |"]
         lines += [
@@ -214,10 +229,26 @@ def page() -> str:
 
 def shown(name: str) -> str:
     """A setting's default as the page prints it."""
-    default = Settings.model_fields[name].get_default(call_default_factory=True)
+    return _default(Settings.model_fields[name])
+
+
+def _default(field: FieldInfo) -> str:
+    default = field.get_default(call_default_factory=True)
     if default is None:
         return "none"
     return (default or "empty") if isinstance(default, str) else json.dumps(default)
+
+
+def _operation(made: Operation[Any]) -> list[str]:
+    """The lines of an operation: its switch, and an option each."""
+    default = "on" if made.is_on(Settings.model_construct()) else "off, but weekly" if made.weekly else "off"
+    lines = [
+        f"| `{made.name}` | {made.kind} | `{made.variable}` | {default} | {', '.join(f'`{k}`' for k in made.khora)} |"
+    ]
+    for name, option in made.options.model_fields.items() if made.options else ():
+        variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
+        lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | |")
+    return lines
 
 
 def _code(name: str) -> str:

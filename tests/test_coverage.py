@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from slowwave.audits import AUDITS
-from slowwave.coverage import COMPARES, blind, covered, told
-from slowwave.planners import PLANNERS
+from slowwave.coverage import MEMORIES, blind, covered, told
+from slowwave.operations import AUDITS, PLANNERS
 from slowwave.reports.model import Report
 from tests.snapshots import make_snapshot, uid
 
@@ -23,38 +22,36 @@ def snapshot(*seen: str):
     )
 
 
-def test_every_operation_that_is_named_exists():
-    """A renamed operation must not fall silent again."""
-    assert {*AUDITS, *PLANNERS} >= set(COMPARES)
+CONTRADICTIONS = AUDITS["contradictions"].compares
 
 
 def test_only_active_memories_with_a_text_count():
     """A blank memory never gets a vector, and an archived one needs none."""
-    compares = COMPARES["dedupe_memories"]
-    assert [covered(snapshot(*seen), compares) for seen in ((), ("a", "c"), ("a", "d"))] == [(0, 2), (1, 2), (2, 2)]
+    assert PLANNERS["dedupe_memories"].compares == MEMORIES
+    assert [covered(snapshot(*seen), MEMORIES) for seen in ((), ("a", "c"), ("a", "d"))] == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_who_goes_by_vectors_alone_is_blind_without_any():
     """An empty namespace is not: there is nothing to see."""
-    report = blind("dedupe_memories", snapshot())
+    report = blind("dedupe_memories", MEMORIES, snapshot())
     assert report is not None
     assert (report.skipped, report.numbers) == (
         "no_vectors",
         {"memories with a vector": 0, "memories without a vector": 2},
     )
-    assert blind("dedupe_memories", snapshot("a")) is None
-    assert blind("dedupe_memories", make_snapshot()) is None
-    assert blind("contradictions", snapshot()) is None
+    assert blind("dedupe_memories", MEMORIES, snapshot("a")) is None
+    assert blind("dedupe_memories", MEMORIES, make_snapshot()) is None
+    assert blind("contradictions", CONTRADICTIONS, snapshot()) is None
 
 
 def test_a_report_tells_what_was_not_compared():
     """Its own words, numbers and findings stay; one that did not run, or needs no vector, stays as it is."""
     report = Report("contradictions", "None.", {"looked at": 2})
-    seen = told(report, snapshot("a"))
+    seen = told(report, CONTRADICTIONS, snapshot("a"))
     assert seen.headline.startswith("None. Only 1 of 2 ")
     assert seen.numbers["looked at"] == 2
     assert len(seen.findings) == 1
-    assert told(report, snapshot("a", "d")) == report
+    assert told(report, CONTRADICTIONS, snapshot("a", "d")) == report
     off = Report("contradictions", "Did not run.", skipped="op_disabled_by_config")
-    assert told(off, snapshot()) == off
-    assert told(Report("orphans", "None."), snapshot()).headline == "None."
+    assert told(off, CONTRADICTIONS, snapshot()) == off
+    assert told(Report("orphans", "None."), AUDITS["orphans"].compares, snapshot()).headline == "None."

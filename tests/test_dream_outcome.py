@@ -11,11 +11,12 @@ import pytest
 import slowwave
 from slowwave.dream_outcome import NO_REASON, DreamOutcome, dream_now
 from slowwave.errors import Refused
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ago, ask, remember
 from tests.pages.test_index import SECRET
+from tests.stand_ins import instead
 
 FACT = {"subject": "Mara", "predicate": "lives in", "object": "Lisbon", "fact_text": "Mara lives in Lisbon."}
 
@@ -143,7 +144,7 @@ def test_errored_ends_the_run_with_its_sentence(store: Store, monkeypatch: pytes
     def fails(_: object) -> Any:
         raise ValueError("Anna's diary is broken")
 
-    monkeypatch.setitem(PLANNERS, OPS, fails)
+    instead(monkeypatch, OPS, fails)
     found = dream_now(slug, "now", ops=OPS, store=store)
     assert found.outcome == "errored"
     assert found.message.startswith("ValueError (")
@@ -164,7 +165,7 @@ def test_timed_out_cancels_the_run(store: Store, monkeypatch: pytest.MonkeyPatch
         time.sleep(1.5)
         return slow(inputs)
 
-    monkeypatch.setitem(PLANNERS, OPS, sleeps)
+    instead(monkeypatch, OPS, sleeps)
     found = dream_now(slug, "now", ops=OPS, timeout=1.0, store=store)
     assert (found.outcome, found.apply_runs) == ("timed_out", ())
     assert "cancelled after 1 s" in found.message

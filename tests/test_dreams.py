@@ -34,6 +34,7 @@ from tests.dreamers import OPS, STOPPING, copied, dead_run, forgetful, process, 
 from tests.memories import ago, ask, remember
 from tests.nights import new_world, pair_items, write_a_plan
 from tests.snapshots import uid
+from tests.stand_ins import instead
 
 
 def of(result: slowwave.DreamResult, operation: str = OPS) -> slowwave.OpSummary:
@@ -212,7 +213,7 @@ def test_defect_c13_an_error_comes_as_it_was_raised(store: Store, monkeypatch: p
     def broken(_: object) -> object:
         raise RuntimeError("out of paper")
 
-    monkeypatch.setitem(sys.modules["slowwave.planners"].PLANNERS, OPS, broken)
+    instead(monkeypatch, OPS, broken)
     with pytest.raises(RuntimeError, match=r"^out of paper$"):
         slowwave.dream(slug, ops=OPS, store=store)
     (run,) = slowwave.dream_history(slug, store=store)

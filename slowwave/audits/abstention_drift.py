@@ -1,4 +1,12 @@
-"""Abstention drift: whether the thresholds under which an agent prefers to say nothing still fit the scores it gets."""
+"""Abstention drift: whether the thresholds under which an agent prefers to say nothing still fit the scores it gets.
+
+Compare the configured thresholds with the scores of the newest recalls (khora 8.12).
+
+khora reads a buffer that its engine never fills; these samples are the recall events that have scores, the newest
+``abstention_drift_sample_cap``. An event's combined score is the mean of its scores. Fewer than
+``abstention_drift_min_samples`` are no ground for a recommendation. Percentiles are interpolated linearly. Time: a sort of
+the recall events.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.snapshot import Snapshot
 
@@ -47,13 +55,18 @@ class Recommendation:
     suggested: float | None = None
 
 
+@operation(
+    kind="audit",
+    reads=("recall_events",),
+    after=("tombstones",),
+    khora=("chronicle_abstention_drift_report",),
+    planted=("abstention drift",),
+)
 def abstention_drift(inputs: Inputs) -> Report:
-    """Compare the configured thresholds with the scores of the newest recalls (khora 8.12).
+    """Whether the thresholds under which the agent says nothing still fit the scores that its recalls get.
 
-    khora reads a buffer that its engine never fills; these samples are the recall events that have scores, the newest
-    ``abstention_drift_sample_cap``. An event's combined score is the mean of its scores. Fewer than
-    ``abstention_drift_min_samples`` are no ground for a recommendation. Percentiles are interpolated linearly. Time: a sort of
-    the recall events.
+    Tell it the agent's thresholds by `SLOWWAVE_ABSTENTION_MIN_TOP_SCORE` and `SLOWWAVE_ABSTENTION_COMBINED_THRESHOLD`; the scores
+    come from `memory.log_recall`.
     """
     settings = inputs.settings
     events = inputs.snapshot.table("recall_events")

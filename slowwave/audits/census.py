@@ -1,4 +1,10 @@
-"""Census: what a namespace holds. Rows and live rows, types, vectors, recall events, tokens of memory text, age."""
+"""Census: what a namespace holds. Rows and live rows, types, vectors, recall events, tokens of memory text, age.
+
+Count everything once; the denominators of all other reports.
+
+A token is four bytes of UTF-8, rounded up for each text: no tokenizer is asked, so the figure is the same everywhere and
+good for comparing nights. Ages are those of ``recorded_at`` (of recall events ``occurred_at``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,8 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
+from slowwave.operations.spec import FIRST
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
@@ -28,11 +35,17 @@ class _Count:
     newest: str
 
 
+@operation(
+    kind="audit",
+    reads=(*(table.name for table in EXPORTED), *VECTORS),
+    models=("type_census",),
+    after=FIRST,
+)
 def census(inputs: Inputs) -> Report:
-    """Count everything once; the denominators of all other reports.
+    """What the namespace holds: rows and live rows by table and type, vectors, recalls, tokens, age.
 
-    A token is four bytes of UTF-8, rounded up for each text: no tokenizer is asked, so the figure is the same everywhere and
-    good for comparing nights. Ages are those of ``recorded_at`` (of recall events ``occurred_at``).
+    The figures are the denominators of every other report. Rows without a vector are warned about, since similarity does not
+    see them.
     """
     snapshot, window = inputs.snapshot, inputs.settings.recall_window_days
     tables = [_counted(snapshot, table.name) for table in EXPORTED]

@@ -1,15 +1,26 @@
-"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.conflicts`` finds them."""
+"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.conflicts`` finds them.
+
+List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
+
+Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
+objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
+near ones of one kind and subject that differ in a number, a date, a term or a "not". A description or object that says more or
+something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
+contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.quotes import quotes
-from slowwave.operations import Inputs
+from slowwave.coverage import MEMORIES
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 
@@ -28,14 +39,24 @@ QUOTED: Final = 50
 """Conflicts whose rows the report quotes; the findings name all, by their ids."""
 
 
+@operation(
+    kind="audit",
+    reads=(
+        *("entities", "entity_aliases", "relationships", "memory_facts"),
+        *("memories", "memory_versions", "memory_vectors"),
+    ),
+    after=("abstention_drift",),
+    switch="contradiction_detect_enabled",
+    compares=replace(MEMORIES, alone=False),
+    khora=("vectorcypher_contradiction_detect",),
+    planted=("contradictions",),
+)
 def contradictions(inputs: Inputs) -> Report:
-    """List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
+    """Relationships, facts and memories that cannot both be true: other objects, numbers, dates, polarity, properties, direction.
 
-    Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
-    objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
-    near ones of one kind and subject that differ in a number, a date, a term or a "not". A description or object that says more or
-    something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
-    contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
+    A description that says something else as well is no contradiction. Each pair becomes a row of `night.conflicts` with the plan;
+    `slowwave conflicts list` shows them, and `slowwave conflicts resolve` rules on one. The planner `resolve_conflicts` proposes
+    which row is retired.
     """
     found = find_conflicts(inputs.snapshot, inputs.settings)
     conflicts = found.conflicts

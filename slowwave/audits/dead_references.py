@@ -1,4 +1,10 @@
-"""Dead references: provenance that names chunks or documents which are gone, and rows that have no vector."""
+"""Dead references: provenance that names chunks or documents which are gone, and rows that have no vector.
+
+Count dead references per kind and table, and how long the arrays are (khora 8.3, on every table that has them).
+
+An id is dead when no chunk or document of it is there, or when that is invalidated. Percentiles are nearest rank,
+``ceil(q · n)``, over all live rows, empty arrays included. An id counts as often as it stands in an array.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
@@ -42,11 +48,18 @@ class _Group:
     dead: int
 
 
+@operation(
+    kind="audit",
+    reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", *VECTORS),
+    models=("dead_references",),
+    after=("orphans",),
+    khora=("vectorcypher_source_chunk_ids_audit",),
+)
 def dead_references(inputs: Inputs) -> Report:
-    """Count dead references per kind and table, and how long the arrays are (khora 8.3, on every table that has them).
+    """Provenance that names chunks or documents which are gone, and rows that have no vector.
 
-    An id is dead when no chunk or document of it is there, or when that is invalidated. Percentiles are nearest rank,
-    ``ceil(q · n)``, over all live rows, empty arrays included. An id counts as often as it stands in an array.
+    Shows how long the reference arrays are and which rows hold the most dead ids. The planner `gc_references` proposes to
+    take them out.
     """
     snapshot, dead = inputs.snapshot, inputs.models["dead_references"]
     groups = [

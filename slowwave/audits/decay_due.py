@@ -1,4 +1,7 @@
-"""Decay due: which memories have been in their stage for its days, and how many more will be soon."""
+"""Decay due: which memories have been in their stage for its days, and how many more will be soon.
+
+Count live memories by stage and by when the next stage begins (Plugged.in 1.4); ``decay_transition`` takes those that are due.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from slowwave.decay import DAY, STAGES, schedule
 from slowwave.exemptions import exemptions
 from slowwave.memories import active_memories
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.texts.token_count import counts
@@ -18,8 +21,17 @@ SOON: Final = (7, 30)
 """Days ahead that are looked at."""
 
 
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("relative_dates",),
+)
 def decay_due(inputs: Inputs) -> Report:
-    """Count live memories by stage and by when the next stage begins (Plugged.in 1.4); ``decay_transition`` takes those that are due."""
+    """How many memories have been in their stage for its days, and how many will be within a week and a month.
+
+    Pinned memories, shocks, procedures and instructions never decay. The planner `decay_transition` proposes the next stage of those that
+    are due.
+    """
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, inputs.settings)

@@ -1,4 +1,10 @@
-"""Neighbour graph: which memories lie near which, by their stored vectors."""
+"""Neighbour graph: which memories lie near which, by their stored vectors.
+
+Report how many active memories have near neighbours, how near, and how many have a vector at all (Plugged.in 1.3).
+
+Neighbours go one way: a memory may be among the nearest of another which has nearer ones itself. Memories that nothing is near to
+are told once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from slowwave.coverage import MEMORIES
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.memories import active_memories
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Report
 from slowwave.reports.plot import Bars
 from slowwave.settings import Settings
@@ -55,11 +62,16 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> G
     return Graph(ids.take(pa.array(has)), *found)
 
 
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions", "memory_vectors"),
+    after=("contradictions",),
+    compares=MEMORIES,
+)
 def neighbour_graph(inputs: Inputs) -> Report:
-    """Report how many active memories have near neighbours, how near, and how many have a vector at all (Plugged.in 1.3).
+    """Which memories lie near which: the nearest of each by the stored vectors, how near they are, and how many have no vector.
 
-    Neighbours go one way: a memory may be among the nearest of another which has nearer ones itself. Memories that nothing is near to
-    are told once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
+    Memories that tell the same are merged by `dedupe_memories`; many about one matter are summed up by `consolidate_clusters`.
     """
     memories = active_memories(inputs.snapshot)
     graph = build_graph(inputs.snapshot, memories, inputs.settings)

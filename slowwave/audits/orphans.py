@@ -1,4 +1,13 @@
-"""Orphans: entities that hardly anything leads to, that were hardly mentioned and that no recall has touched."""
+"""Orphans: entities that hardly anything leads to, that were hardly mentioned and that no recall has touched.
+
+List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
+
+``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or
+below the percentile ``orphan_pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
+``numpy.percentile``). Either list holds only entities mentioned at most once and not recalled within the window. Edges
+count both ways with their weight, ASSOCIATED_WITH in any case times ``cooccurrence_edge_weight``; parallel edges of one
+type count once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +20,7 @@ import pyarrow.compute as pc
 
 from slowwave.graphs.pagerank import pagerank
 from slowwave.graphs.relations import EntityGraph, entity_graph
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 
@@ -28,14 +37,19 @@ _DEGREES: Final = (
 )
 
 
+@operation(
+    kind="audit",
+    reads=("relationships",),
+    models=("live_entities", "live_relationships", "recall_signals"),
+    after=("schema_drift",),
+    khora=("vectorcypher_orphan_report",),
+    planted=("orphans",),
+)
 def orphans(inputs: Inputs) -> Report:
-    """List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
+    """Entities that hardly anything leads to, that were mentioned at most once and that no recall touched in the window.
 
-    ``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or
-    below the percentile ``orphan_pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
-    ``numpy.percentile``). Either list holds only entities mentioned at most once and not recalled within the window. Edges
-    count both ways with their weight, ASSOCIATED_WITH in any case times ``cooccurrence_edge_weight``; parallel edges of one
-    type count once.
+    *Isolated* ones have no edge at all; *weak* ones are in the bottom percentile of PageRank, where a mere co-occurrence
+    counts a fifth of a named relationship. Nothing is archived here.
     """
     settings, models = inputs.settings, inputs.models
     entities, edges = models["live_entities"], models["live_relationships"]

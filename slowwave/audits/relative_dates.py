@@ -1,11 +1,16 @@
-"""``relative_dates``: how many memories speak of "yesterday" and the like, what can be written out, and what is left and why."""
+"""``relative_dates``: how many memories speak of "yesterday" and the like, what can be written out, and what is left and why.
+
+Count the relative dates of active memories by kind of phrase, and those that stay as they are by reason.
+
+Cost: a pass over the texts; Python reads those with a word of time only.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Final
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.relative_dates import candidates
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
@@ -16,10 +21,15 @@ _EXAMPLES: Final = 3
 _NAMED: Final = 20
 
 
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("relevance",),
+)
 def relative_dates(inputs: Inputs) -> Report:
-    """Count the relative dates of active memories by kind of phrase, and those that stay as they are by reason.
+    """Memories that say "yesterday", "last week" or "in two days": how many, of which kinds, and what cannot be told and why.
 
-    Cost: a pass over the texts; Python reads those with a word of time only.
+    Such words mean another day each time they are read. The planner `absolutize_dates` proposes to write the dates out.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     kinds: Counter[str] = Counter()

@@ -1,4 +1,10 @@
-"""Relevance: how the worth of memories is spread over kinds and rings, and what does not fade."""
+"""Relevance: how the worth of memories is spread over kinds and rings, and what does not fade.
+
+Effective importance and relevance of every active memory, per kind and ring (``slowwave.relevance``).
+
+Percentiles are NumPy's, between two memories where they fall between. What the planner ``archive_stale`` does with such
+figures is its own account. Cost: a pass over memories and versions and a sort a group.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.exemptions import EXEMPT
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.relevance import Worth, worth
 from slowwave.reports.model import Report
 from slowwave.reports.plot import Bars
@@ -21,11 +27,16 @@ _PERCENTILES: Final = (10, 50, 90)
 _SHOWN: Final = 20  # groups in the table; the details hold them all
 
 
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("neighbour_graph",),
+)
 def relevance(inputs: Inputs) -> Report:
-    """Effective importance and relevance of every active memory, per kind and ring (``slowwave.relevance``).
+    """What memories are worth now: effective importance, which fades with age, and relevance, which comes from use.
 
-    Percentiles are NumPy's, between two memories where they fall between. What the planner ``archive_stale`` does with such
-    figures is its own account. Cost: a pass over memories and versions and a sort a group.
+    Shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or instructions. The planner
+    `archive_stale` proposes to archive what is worth least.
     """
     settings = inputs.settings
     found = worth(inputs.snapshot, settings)

@@ -1,4 +1,10 @@
-"""Safety scan: secrets, orders to models, hidden characters and look-alike words in what recall shows; rows without a privacy class."""
+"""Safety scan: secrets, orders to models, hidden characters and look-alike words in what recall shows; rows without a privacy class.
+
+Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
+
+After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
+what stands there. What a person cleared is counted and not told. Cost: linear in the texts, each distinct one read once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ import pyarrow.compute as pc
 
 from slowwave.clearance import is_cleared
 from slowwave.memories import active_memories
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
@@ -24,16 +30,24 @@ _NAMED: Final = 20
 _SEVERITIES: Final = {"low": "info", "medium": "warning", "high": "warning"}
 
 
-@each_text_once()
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions", "chunks", "entities", "pages"),
+    after=("decay_due",),
+)
 def safety_scan(inputs: Inputs) -> Report:
-    """Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
+    """Secrets, orders to models, hidden characters and look-alike words in what recall shows, and memories without a privacy class.
 
-    After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
-    what stands there. What a person cleared is counted and not told. Cost: linear in the texts, each distinct one read once.
+    Findings name the row, the rule and the place, never what stands there. The planner `redact_or_quarantine` proposes what to do about
+    memories; a person who looked at one may set its attribute `screening` to `cleared`.
     """
+    with each_text_once():
+        return _scan(inputs.snapshot)
+
+
+def _scan(snapshot: Snapshot) -> Report:
     from slowwave.texts.screening import screen  # its rules take a while to load
 
-    snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
     found: list[Finding] = []

@@ -1,4 +1,10 @@
-"""Schema drift: types that nobody declared, declared types that nobody uses, and counts that jumped since last night."""
+"""Schema drift: types that nobody declared, declared types that nobody uses, and counts that jumped since last night.
+
+Compare the live types with the declared ones and with the previous night (khora 8.1, six buckets).
+
+Type names are compared exactly. A side for which nothing is declared has no new and no unused types; without a report
+of a previous night the deltas are empty. Both are said in the headline.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 
@@ -26,11 +32,19 @@ class _Drift:
     delta: Mapping[str, tuple[int, int]]
 
 
+@operation(
+    kind="audit",
+    reads=(),
+    models=("type_census",),
+    after=("census",),
+    khora=("vectorcypher_schema_drift_report",),
+    planted=("schema drift",),
+)
 def schema_drift(inputs: Inputs) -> Report:
-    """Compare the live types with the declared ones and with the previous night (khora 8.1, six buckets).
+    """How far the types in use are from those that the namespace declares, and from those of the night before.
 
-    Type names are compared exactly. A side for which nothing is declared has no new and no unused types; without a report
-    of a previous night the deltas are empty. Both are said in the headline.
+    Six lists: new, unused and strongly changed types, of entities and of relationships. Declare the types under `expertise`
+    in the namespace's settings. Without a declaration nothing is new or unused; without a night before nothing has changed.
     """
     settings, expertise = inputs.settings, inputs.settings.expertise
     baseline = inputs.baselines.get("schema_drift")

@@ -1,6 +1,12 @@
 """Session backlog: conversations that came in since the last night, and those that no summary has taken up yet. Numbers only.
 
 Whether there is enough for a weekly night is asked by ``slowwave.gates``; summaries are written by ``consolidate_clusters``.
+
+Count sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
+
+A session is undigested while active memories of it stand and none was merged into a summary. New is what was recorded since the
+last night that had this audit. A document that no memory cites counts apart: nobody has noted anything of it. Linear in memories,
+their texts and the documents they cite.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.memories import version_texts
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
 from slowwave.texts.token_count import BYTES_A_TOKEN
@@ -20,12 +26,15 @@ from slowwave.texts.token_count import BYTES_A_TOKEN
 _INSTANT = pa.timestamp("us", tz="UTC")
 
 
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions", "documents"),
+    after=("safety_scan",),
+)
 def session_backlog(inputs: Inputs) -> Report:
-    """Count sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
+    """Sessions that came in since the last night, and those that no summary has taken up: how many, how large, how old.
 
-    A session is undigested while active memories of it stand and none was merged into a summary. New is what was recorded since the
-    last night that had this audit. A document that no memory cites counts apart: nobody has noted anything of it. Linear in memories,
-    their texts and the documents they cite.
+    Numbers only. The weekly operations wait for new sessions; see the settings whose names begin with `gate_`.
     """
     snapshot = inputs.snapshot
     memories = snapshot.table("memories")

@@ -1,4 +1,11 @@
-"""Tombstones: rows that were retired and are still kept, how old they are, and how many a purge would find."""
+"""Tombstones: rows that were retired and are still kept, how old they are, and how many a purge would find.
+
+Count retired rows of facts and of every table that keeps them, with their ages (khora 8.13).
+
+A tombstone is a row that is inactive or invalidated; khora counts the inactive alone, so that a row which is invalidated but still
+active has no age. Age is the time since the latest mark of its retirement, see ``slowwave.retired``, at the instant of the
+snapshot; a tombstone without a mark is as old as the row, for a purge asks the same. Time: linear in the rows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.retired import retired, retired_since
@@ -74,12 +81,17 @@ class _Table:
         }
 
 
+@operation(
+    kind="audit",
+    reads=("memory_facts", "relationships", "entities", "memories", "chunks", "documents"),
+    after=("dead_references",),
+    khora=("chronicle_tombstone_audit",),
+    planted=("tombstones",),
+)
 def tombstones(inputs: Inputs) -> Report:
-    """Count retired rows of facts and of every table that keeps them, with their ages (khora 8.13).
+    """Rows that were retired and are still kept: how many, how old, and which names have the most of them.
 
-    A tombstone is a row that is inactive or invalidated; khora counts the inactive alone, so that a row which is invalidated but still
-    active has no age. Age is the time since the latest mark of its retirement, see ``slowwave.retired``, at the instant of the
-    snapshot; a tombstone without a mark is as old as the row, for a purge asks the same. Time: linear in the rows.
+    Says how many are older than `SLOWWAVE_FACT_COMPACTION_RETENTION_DAYS`; the planner `purge_expired` proposes to delete those.
     """
     snapshot, retention = inputs.snapshot, inputs.settings.fact_compaction_retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]

@@ -1,6 +1,13 @@
 """``absolutize_dates``: "yesterday" becomes the day that it was, in a new version of the memory; the former words stay on record.
 
 Which phrases are written out and how belongs to ``slowwave.texts.dates``, which memories are read to ``slowwave.relative_dates``.
+
+Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+
+The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. Where the values take
+the phrases' place, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an
+embedder keeps its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python reads those with a word
+of time only.
 """
 
 from __future__ import annotations
@@ -12,8 +19,9 @@ import numpy as np
 
 from slowwave.clearance import is_held_back
 from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.relative_dates import Told, candidates
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.dates import Rewrite, absolutize
@@ -31,13 +39,19 @@ class _Change(NamedTuple):
     rewrites: list[Rewrite]
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    after=("gc_references",),
+    switch="absolutize_dates_enabled",
+    permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
+    planted=("relative dates",),
+)
 def absolutize_dates(inputs: Inputs) -> Proposal:
-    """Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+    """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was told, in its author's zone.
 
-    The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. Where the values take
-    the phrases' place, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an
-    embedder keeps its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python reads those with a word
-    of time only.
+    The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, and a
+    pinned memory is only reported.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     write = inputs.settings.dates_write

@@ -1,6 +1,13 @@
 """``accept_external_edits``: memories that an outside dreamer rewrote, and its reports, are taken note of, once (mnemo 2.4, steps 2 and 6).
 
 What the dreamer wrote stays as it is. Reading a report belongs to ``slowwave.texts.organization``.
+
+Mark what a dreamer rewrote as seen and renew its vector; stamp its reports and count what they tell.
+
+A memory was rewritten when its attribute ``dreamed_at`` is text and ``dreamed_processed`` is not true. A report is stamped with the
+instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed_max_per_night``
+memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
+it is about.
 """
 
 from __future__ import annotations
@@ -17,8 +24,9 @@ import pyarrow.compute as pc
 from slowwave.memories import active_memories
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.organization import HEADING, OrganizationReport, parse
 
@@ -38,13 +46,20 @@ class _Found:
     malformed: int = 0
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    after=("redact_or_quarantine",),
+    switch="accept_external_edits_enabled",
+    permits=(
+        Permit("set_attributes", {"memories"}, only={"attributes"}),
+        Permit("set_vector", {"memory_vectors"}),
+    ),
+)
 def accept_external_edits(inputs: Inputs) -> Proposal:
-    """Mark what a dreamer rewrote as seen and renew its vector; stamp its reports and count what they tell.
+    """Memories that an outside dreamer rewrote are marked as seen and get the vector of their text; its reports are counted once.
 
-    A memory was rewritten when its attribute ``dreamed_at`` is text and ``dreamed_processed`` is not true. A report is stamped with the
-    instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed_max_per_night``
-    memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
-    it is about.
+    A memory was rewritten when its attribute `dreamed_at` is set and `dreamed_processed` is not. No text is touched.
     """
     snapshot, limit = inputs.snapshot, inputs.settings.reembed_max_per_night
     active = active_memories(snapshot)

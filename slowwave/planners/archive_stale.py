@@ -1,4 +1,13 @@
-"""``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say."""
+"""``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say.
+
+Archive active memories by the policy of the settings, never before ``archive_min_age_hours``.
+
+``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
+``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
+the ``natural_selection_ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.exemptions``), what was recalled or
+selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
+resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +22,10 @@ from slowwave.memories import version_texts
 from slowwave.mutations.cells import Value
 from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.relevance import Bools, Worth, worth
 from slowwave.reports.model import Finding, Report
 from slowwave.settings import Settings
@@ -30,14 +40,19 @@ time of the last read does: what was read after the plan is not stale."""
 _QUOTED: Final = 200  # characters
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
+    models=("recall_signals",),
+    after=("absolutize_dates",),
+    switch="archive_stale_enabled",
+    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
+)
 def archive_stale(inputs: Inputs) -> Proposal:
-    """Archive active memories by the policy of the settings, never before ``archive_min_age_hours``.
+    """Memories that nobody has use for are archived: they leave recall and stay in the store.
 
-    ``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
-    ``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
-    the ``natural_selection_ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.exemptions``), what was recalled or
-    selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
-    resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
+    Never what is pinned, a shock, procedural or instructions, what was recalled in the window, what stands promoted or what is in an open
+    conflict. Off unless asked for. The audit `relevance` shows what memories are worth.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     chosen = _choose(inputs)

@@ -1,4 +1,11 @@
-"""``backfill_tags``: memories get the concept tags of their text; tags that they have are never taken away."""
+"""``backfill_tags``: memories get the concept tags of their text; tags that they have are never taken away.
+
+Complete the tags of active memories by the concepts of their subject and text (nexo 3.3).
+
+With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
+tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
+it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +18,10 @@ import pyarrow.compute as pc
 from slowwave.memories import active_memories
 from slowwave.mutations.cells import Value
 from slowwave.mutations.set_columns import set_columns
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.texts.concepts import concept, concept_tags
 
@@ -21,12 +29,18 @@ OPERATION: Final = "backfill_tags"
 _LONG_TERM: Final = "longterm"
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "rejections"),
+    models=("recall_signals", "recall_signals_compat"),
+    after=("promote_memories",),
+    switch="backfill_tags_enabled",
+    permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
+)
 def backfill_tags(inputs: Inputs) -> Proposal:
-    """Complete the tags of active memories by the concepts of their subject and text (nexo 3.3).
+    """Promoted memories, or all, get the concept tags of their subject and text; tags that they have stay.
 
-    With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
-    tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
-    it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+    Which ones is a setting. A text that holds a secret gives no tags.
     """
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)

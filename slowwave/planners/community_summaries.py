@@ -3,6 +3,15 @@
 A summary stands as long as its community has the very same members. Boundaries that are about as good as they were are not moved
 (``slowwave.graphs.steady``), so that noise does not rewrite everything every night. What a summary says belongs to
 ``slowwave.planners.community_text``.
+
+Summarise every community of ``community_summary_min_size`` live entities and more (khora 8.11, put right).
+
+Communities are those of ``entity_graph`` at ``community_resolution``. A community without a live summary of exactly its members
+gets one, in the place of those whose members are mostly its own (Jaccard of a half at least); a live summary of no community ends.
+Without a model its sentences are taken from the sources. With ``inputs.writer`` a model is asked once a community, the largest
+first, within ``inputs.budget``; where its endpoint fails, or nothing of what it says stands, the sources have the word again. A
+community for which the budget does not reach waits for the next night. When the settings name a model and none is at hand, as
+when a plan is looked at again, nothing is written. Time: that of ``communities``, and linear in members and ties.
 """
 
 from __future__ import annotations
@@ -23,10 +32,11 @@ from slowwave.graphs.steady import steady
 from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.mutations.insert_summary import Summary, insert_summary
 from slowwave.mutations.rows import rows_by_id
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.community_text import EXTRACTIVE, Community, Member, Tie, Written, extracted, payload, written
 from slowwave.planners.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.snapshot import Snapshot
 
@@ -79,15 +89,23 @@ class _Told:
     failures: dict[str, str] = field(default_factory=dict)  # the first of each kind, as a sentence
 
 
+@operation(
+    kind="planner",
+    reads=("entities", "relationships", "communities", "conflicts", "rejections"),
+    models=("live_entities", "live_relationships"),
+    after=("reembed",),
+    switch="community_summary_enabled",
+    weekly=True,
+    permits=(Permit("insert_summary", {"communities"}, retires=None),),
+    khora=("vectorcypher_community_summary",),
+    planted=("communities",),
+)
 def community_summaries(inputs: Inputs) -> Proposal:
-    """Summarise every community of ``community_summary_min_size`` live entities and more (khora 8.11, put right).
+    """Entities that hang together get a summary that says who they are and what ties them; every sentence cites its members.
 
-    Communities are those of ``entity_graph`` at ``community_resolution``. A community without a live summary of exactly its members
-    gets one, in the place of those whose members are mostly its own (Jaccard of a half at least); a live summary of no community ends.
-    Without a model its sentences are taken from the sources. With ``inputs.writer`` a model is asked once a community, the largest
-    first, within ``inputs.budget``; where its endpoint fails, or nothing of what it says stands, the sources have the word again. A
-    community for which the budget does not reach waits for the next night. When the settings name a model and none is at hand, as
-    when a plan is looked at again, nothing is written. Time: that of ``communities``, and linear in members and ties.
+    A summary stands while its community has the same members; when they change it is *replaced*, and the old one stays readable as of
+    its time. Sentences are taken from the sources, or written by `SLOWWAVE_COMMUNITY_SUMMARY_MODEL`, of whose sentences only those
+    stay that the members bear out.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     entities = inputs.models["live_entities"].combine_chunks()

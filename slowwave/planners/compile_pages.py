@@ -1,22 +1,36 @@
-"""``compile_pages``: MEMORY.md and DREAMS.md are rendered again when what they tell has changed (nexo 3.3)."""
+"""``compile_pages``: MEMORY.md and DREAMS.md are rendered again when what they tell has changed (nexo 3.3).
+
+One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
+
+A row that was not written by a render, or was edited since, is left alone and told. Unsafe words are left out of a page and never
+hold it up. What tonight's other items change is rendered the night after. Cost: two passes over memories, versions, promotions.
+"""
 
 from __future__ import annotations
 
 from slowwave.mutations.render_page import Page, render_pages
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.index import memory_index
 from slowwave.pages.page import Rendered
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
+    after=("purge_expired",),
+    switch="compile_pages_enabled",
+    permits=(Permit("render_page", {"pages"}),),
+)
 def compile_pages(inputs: Inputs) -> Proposal:
-    """One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
+    """MEMORY.md and DREAMS.md are rendered from the ledger: what is promoted, and what the nights did.
 
-    A row that was not written by a render, or was edited since, is left alone and told. Unsafe words are left out of a page and never
-    hold it up. What tonight's other items change is rendered the night after. Cost: two passes over memories, versions, promotions.
+    A page whose inputs are unchanged is left as it is. Files follow the rows when the plan is applied; what a person wrote around a
+    page stays.
     """
     snapshot = inputs.snapshot
     live = snapshot.live("pages").select(["path", "body", "input_hash"]).to_pylist()

@@ -2,6 +2,18 @@
 
 Vectors say which memories lie close, what the texts say decides: nothing that contradicts another stands in one summary, and a
 summary that would leave out a specific is not proposed. How a summary is worded belongs to ``slowwave.planners.summary_text``.
+
+Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
+
+Every two members have ``consolidation_cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
+contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``consolidation_max_input_tokens``,
+never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
+``consolidation_min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``consolidation_max_clusters_per_run``
+that save most are proposed, out of five times as many of the most tokens. A summary may become part of another one after
+``consolidation_cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.exemptions``), essences and
+what screening has to act on first are left alone.
+
+Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
 """
 
 from __future__ import annotations
@@ -21,6 +33,7 @@ import pyarrow.compute as pc
 from slowwave.clearance import is_held_back
 from slowwave.conflicts.columns import Tally
 from slowwave.conflicts.memories import LONGEST, memory_conflicts, one_matter
+from slowwave.coverage import MEMORIES
 from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.neighbours import neighbours, pairs_of
@@ -29,11 +42,12 @@ from slowwave.mutations.cells import Cell, Guard, Value, canonical, canonical_js
 from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_where, standing_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Ints, Mask, Pool, candidates
 from slowwave.planners.rejections import conflicting_pairs
 from slowwave.planners.summary_text import EXTRACTIVE, Told, Writing
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -61,18 +75,20 @@ _SHOWN: Final = 10
 _Pairs = frozenset[tuple[str, str]]
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
+    after=("dedupe_memories",),
+    switch="consolidate_clusters_enabled",
+    weekly=True,
+    permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
+    compares=MEMORIES,
+)
 def consolidate_clusters(inputs: Inputs) -> Proposal:
-    """Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
+    """Memories that lie close are told by one shorter text; they leave recall for it and stay linked to it.
 
-    Every two members have ``consolidation_cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
-    contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``consolidation_max_input_tokens``,
-    never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
-    ``consolidation_min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``consolidation_max_clusters_per_run``
-    that save most are proposed, out of five times as many of the most tokens. A summary may become part of another one after
-    ``consolidation_cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.exemptions``), essences and
-    what screening has to act on first are left alone.
-
-    Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
+    A summary stands for those whose numbers, dates, names and negations it all keeps; the others stay what they are. Its sentences
+    are taken from the sources, or written by `SLOWWAVE_CONSOLIDATION_MODEL` and held against them.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     numbers: dict[str, int | float] = {}

@@ -2,6 +2,17 @@
 
 No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to ``slowwave.decay``, how it
 is worded to ``slowwave.planners.summary_text``.
+
+Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
+
+A text longer than the next stage holds is told in fewer words: by its own sentences and whole items, or by ``consolidation_model``
+where it is prose; one that is short enough stays as it is, and so does one that cannot be told well in so few words. Either way it
+becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
+What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
+
+Exempt memories (``slowwave.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
+would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
+memories and versions; texts are read of those due.
 """
 
 from __future__ import annotations
@@ -24,12 +35,13 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.planners.archive_stale import leaving
 from slowwave.planners.rejections import rejected_subjects
 from slowwave.planners.summary_text import EXTRACTIVE, Told, Writing
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 from slowwave.texts.extractive import Source
@@ -50,17 +62,25 @@ _LEAVING: Final = f"archived by {ARCHIVE}"
 _Fields = Mapping[str, Any]
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections"),
+    models=("recall_signals",),
+    after=("backfill_tags",),
+    switch="decay_transition_enabled",
+    weekly=True,
+    permits=(
+        Permit("new_version", {"memories"}, beside=OF_MEMORIES),
+        Permit("set_state", {"memories"}, "medium", only={"state", "stage"}, retires=1),
+    ),
+)
 def decay_transition(inputs: Inputs) -> Proposal:
-    """Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
+    """Memories that have been in their stage for its days are told shorter: full, compressed, summary, essence, and then the archive.
 
-    A text longer than the next stage holds is told in fewer words: by its own sentences and whole items, or by ``consolidation_model``
-    where it is prose; one that is short enough stays as it is, and so does one that cannot be told well in so few words. Either way it
-    becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
-    What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
-
-    Exempt memories (``slowwave.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
-    would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
-    memories and versions; texts are read of those due.
+    Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
+    pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. Lists are shortened by whole
+    items, and what cannot be told well in so few words stays as it is; what `archive_stale` takes in the same night is left to it. The
+    evidence names what a shorter text no longer says.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)

@@ -3,6 +3,11 @@
 Who is the same as whom is decided by ``slowwave.matching``, the vector of the survivor by ``recompute_centroids``; here
 clusters become items that are whole: the merge carries provenance, aliases, counters, attributes and its vector. Where two
 models are at hand, they are asked about the doubtful pairs first.
+
+Propose merges of live entities, and pairs for review.
+
+The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id. Every entity stands
+in one item at most: a pair of which one row is merged tonight waits for the night after.
 """
 
 from __future__ import annotations
@@ -18,17 +23,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from slowwave.coverage import Compares
 from slowwave.language.embedder import entity_text
 from slowwave.matching.comparisons import NAME_LEVELS, shared
 from slowwave.matching.judge import Judged, Question, Verdict, judge
 from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
 from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
 from slowwave.mutations.rows import standing_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.labels import labelled_pairs
 from slowwave.planners.recompute_centroids import centroid_decision
 from slowwave.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshot import Snapshot
@@ -78,11 +85,25 @@ class _Work:
     waiting: Sequence[ReviewPair]
 
 
+@operation(
+    kind="planner",
+    reads=(
+        *("entities", "entity_aliases", "relationships", "chunks", "documents"),
+        *("rejections", "conflicts", "decisions", "entity_vectors"),
+    ),
+    after=("consolidate_clusters",),
+    switch="dedupe_entities_enabled",
+    permits=(Permit("merge_rows", {"entities"}, beside=OF_ENTITIES, retires=None, ends={"relationships"}),),
+    compares=Compares("entity_vectors", "entities", alone=False),
+    khora=("vectorcypher_dedupe_entities",),
+    planted=("duplicates", "merge traps"),
+)
 def dedupe_entities(inputs: Inputs) -> Proposal:
-    """Propose merges of live entities, and pairs for review.
+    """Entities that are one thing under several names: *merge* where the evidence agrees, *review* where a person should look.
 
-    The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id. Every entity stands
-    in one item at most: a pair of which one row is merged tonight waits for the night after.
+    Vectors alone never merge, and a pair with differing numbers, dates, versions or identifiers is never merged, nor one that
+    a person rejected before. What people approved, rejected or undid teaches the weights. The survivor keeps every alias, source,
+    counter and attribute, and gets its vector at once. The plan shows the evidence of its weakest merges step by step.
     """
     snapshot = inputs.snapshot
     matches = _match(inputs)

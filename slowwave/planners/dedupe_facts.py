@@ -3,6 +3,12 @@
 Same means the same subject, predicate and object by ``slowwave.texts.keys``, and no difference in a number, a date or a negation by
 ``slowwave.texts.differences``, nor in a sign by ``slowwave.texts.signs``. No vector and no model has a say. What replaces what belongs to
 ``supersede_facts``.
+
+Propose merges of live, active facts of one subject, predicate and object, and one end in the world.
+
+The survivor is the fact with the greatest confidence, else the earliest start (none is since ever), else the smallest id.
+Two facts with another object between them in time are no duplicates, unless the predicate takes many: things went back to what
+they had been. Cost: a sort of the facts; only groups of two or more are looked at one by one.
 """
 
 from __future__ import annotations
@@ -18,9 +24,10 @@ import pyarrow.compute as pc
 from slowwave.facts import SAYS, live_facts, standing_facts, told_facts, topics
 from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.rows import standing_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.predicates import weigh
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
@@ -36,12 +43,19 @@ _Fields = Mapping[str, Any]
 _Bars = frozenset[tuple[str, str]]
 
 
+@operation(
+    kind="planner",
+    reads=("memory_facts", "chunks", "conflicts", "rejections"),
+    after=("resolve_conflicts",),
+    switch="dedupe_facts_enabled",
+    permits=(Permit("merge_rows", {"memory_facts"}, retires=None),),
+    planted=("duplicate facts",),
+)
 def dedupe_facts(inputs: Inputs) -> Proposal:
-    """Propose merges of live, active facts of one subject, predicate and object, and one end in the world.
+    """Facts that say the same in other letters become one: the surest stays, with the sources of all and the earliest start.
 
-    The survivor is the fact with the greatest confidence, else the earliest start (none is since ever), else the smallest id.
-    Two facts with another object between them in time are no duplicates, unless the predicate takes many: things went back to what
-    they had been. Cost: a sort of the facts; only groups of two or more are looked at one by one.
+    Same means subject, predicate and object without regard to case, spaces, punctuation and accents; numbers, dates and
+    negations must be equal.
     """
     snapshot = inputs.snapshot
     groups, returned = _groups(snapshot)

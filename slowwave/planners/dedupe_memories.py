@@ -3,6 +3,14 @@
 Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
 merged, nor are those that differ in a word, unless one of them is mistyped. Of events one may say more than another; other memories must
 have the same words and figures, in whatever form.
+
+Propose merges of live memories of one kind, scope, subject, author and audience.
+
+Every member has the rule's cosine with the survivor, or its text; the whole cluster lies within the window, where there is one; and no
+two members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so
+that nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence,
+importance, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs (``slowwave.planners.memory_pairs``)
+and a look at the texts of each pair that is near.
 """
 
 from __future__ import annotations
@@ -16,13 +24,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.coverage import MEMORIES
 from slowwave.memories import active_memories, version_texts
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.rows import standing_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
 from slowwave.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
@@ -78,14 +88,21 @@ def rules(settings: Settings) -> tuple[Rule, ...]:
     return (events, others) if settings.cluster_events_enabled else (others,)
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
+    after=("supersede_facts",),
+    switch="dedupe_memories_enabled",
+    permits=(Permit("merge_rows", {"memories"}, retires=None),),
+    compares=MEMORIES,
+    khora=("cluster_events", "chronicle_event_clustering"),
+    planted=("duplicate events",),
+)
 def dedupe_memories(inputs: Inputs) -> Proposal:
-    """Propose merges of live memories of one kind, scope, subject, author and audience.
+    """Memories that tell the same become one: the survivor keeps its text and takes tags, sources and counts of the others.
 
-    Every member has the rule's cosine with the survivor, or its text; the whole cluster lies within the window, where there is one; and no
-    two members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so
-    that nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence,
-    importance, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs (``slowwave.planners.memory_pairs``)
-    and a look at the texts of each pair that is near.
+    They must have kind, scope, subject, author and audience in common and be near the survivor; events besides within the window. What
+    contradicts, or differs in a number, a date or a negation, is never merged, nor is a pinned memory absorbed.
     """
     snapshot = inputs.snapshot
     bars = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")

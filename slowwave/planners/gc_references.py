@@ -1,4 +1,7 @@
-"""``gc_references``: provenance that names nothing is dropped; what still stands keeps its order."""
+"""``gc_references``: provenance that names nothing is dropped; what still stands keeps its order.
+
+Clean every live row that the model ``dead_references`` names with enough dead ids (khora 8.6, for every kind of row).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,27 @@ from collections import defaultdict
 
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.rows import as_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 
 
+@operation(
+    kind="planner",
+    reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", "rejections"),
+    models=("dead_references",),
+    after=("prune_edges",),
+    switch="source_chunk_ids_gc_enabled",
+    permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
+    khora=("vectorcypher_source_chunk_ids_gc",),
+    planted=("dead references",),
+)
 def gc_references(inputs: Inputs) -> Proposal:
-    """Clean every live row that the model ``dead_references`` names with enough dead ids (khora 8.6, for every kind of row)."""
+    """Dead chunk and document ids are taken out of the provenance of live rows; every living id stays.
+
+    The audit `dead_references` shows the same rows and how much of their arrays is dead.
+    """
     dead = inputs.models["dead_references"]
     least = inputs.settings.source_chunk_ids_gc_min_dead
     names = ("table_name", "row_id", "dead_ids")

@@ -1,4 +1,12 @@
-"""``normalize_schema``: types get the names that the operator maps them to; what becomes one thing by it is merged."""
+"""``normalize_schema``: types get the names that the operator maps them to; what becomes one thing by it is merged.
+
+Rename the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
+
+Type names are compared exactly, as ``schema_drift`` shows them. An entity that comes to stand beside a live one of the same
+folded name and type is merged with it, under the new type; a merge that people rejected, or a conflict that nobody has resolved,
+leaves it a rename, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded
+when they are read. Time: linear in live rows.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +23,10 @@ import pyarrow.compute as pc
 from slowwave.matching.names import fold_all
 from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
 from slowwave.mutations.rename_type import TYPES, rename_type
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -41,13 +50,23 @@ class _Merged:
     differing: tuple[str, ...]
 
 
+@operation(
+    kind="planner",
+    reads=("entities", "relationships", "entity_aliases", "chunks", "documents", "conflicts", "rejections"),
+    after=("recompute_centroids",),
+    switch="normalize_schema_enabled",
+    permits=(
+        Permit("rename_type", {"entities", "relationships"}, "medium"),
+        Permit("merge_rows", {"entities"}, "medium", beside=OF_ENTITIES, retires=None, ends={"relationships"}),
+    ),
+    khora=("vectorcypher_normalize_schema",),
+    planted=("drifted types",),
+)
 def normalize_schema(inputs: Inputs) -> Proposal:
-    """Rename the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
+    """Types of live entities and relationships are renamed by the mappings in the settings, exactly as they are written there.
 
-    Type names are compared exactly, as ``schema_drift`` shows them. An entity that comes to stand beside a live one of the same
-    folded name and type is merged with it, under the new type; a merge that people rejected, or a conflict that nobody has resolved,
-    leaves it a rename, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded
-    when they are read. Time: linear in live rows.
+    An entity that would stand beside one of the same name and new type becomes one with it: *merge*, or *review* where their
+    attributes differ. Without a mapping there is nothing to do. The audit `schema_drift` shows the types in use.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     mappings = {side: mapping(settings, side) for side in TYPES}

@@ -1,4 +1,16 @@
-"""``promote_memories``: what recall has proven goes from working memory to the long-term ring; what it no longer proves comes back."""
+"""``promote_memories``: what recall has proven goes from working memory to the long-term ring; what it no longer proves comes back.
+
+Promote the best memories that pass every gate (nexo 3.2), and revoke promotions that nothing speaks for any more.
+
+The gates: recalls, distinct days, distinct questions and score, all within the recall window; no promotion that stands; no
+rejection; nothing in the text that screening finds. What fails one is left out before the best are taken, so that leaders which
+are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``promote_max_per_night`` at most: when it is planned
+again after some of them were applied, the others wait for the next one.
+
+A promotion is revoked when its memory is retired or archived, or scores below ``promote_revoke_score``; not for its score when it
+is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
+the night's number is reached.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +25,10 @@ from numpy.typing import NDArray
 
 from slowwave.memories import active_memories, attributes
 from slowwave.mutations.promote import Promotion, promote, revoke
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Finding, Report
 from slowwave.signals import Bools, Scored, score_memories
@@ -33,17 +46,19 @@ _PLANNED: Final = "planned_at"  # among a promotion's figures: seconds since 197
 _QUOTED: Final = 200  # characters
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "rejections"),
+    models=("recall_signals", "recall_signals_compat"),
+    after=("archive_stale",),
+    switch="promote_memories_enabled",
+    permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
+)
 def promote_memories(inputs: Inputs) -> Proposal:
-    """Promote the best memories that pass every gate (nexo 3.2), and revoke promotions that nothing speaks for any more.
+    """Memories that recall has proven on several days and by several questions go to the long-term ring, the best first.
 
-    The gates: recalls, distinct days, distinct questions and score, all within the recall window; no promotion that stands; no
-    rejection; nothing in the text that screening finds. What fails one is left out before the best are taken, so that leaders which
-    are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``promote_max_per_night`` at most: when it is planned
-    again after some of them were applied, the others wait for the next one.
-
-    A promotion is revoked when its memory is retired or archived, or scores below ``promote_revoke_score``; not for its score when it
-    is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
-    the night's number is reached.
+    A promotion is revoked when its memory is retired or recall no longer proves it. What screening finds something in is not
+    promoted.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)

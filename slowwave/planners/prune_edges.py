@@ -1,4 +1,12 @@
-"""``prune_edges``: weak edges that nothing supports any more are retired; weak edges that somebody asserted go to a person."""
+"""``prune_edges``: weak edges that nothing supports any more are retired; weak edges that somebody asserted go to a person.
+
+Retire live edges of the given types under the confidence threshold of which no chunk stands (khora 8.7).
+
+With ``prune_edges_score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
+age counted in days from the newer of valid_from and recorded_at. Retired is a candidate whose chunks are all gone. Asked about
+are the others: an edge that never had a chunk was asserted by somebody (khora takes it for dead), one whose document stands has
+only lost its passages, and one between two pinned entities is there on purpose. Time: linear in edges and references.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +21,9 @@ from numpy.typing import NDArray
 
 from slowwave.mutations.invalidate_rows import NOW, invalidate_each
 from slowwave.mutations.rows import rows_where
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 from slowwave.snapshot import Snapshot
@@ -52,13 +61,20 @@ class _Edges:
     pinned: Flags
 
 
+@operation(
+    kind="planner",
+    reads=("relationships", "entities", "chunks", "documents", "rejections"),
+    after=("normalize_schema",),
+    switch="prune_edges_enabled",
+    permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
+    khora=("vectorcypher_prune_edges",),
+    planted=("weak edges",),
+)
 def prune_edges(inputs: Inputs) -> Proposal:
-    """Retire live edges of the given types under the confidence threshold of which no chunk stands (khora 8.7).
+    """Weak relationships of which every chunk is gone are retired, of the types that may be pruned (`ASSOCIATED_WITH` unless set).
 
-    With ``prune_edges_score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
-    age counted in days from the newer of valid_from and recorded_at. Retired is a candidate whose chunks are all gone. Asked about
-    are the others: an edge that never had a chunk was asserted by somebody (khora takes it for dead), one whose document stands has
-    only lost its passages, and one between two pinned entities is there on purpose. Time: linear in edges and references.
+    *Review* asks about weak ones that cite no chunk at all, that a standing document speaks for, or that join two pinned entities.
+    With a score threshold set, those whose weight has faded with age are asked about as well.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     live = snapshot.live("relationships")

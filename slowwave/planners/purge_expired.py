@@ -1,4 +1,16 @@
-"""``purge_expired``: rows that were retired long ago, and that nothing needs, are deleted. No other operation deletes."""
+"""``purge_expired``: rows that were retired long ago, and that nothing needs, are deleted. No other operation deletes.
+
+Propose to delete what was retired before the retention (khora 8.14, for every table that keeps retired rows).
+
+Retired are facts that are inactive or invalidated, relationships and memories that are invalidated, and communities that are
+invalidated or were replaced. A row is retired since the latest of what is on record and past: ``invalidated_at``, ``valid_to``,
+and for a fact the instant at which the one that supersedes it was recorded. A fact that is not invalidated goes to review, as
+nothing tells when it was switched off or closed here: it may have been yesterday. Never purged are pinned memories, and rows that a
+live row or an open conflict names. Rows that name each other go together, in one item; every other item is one row.
+
+Raises ``DreamForbiddenOpError`` when the retention is under seven days. Time: linear in the rows of the tables, and in the text
+of the live rows that may cite them.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +27,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from slowwave.mutations.purge_rows import POINTER, check_retention, purge_rows
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import open_conflicts
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.retired import retired, retired_since
 from slowwave.snapshot import Snapshot
@@ -59,17 +72,32 @@ class _Expired:
         return pc.is_null(marks).to_pylist()
 
 
+@operation(
+    kind="planner",
+    reads=(
+        *("memory_facts", "relationships", "memories", "memory_versions", "promotions", "communities"),
+        *("entities", "pages", "conflicts", "rejections", "memory_vectors"),
+    ),
+    after=("community_summaries",),
+    switch="compact_facts_enabled",
+    permits=(
+        Permit(
+            "purge_rows",
+            {"memory_facts", "relationships", "memories", "communities"},
+            "high",
+            beside=OF_MEMORIES | {"promotions"},
+            retires=None,
+            deletes=True,
+        ),
+    ),
+    khora=("compact_facts", "chronicle_fact_compaction"),
+    planted=("expired rows",),
+)
 def purge_expired(inputs: Inputs) -> Proposal:
-    """Propose to delete what was retired before the retention (khora 8.14, for every table that keeps retired rows).
+    """Rows retired longer ago than the retention are deleted: the only operation that deletes, and off unless it is switched on.
 
-    Retired are facts that are inactive or invalidated, relationships and memories that are invalidated, and communities that are
-    invalidated or were replaced. A row is retired since the latest of what is on record and past: ``invalidated_at``, ``valid_to``,
-    and for a fact the instant at which the one that supersedes it was recorded. A fact that is not invalidated goes to review, as
-    nothing tells when it was switched off or closed here: it may have been yesterday. Never purged are pinned memories, and rows that a
-    live row or an open conflict names. Rows that name each other go together, in one item; every other item is one row.
-
-    Raises ``DreamForbiddenOpError`` when the retention is under seven days. Time: linear in the rows of the tables, and in the text
-    of the live rows that may cite them.
+    Never anything that a live row names or that is pinned, never within seven days, and no policy approves it. The plan and the
+    journal hold every row whole, so undo puts it back; what retired it can no longer be undone before that.
     """
     snapshot, days = inputs.snapshot, inputs.settings.fact_compaction_retention_days
     check_retention(days)

@@ -2,6 +2,8 @@
 
 The decision rule is khora's. ``dedupe_entities`` takes it for every cluster and puts the vector into the merge itself; here,
 as a planner of its own, live entities without a vector get that of their text. Merging belongs to ``dedupe_entities``.
+
+Propose a vector for live entities that have none, at most ``reembed_max_per_night`` in the order of their ids.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from slowwave.language.embedder import entity_text
 from slowwave.matching.vectors import unit_rows
 from slowwave.mutations.set_vector import set_vector
 from slowwave.mutations.vectors import weighted_mean
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.settings import Settings
 
@@ -49,8 +52,19 @@ def centroid_decision(
     return "centroid", weighted_mean(units, mentions[kept]) if len(units) else None
 
 
+@operation(
+    kind="planner",
+    reads=("entities", "entity_vectors", "rejections"),
+    after=("dedupe_entities",),
+    switch="centroid_recompute_enabled",
+    permits=(Permit("set_vector", {"entity_vectors"}),),
+    khora=("vectorcypher_centroid_recompute",),
+)
 def recompute_centroids(inputs: Inputs) -> Proposal:
-    """Propose a vector for live entities that have none, at most ``reembed_max_per_night`` in the order of their ids."""
+    """Live entities without a vector get that of their text; similarity does not see them until then.
+
+    A merge decides on its own vector and carries it: see `dedupe_entities`.
+    """
     snapshot = inputs.snapshot
     live = snapshot.live("entities")
     vectors = snapshot.vectors["entity_vectors"]

@@ -1,6 +1,14 @@
 """``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or say it without the secret.
 
 What is found and where belongs to ``slowwave.texts.screening``; chunks, entities and pages are told of by the audit ``safety_scan``.
+
+One item for each active memory with a secret, an order or hidden text, after ``screening_policy``.
+
+``block`` takes it out of recall once a person has reviewed it, ``quarantine`` once the plan is approved; ``redact`` gives it a version
+without its secrets and split words, unless it holds an order to a model or hidden text, which is quarantined; ``warn`` only tells.
+Left alone: stray marks, look-alike words by themselves, memories that a person cleared, and pinned ones, which are told of. An item
+says rules and places and quotes nothing. After nexo's secret guard (3.6), where one secret blocked a whole batch: here it blocks
+its own memory. Cost: linear in the texts.
 """
 
 from __future__ import annotations
@@ -18,8 +26,10 @@ from slowwave.mutations.cells import Value, canonical
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.spec import FIRST
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.settings import Settings
 from slowwave.texts.findings import Finding as Found
@@ -43,14 +53,21 @@ class _Held(NamedTuple):
     text: str = ""
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    after=FIRST,
+    switch="redact_or_quarantine_enabled",
+    permits=(
+        Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
+        Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
+    ),
+)
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
-    """One item for each active memory with a secret, an order or hidden text, after ``screening_policy``.
+    """Memories with a secret, an order to a model or hidden text leave recall, or get a version without the secret.
 
-    ``block`` takes it out of recall once a person has reviewed it, ``quarantine`` once the plan is approved; ``redact`` gives it a version
-    without its secrets and split words, unless it holds an order to a model or hidden text, which is quarantined; ``warn`` only tells.
-    Left alone: stray marks, look-alike words by themselves, memories that a person cleared, and pinned ones, which are told of. An item
-    says rules and places and quotes nothing. After nexo's secret guard (3.6), where one secret blocked a whole batch: here it blocks
-    its own memory. Cost: linear in the texts.
+    What is done is the setting `screening_policy`. Items say which rules and where, and quote nothing. Pinned memories are only told of;
+    those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)

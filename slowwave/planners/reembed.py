@@ -1,6 +1,12 @@
 """``reembed``: memories and chunks that similarity does not see get a vector, and vectors that say nothing get another.
 
 Entities belong to ``recompute_centroids``; memories whose text an outside dreamer replaced to ``accept_external_edits``.
+
+A vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not finite.
+
+At most ``reembed_max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
+Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
+linear in rows and vectors.
 """
 
 from __future__ import annotations
@@ -16,8 +22,9 @@ import pyarrow.compute as pc
 from slowwave.language import Embed
 from slowwave.memories import active_memories
 from slowwave.mutations.set_vector import set_vector
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.snapshot import Vectors
 
@@ -41,12 +48,18 @@ class _Wanting:
     live: int
 
 
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
+    after=("decay_transition",),
+    switch="reembed_enabled",
+    permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
+)
 def reembed(inputs: Inputs) -> Proposal:
-    """A vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not finite.
+    """Memories and chunks without a vector of the namespace's model get one; similarity does not see them until then.
 
-    At most ``reembed_max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
-    Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
-    linear in rows and vectors.
+    Vectors that are zero or not finite are replaced. A night makes as many as `reembed_max_per_night` says; entities get
+    theirs from `recompute_centroids`.
     """
     snapshot, limit = inputs.snapshot, inputs.settings.reembed_max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")

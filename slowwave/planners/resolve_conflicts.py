@@ -2,6 +2,16 @@
 
 Conflicts are found by ``slowwave.conflicts``. A person's verdict is final. Else the namespace's policy decides, in code; or two models
 do, at plan time. What they said is remembered in the conflicts table, and they are not asked again while both rows say the same.
+
+Propose a loser for every conflict of live rows that nobody has decided otherwise.
+
+The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
+(else recorded_at), ``evidence_weighted`` confidence × standing sources × recency, ``source_precedence`` the most trusted source,
+``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
+2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
+review, as does every one about a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is
+left to ``supersede_facts``. Rows are decided about strongest first, so that none loses to a row that loses. Cost: finding the
+conflicts, and a pass over each table.
 """
 
 from __future__ import annotations
@@ -21,13 +31,15 @@ from slowwave.conflicts.conflict import SAID, Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.judge import Judged, Question, Verdict, judge_conflicts
 from slowwave.conflicts.verdicts import Standing, standing_verdicts
+from slowwave.coverage import MEMORIES
 from slowwave.memories import version_texts
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.rows import standing_ids
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import rejected_subjects
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.settings import Settings
@@ -101,16 +113,24 @@ class Sides:
     low: float  # importance under which memories are too slight to ask a person
 
 
+@operation(
+    kind="planner",
+    reads=(
+        *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
+        *("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
+    ),
+    after=("accept_external_edits",),
+    switch="contradiction_reconcile_enabled",
+    permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None),),
+    compares=replace(MEMORIES, alone=False),
+    khora=("vectorcypher_contradiction_reconcile",),
+    planted=("conflicts to resolve",),
+)
 def resolve_conflicts(inputs: Inputs) -> Proposal:
-    """Propose a loser for every conflict of live rows that nobody has decided otherwise.
+    """Of two rows that contradict each other, the one that loses is retired; what is not clear is a *review*.
 
-    The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
-    (else recorded_at), ``evidence_weighted`` confidence × standing sources × recency, ``source_precedence`` the most trusted source,
-    ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
-    2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
-    review, as does every one about a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is
-    left to ``supersede_facts``. Rows are decided about strongest first, so that none loses to a row that loses. Cost: finding the
-    conflicts, and a pass over each table.
+    What a person ruled is done as ruled and never asked again. Else the namespace's policy decides: the newer row, the better founded
+    one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)

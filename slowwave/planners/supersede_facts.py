@@ -2,6 +2,13 @@
 
 Which predicates take one is learnt by ``slowwave.predicates``; where the data say too little but lean to it a person is asked, and
 elsewhere nothing is proposed. Facts that say the same belong to ``dedupe_facts``, contradictions to ``resolve_conflicts``.
+
+Propose an end for every live, active fact that another one of the same subject and predicate has replaced.
+
+The successor is the first fact with another object that begins strictly later, and not after now; in a chain each fact is ended
+by the next. Where facts with different objects begin at that very instant, which of them it is cannot be told, and nothing
+is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
+Cost: a sort of the facts.
 """
 
 from __future__ import annotations
@@ -18,9 +25,10 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.rows import standing_ids
 from slowwave.mutations.supersede_facts import Supersession
 from slowwave.mutations.supersede_facts import supersede_facts as mutations_of
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import Inputs, Proposal, operation
 from slowwave.planners.rejections import open_conflicts
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
 from slowwave.predicates import Predicate, weigh
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
@@ -33,13 +41,19 @@ _LEANS: Final = 0.75  # share of subjects with one object from which it is worth
 _Fields = Mapping[str, Any]
 
 
+@operation(
+    kind="planner",
+    reads=("memory_facts", "chunks", "conflicts", "rejections"),
+    after=("dedupe_facts",),
+    switch="supersede_facts_enabled",
+    permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=1),),
+    planted=("superseded facts",),
+)
 def supersede_facts(inputs: Inputs) -> Proposal:
-    """Propose an end for every live, active fact that another one of the same subject and predicate has replaced.
+    """Facts that a later one has replaced end when it began. They stay on record: they were true in their day.
 
-    The successor is the first fact with another object that begins strictly later, and not after now; in a chain each fact is ended
-    by the next. Where facts with different objects begin at that very instant, which of them it is cannot be told, and nothing
-    is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
-    Cost: a sort of the facts.
+    Only where a predicate takes one object at a time, which is learnt from the facts; the table shows what was learnt. Where they
+    say too little, a person is asked.
     """
     snapshot = inputs.snapshot
     facts, live = standing_facts(snapshot), len(live_facts(snapshot))

@@ -1,13 +1,16 @@
 """What each operation may do: the mutations that its items may carry, the lowest risk of each, and the rows that it may retire.
 
-The one table of it. Sealing, approval and apply hold every item to it, and a policy takes the risk from it rather than from the item. So an
-item that was given another operation's name, or a lower risk than its own, is refused and never written.
+Operations declare it themselves (``slowwave.operations.spec``). Sealing, approval and apply hold every item to it, and a policy takes the
+risk from it rather than from the item. So an item that was given another operation's name, or a lower risk than its own, is refused and
+never written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 
 from slowwave.errors import Refused
@@ -29,72 +32,37 @@ class Permit:
     """
 
     kind: str
-    tables: frozenset[str]
+    tables: AbstractSet[str]
     risk: str = "low"
-    beside: frozenset[str] = frozenset()
-    only: frozenset[str] | None = None
+    beside: AbstractSet[str] = frozenset()
+    only: AbstractSet[str] | None = None
     retires: int | None = 0
-    ends: frozenset[str] = frozenset()
+    ends: AbstractSet[str] = frozenset()
     deletes: bool = False
 
 
-def _of(*names: str) -> frozenset[str]:
-    return frozenset(names)
+OF_MEMORIES: Final = frozenset(("memory_versions", "memory_vectors"))
+"""What belongs to a memory."""
 
+OF_ENTITIES: Final = frozenset(("relationships", "entity_vectors", "entity_aliases"))
+"""What belongs to an entity."""
 
-_OF_MEMORIES: Final = _of("memory_versions", "memory_vectors")
-_OF_ENTITIES: Final = _of("relationships", "entity_vectors", "entity_aliases")
-_CLAIMS: Final = _of("memories", "memory_facts", "relationships")
-
-PERMITTED: Final[Mapping[str, tuple[Permit, ...]]] = {
-    "redact_or_quarantine": (
-        Permit("set_state", _of("memories"), "medium", only=_of("state"), retires=1),
-        Permit("new_version", _of("memories"), "medium", _OF_MEMORIES),
-    ),
-    "accept_external_edits": (
-        Permit("set_attributes", _of("memories"), only=_of("attributes")),
-        Permit("set_vector", _of("memory_vectors")),
-    ),
-    "resolve_conflicts": (Permit("invalidate_rows", _CLAIMS, retires=None),),
-    "dedupe_facts": (Permit("merge_rows", _of("memory_facts"), retires=None),),
-    "supersede_facts": (Permit("invalidate_rows", _of("memory_facts"), "medium", retires=1),),
-    "dedupe_memories": (Permit("merge_rows", _of("memories"), retires=None),),
-    "consolidate_clusters": (Permit("insert_summary", _of("memories"), beside=_OF_MEMORIES, retires=None),),
-    "dedupe_entities": (
-        Permit("merge_rows", _of("entities"), beside=_OF_ENTITIES, retires=None, ends=_of("relationships")),
-    ),
-    "recompute_centroids": (Permit("set_vector", _of("entity_vectors")),),
-    "normalize_schema": (
-        Permit("rename_type", _of("entities", "relationships"), "medium"),
-        Permit("merge_rows", _of("entities"), "medium", _OF_ENTITIES, retires=None, ends=_of("relationships")),
-    ),
-    "prune_edges": (Permit("invalidate_rows", _of("relationships"), retires=1),),
-    "gc_references": (Permit("filter_references", _of("entities", "relationships", "memories", "memory_facts")),),
-    "absolutize_dates": (Permit("new_version", _of("memories"), beside=_OF_MEMORIES),),
-    "archive_stale": (Permit("set_state", _of("memories"), only=_of("state"), retires=1),),
-    "promote_memories": (
-        Permit("set_state", _of("memories"), beside=_of("promotions"), only=_of("ring"), ends=_of("promotions")),
-    ),
-    "backfill_tags": (Permit("set_attributes", _of("memories"), only=_of("tags")),),
-    "decay_transition": (
-        Permit("new_version", _of("memories"), beside=_OF_MEMORIES),
-        Permit("set_state", _of("memories"), "medium", only=_of("state", "stage"), retires=1),
-    ),
-    "reembed": (Permit("set_vector", _of("memory_vectors", "chunk_vectors")),),
-    "community_summaries": (Permit("insert_summary", _of("communities"), retires=None),),
-    "purge_expired": (
-        Permit(
-            "purge_rows",
-            _of("memory_facts", "relationships", "memories", "communities"),
-            "high",
-            _OF_MEMORIES | _of("promotions"),
-            retires=None,
-            deletes=True,
-        ),
-    ),
-    "compile_pages": (Permit("render_page", _of("pages")),),
-}
+Table = Mapping[str, tuple[Permit, ...]]
 """Operation → what its items may carry."""
+
+_sources: Final[list[Callable[[], Table]]] = []
+
+
+def take_from(source: Callable[[], Table]) -> None:
+    """Have ``source`` asked for the table from now on. ``slowwave.operations`` gives its own when it is imported."""
+    _sources[:] = [source]
+
+
+def table() -> Table:
+    """What the items of each operation may carry. Where a process has listed no operations yet, ours are the source."""
+    if not _sources:
+        import_module("slowwave.operations")
+    return _sources[0]()
 
 
 def violation(item: Item) -> str:
@@ -139,7 +107,7 @@ def refuse_unpermitted(items: Iterable[Item], done: str) -> None:
 
 def _permit(item: Item) -> Permit | None:
     mutation = item.mutation
-    fitting = (p for p in PERMITTED.get(item.operation, ()) if p.kind == mutation.kind and mutation.table in p.tables)
+    fitting = (p for p in table().get(item.operation, ()) if p.kind == mutation.kind and mutation.table in p.tables)
     return next(fitting, None)
 
 

@@ -35,11 +35,13 @@ from slowwave.reports.vocabulary import (
     INSTANT_KEYS,
     KEYS,
     LABEL_WORDS,
-    OPERATIONS,
     TABLES,
     TEXT_KEYS,
     WORD_KEYS,
     WORDS,
+    labels,
+    operation_words,
+    operations,
 )
 from slowwave.settings import Settings
 from slowwave.store.connect import Connection
@@ -245,7 +247,7 @@ def _pairs(value: Mapping[object, object] | Mapping[str, object], key: str, *, o
         known = ours and key not in INSIDE and isinstance(name, str)
         if key == "numbers":
             shown = _label(str(name), n)
-        elif known and name in KEYS:
+        elif known and (name in KEYS or name in operations()):
             shown = str(name)
         else:
             shown, known = f"hidden {n}", False
@@ -257,7 +259,7 @@ def _may_stand(text: str, key: str) -> bool:
     if key in INSIDE:
         return False
     if key in WORD_KEYS:
-        return text in WORDS
+        return text in WORDS or text in operations()
     if key in TEXT_KEYS:
         return False
     if _UUID.fullmatch(text):
@@ -273,8 +275,10 @@ def _may_stand(text: str, key: str) -> bool:
 
 def _label(name: str, n: int) -> str:
     """The name of a number or a bar, when all its words are ours."""
+    if name in labels():
+        return name
     words = re.findall(r"[^\W_]+", name.casefold())
-    known = all(word in LABEL_WORDS or _NUMBER_WORD.fullmatch(word) for word in words)
+    known = all(w in LABEL_WORDS or w in operation_words() or _NUMBER_WORD.fullmatch(w) for w in words)
     return name if words and known and _LABEL.fullmatch(name) else f"hidden {n}"
 
 
@@ -290,7 +294,7 @@ def _number(value: float) -> str:
 
 
 def _operation(name: str) -> str:
-    return name if name in OPERATIONS else "An operation"
+    return name if name in operations() else "An operation"
 
 
 def _finding(finding: Finding, level: Level) -> Finding:

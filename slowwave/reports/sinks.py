@@ -166,9 +166,10 @@ def _filtered(sink: Sink, settings: Settings) -> Sink:
     """The events that the namespace's settings name."""
     if not settings.dream_op_types and not settings.dream_decisions:
         return sink
-    from slowwave.operations import KHORA_KINDS
+    from slowwave.operations import khora_kinds
 
-    names = frozenset(KHORA_KINDS.get(name, name) for name in settings.dream_op_types)
+    kinds = khora_kinds()
+    names = frozenset(kinds.get(name, name) for name in settings.dream_op_types)
     return Filtered(sink, names | frozenset(settings.dream_op_types), frozenset(settings.dream_decisions))
 
 

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from sqlalchemy import DateTime, Text
@@ -21,21 +24,44 @@ _COLUMNS: Final = tuple(column for table in metadata.tables.values() for column 
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
 """Names of tables, of memory and of the ledger."""
 
-OPERATIONS: Final = _words(
-    """
-    census schema_drift orphans dead_references tombstones abstention_drift contradictions resolve_conflicts
-    dedupe_facts supersede_facts dedupe_memories dedupe_entities recompute_centroids normalize_schema gc_references
-    prune_edges community_summaries purge_expired apply undo
-    neighbour_graph relevance relative_dates decay_due safety_scan session_backlog
-    redact_or_quarantine accept_external_edits consolidate_clusters decay_transition absolutize_dates archive_stale
-    promote_memories backfill_tags reembed compile_pages
-    """
-)
-"""Names of audits, planners and of what else writes."""
+_sources: Final[list[Callable[[], Mapping[str, Collection[str]]]]] = []
+
+
+def take_from(source: Callable[[], Mapping[str, Collection[str]]]) -> None:
+    """Have ``source`` asked for the names of audits and planners from now on, and for the names of numbers that each declares.
+    ``slowwave.operations`` gives its own when it is imported."""
+    _sources[:] = [source]
+    for known in (operations, operation_words, labels):
+        known.cache_clear()
+
+
+def _declared() -> Mapping[str, Collection[str]]:
+    """Operation → the names of numbers that it declares. Where a process has listed no operations yet, ours are the source."""
+    if not _sources:
+        import_module("slowwave.operations")
+    return _sources[0]()
+
+
+@cache
+def operations() -> frozenset[str]:
+    """Names of audits, planners and of what else writes."""
+    return frozenset(("apply", "undo")).union(_declared())
+
+
+@cache
+def labels() -> frozenset[str]:
+    """Names of numbers that operations declare."""
+    return frozenset(label for declared in _declared().values() for label in declared)
+
+
+@cache
+def operation_words() -> frozenset[str]:
+    """The words of which those names consist."""
+    return frozenset(word for name in operations() for word in name.split("_"))
+
 
 WORDS: Final = (
-    OPERATIONS
-    | TABLES
+    TABLES
     | frozenset(KINDS)
     | frozenset(column.name for column in _COLUMNS)
     | _words(
@@ -55,7 +81,7 @@ WORDS: Final = (
         """
     )
 )
-"""What may stand as a value under ``WORD_KEYS``: names, decisions, statuses, reasons, levels."""
+"""What may stand as a value under ``WORD_KEYS`` beside the names of operations: names, decisions, statuses, reasons, levels."""
 
 WORD_KEYS: Final = _words(
     """
@@ -110,7 +136,7 @@ KEYS: Final = (
         """
     )
 )
-"""Keys of ours. Another key may be a name from the data, and is hidden with the texts under it."""
+"""Keys of ours, beside the names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
 
 LABEL_WORDS: Final = frozenset(word for name in WORDS for word in name.split("_")) | _words(
     """

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.audits import AUDITS
 from slowwave.audits.relative_dates import relative_dates
 from slowwave.errors import SettingsError
+from slowwave.operations import AUDITS
 from slowwave.reports.model import Report
 from slowwave.snapshot import Snapshot
 from tests.snapshots import make_inputs, make_snapshot, uid

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks.memory_speed import PLANNED
-from benchmarks.speed import APPLIED, PROBES, REFERRED, Figures
+from benchmarks.operations import REFERRED, UNAPPLIED, planned
+from benchmarks.operations import applied as applied_planners
+from benchmarks.speed import PROBES, Figures
 from benchmarks.steps import STEPS, Measured
 from benchmarks.tables import markdown, parts
-from slowwave.audits import AUDITS
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, PLANNERS
 
 SIZES = (10_000, 50_000)
 
@@ -17,7 +17,7 @@ def figures(*, wall: float = 1.0, items: int = 4_000) -> Figures:
     steps = ["fill", "export", "reference: COPY to nowhere", "SQL models", "pagerank", "unchanged night"]
     steps += [f"audit {name}" for name in AUDITS] + [f"planner {name}" for name in PLANNERS]
     steps += [f"probe {name}" for name in PROBES] + ["whole night", "night by default"]
-    kinds = (*REFERRED, *(name for name in APPLIED if name in PLANNERS))
+    kinds = (*REFERRED, *applied_planners())
     steps += [f"{what} {kind}" for kind in kinds for what in ("apply", "undo")]
     facts = {
         "planted": {"weak edges": 3_000},
@@ -44,7 +44,7 @@ def test_every_operation_has_a_step_and_every_apply_a_rate() -> None:
     assert {f"audit {name}" for name in AUDITS} | {f"planner {name}" for name in PLANNERS} <= steps
     rates = {row[0]: row[1:] for row in found["Applies"].rows}
     assert rates["gc_references"] == ["4,000", "4,000", "4,000"] * 2
-    assert set(PLANNERS) - set(PLANNED) <= {*REFERRED, *APPLIED, "dedupe_entities", "recompute_centroids"}
+    assert set(PLANNERS) - set(planned()) <= {*REFERRED, *applied_planners(), *UNAPPLIED}
     assert {"whole_night", "apply", "undo", "probe"} <= set(STEPS)
 
 

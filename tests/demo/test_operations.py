@@ -9,54 +9,24 @@ import pytest
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.cli.nights import score_night
-from slowwave.demo import NAMESPACES, load_demo
+from slowwave.demo import NAMESPACES, found_against_planted, generate, load_demo
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night import OPERATIONS, Night, run_night
+from slowwave.night import Night, run_night
+from slowwave.operations import operations
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 
-OPERATION_OF = {
-    "duplicates": "dedupe_entities",
-    "merge traps": "dedupe_entities",
-    "dead references": "gc_references",
-    "orphans": "orphans",
-    "schema drift": "schema_drift",
-    "tombstones": "tombstones",
-    "abstention drift": "abstention_drift",
-    "contradictions": "contradictions",
-    "conflicts to resolve": "resolve_conflicts",
-    "duplicate facts": "dedupe_facts",
-    "superseded facts": "supersede_facts",
-    "duplicate events": "dedupe_memories",
-    "drifted types": "normalize_schema",
-    "weak edges": "prune_edges",
-    "communities": "community_summaries",
-    "expired rows": "purge_expired",
-    "relative dates": "absolutize_dates",
-}
-"""Planted problem → the operation that must find it."""
-
-NOTHING_PLANTED = {
-    *(
-        "census",
-        "recompute_centroids",
-        "dead_references",
-        "neighbour_graph",
-        "relevance",
-        "relative_dates",
-        "decay_due",
-    ),
-    *("safety_scan", "session_backlog", "redact_or_quarantine", "accept_external_edits", "consolidate_clusters"),
-    *("archive_stale", "promote_memories", "backfill_tags", "decay_transition", "reembed", "compile_pages"),
-}
-"""Operations without a line of their own: some count, some give rows what they lack, and what an agent's use of its memory decides has
-no right answer to plant. ``tests/toy.py`` gives each of those something to do."""
+OPERATION_OF = {problem: name for name, made in operations().items() for problem in made.planted}
+"""Planted problem → the operation that must find it, as the operations declare it."""
 
 
-def test_something_is_planted_for_every_operation() -> None:
-    """A new operation that the demo does not show would be a promise without a picture."""
-    assert set(OPERATIONS) - NOTHING_PLANTED <= set(OPERATION_OF.values())
+def test_every_planted_problem_belongs_to_one_operation() -> None:
+    """A problem that no operation says is its own would be looked for by nobody."""
+    assert len(OPERATION_OF) == sum(len(made.planted) for made in operations().values())
+    assert {
+        s.problem for s in found_against_planted(generate(NAMESPACES[0], datetime.now(UTC)).key, items=(), reports={})
+    } == set(OPERATION_OF)
 
 
 @pytest.fixture
@@ -107,8 +77,6 @@ def _expect_found(night: Night) -> None:
     """All of it found, nothing false, for each operation that there is."""
     for score in score_night(night):
         problem = str(score["problem"])
-        if OPERATION_OF[problem] not in OPERATIONS:
-            continue
         wanted = 0 if problem == "merge traps" else score["planted"]
         assert (score["found"], score["false"]) == (wanted, 0), (night.namespace, score)
         assert score["planted"], problem

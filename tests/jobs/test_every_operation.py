@@ -9,10 +9,8 @@ from typing import Any
 import dagster as dg
 
 from slowwave.applying.executor import apply_approval
-from slowwave.audits import AUDITS
 from slowwave.night import run_night
-from slowwave.operations import SWITCHES
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, PLANNERS, switches
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember, unit
@@ -58,7 +56,8 @@ def toy(store: Store) -> None:
         store,
         SLUG,
         {
-            **dict.fromkeys(SWITCHES.values(), True),
+            **dict.fromkeys(switches().values(), True),
+            "operations": {name: {"enabled": True} for name in (*AUDITS, *PLANNERS)},
             **{"normalize_schema_mapping": {"Tool ": "tool"}, "backfill_tags_scope": "all", "gate_min_hours": 0},
         },
         documents=[{"id": "letter", "content": "A letter."}],

@@ -6,8 +6,7 @@ import json
 
 import dagster as dg
 
-from slowwave.audits import AUDITS
-from slowwave.planners import PLANNERS
+from slowwave.operations import AUDITS, PLANNERS
 from slowwave.store.connect import Store
 from tests.memory_assets.project import Project, failure, project
 from tests.nights import new_world

@@ -13,7 +13,6 @@ from dagster._serdes import serialize_value
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.audits import AUDITS
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.language.embedder import OfflineEmbedder
 from slowwave.night import run_night
@@ -27,6 +26,7 @@ from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.markers import MARKER, found, plant
 from tests.memory_assets.project import Project, failure, project
+from tests.stand_ins import instead
 
 NAMESPACE = NAMESPACES[0]
 
@@ -137,7 +137,7 @@ def quoting(inputs: Inputs) -> Report:
 
 def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The event log keeps its kind and its place in the code; a run in this process the same in the ledger."""
-    monkeypatch.setattr(importlib.import_module("slowwave.audits.census"), "census", quoting)
+    instead(monkeypatch, "census", quoting)
     set_level(marked, "all")
     with project(marked, NAMESPACE) as night:
         result = night.run("night_job", NAMESPACE)
@@ -165,7 +165,7 @@ def test_a_run_in_this_process_obeys_as_well(
     )
     result = apply_approval(marked, approval.id, callbacks=[told.append])
     undo_run(marked, result.run_id, callbacks=[told.append])
-    monkeypatch.setitem(AUDITS, "census", quoting)
+    instead(monkeypatch, "census", quoting)
     with pytest.raises(ValueError, match=MARKER):
         run_night(marked, NAMESPACE, force=True, callbacks=[told.append])
     files = [path for path in reports_path(Settings()).rglob("*") if path.is_file()]

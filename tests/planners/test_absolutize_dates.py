@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from slowwave.mutations.simulate import simulate
-from slowwave.operations import Inputs, Proposal
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.planners.absolutize_dates import absolutize_dates
 from slowwave.plans.items import Item
 from slowwave.probes.specifics import specifics_probe

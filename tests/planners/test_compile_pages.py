@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.mutations.simulate import simulate
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.pages.blocks import block, is_page
-from slowwave.planners import PLANNERS
 from slowwave.planners.compile_pages import compile_pages
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
@@ -141,6 +140,7 @@ def test_why_tells_what_a_page_would_become() -> None:
     assert "2 entries, 1 of its lines new" in why(again, {}).sentence
 
 
-def test_it_is_the_last_of_the_planners() -> None:
+def test_it_stands_behind_what_changes_memories() -> None:
     """What it renders follows from everything else, a night later."""
-    assert list(PLANNERS)[-1] == "compile_pages"
+    names = list(PLANNERS)
+    assert names.index("purge_expired") < names.index("compile_pages")

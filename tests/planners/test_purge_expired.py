@@ -232,8 +232,8 @@ def test_nothing_is_purged_within_seven_days_whatever_a_setting_says() -> None:
 def test_it_is_off_unless_switched_on_and_no_policy_may_approve_it() -> None:
     """By name it runs all the same; every item is of high risk, and policies take low ones only."""
     inputs = make_inputs(make_snapshot(memory_facts=[fact("f", **OLD)]))
-    assert run_planner("purge_expired", purge_expired, inputs).report.skipped == "op_disabled_by_config"
-    named = run_planner("purge_expired", purge_expired, inputs, frozenset({"purge_expired"}))
+    assert run_planner(purge_expired, inputs).report.skipped == "op_disabled_by_config"
+    named = run_planner(purge_expired, inputs, frozenset({"purge_expired"}))
     assert [i.risk for i in named.items] == ["high"]
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Write
 from slowwave.mutations.mutation import KINDS, Mutation, Row
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS
+from slowwave.plans import permitted
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import PERMITTED, RISKS, approvable_by_policy, risk_of, violation
+from slowwave.plans.permitted import RISKS, approvable_by_policy, risk_of, violation
 
 ID = "00000000-0000-0000-0000-00000000000{}"
 EVERY = tuple(PLANNERS)
@@ -23,10 +24,11 @@ def archive(operation: str = "archive_stale", risk: str = "low", *, state: str =
     return Item(operation, "archive", Mutation("set_state", "memories", writes, rows=tuple(map(Row, ids))), risk=risk)
 
 
-def test_every_planner_has_its_line_and_none_reaches_beyond_its_mutations() -> None:
-    """A new planner without one could seal nothing."""
-    assert set(PERMITTED) == set(PLANNERS)
-    for permit in (p for permits in PERMITTED.values() for p in permits):
+def test_every_planner_has_permits_and_none_reaches_beyond_its_mutations() -> None:
+    """A planner without any could seal nothing."""
+    assert set(permitted.table()) == set(PLANNERS)
+    assert all(permitted.table().values())
+    for permit in (p for permits in permitted.table().values() for p in permits):
         kind = KINDS[permit.kind]
         assert permit.risk in RISKS
         assert permit.tables | permit.beside <= set(kind.writes) | kind.inserts | kind.deletes
@@ -38,9 +40,9 @@ def test_every_planner_has_its_line_and_none_reaches_beyond_its_mutations() -> N
 
 def test_only_one_operation_deletes_and_it_is_of_high_risk() -> None:
     """DESIGN: exactly one."""
-    deleting = [name for name, permits in PERMITTED.items() if any(p.deletes for p in permits)]
+    deleting = [name for name, permits in permitted.table().items() if any(p.deletes for p in permits)]
     assert deleting == ["purge_expired"]
-    assert [p.risk for p in PERMITTED["purge_expired"]] == ["high"]
+    assert [p.risk for p in permitted.table()["purge_expired"]] == ["high"]
 
 
 @pytest.mark.parametrize("operation", EVERY)

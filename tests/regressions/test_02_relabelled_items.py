@@ -17,7 +17,7 @@ from slowwave.applying.executor import apply_approval
 from slowwave.errors import Refused
 from slowwave.mutations.purge_rows import purge_rows
 from slowwave.mutations.set_columns import set_columns
-from slowwave.planners import PLANNERS
+from slowwave.operations import PLANNERS
 from slowwave.plans import seal as sealing
 from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.items import Item

@@ -36,7 +36,6 @@ from prometheus_client import generate_latest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.audits import AUDITS
 from slowwave.audits.census import census
 from slowwave.cli.metrics import registry_of
 from slowwave.demo import NAMESPACES, load_demo
@@ -68,6 +67,7 @@ from slowwave.store.connect import Store
 from tests.markers import found, plant
 from tests.nights import new_world
 from tests.receivers import Receiver
+from tests.stand_ins import instead
 
 RUN = "00000000-0000-4000-8000-000000000001"
 OPERATIONS = "census,dedupe_entities,recompute_centroids,gc_references"
@@ -411,7 +411,7 @@ def test_every_span_and_metric_of_real_runs_is_in_the_contract(
     comes that the contract does not list, and nothing is listed that never comes without a reason in it."""
     monkeypatch.setenv("SLOWWAVE_REPORT_COLLECTOR_SINK_ENABLED", "true")
     world = new_world(store)
-    monkeypatch.setitem(AUDITS, "census", _asks_a_model)
+    instead(monkeypatch, "census", _asks_a_model)
 
     def in_dagster(*given: Any, **_: Any) -> Any:
         return sinks_for(*given, dagster_run_id="dagster-7")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import dagster as dg
 import pytest
 
-import slowwave.audits  # noqa: F401 - what is patched must be there
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
+from tests.stand_ins import instead
 
 
 def ended(p: Project, result: dg.ExecuteInProcessResult, kind: dg.DagsterEventType) -> dg.RunStatusSensorContext:
@@ -37,7 +35,7 @@ def test_a_night_that_fails_is_marked_as_crashed(store: Store, monkeypatch: pyte
     def broken(_: object) -> None:
         raise RuntimeError("out of paper")
 
-    monkeypatch.setattr(sys.modules["slowwave.audits.census"], "census", broken)
+    instead(monkeypatch, "census", broken)
     with project(store, world.slug) as p:
         result = p.run("night_job", world.slug)
         assert not result.success

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import slowwave
-from slowwave.operations import BUDGET_SPENT
-from slowwave.planners import PLANNERS
+from slowwave.operations import BUDGET_SPENT, PLANNERS
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
+from tests.stand_ins import instead
 
 
 def test_calls_that_the_budget_did_not_allow_are_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_calls_that_the_budget_did_not_allow_are_told(store: Store, monkeypatch:
         return [(r.reason, r.detail) for r in found if r.reason == "budget_spent"]
 
     assert reasons() == []
-    monkeypatch.setitem(PLANNERS, OPS, asks)
+    instead(monkeypatch, OPS, asks)
     told = "2 calls of models that the token budget of the run or the day did not allow"
     assert reasons() == [("budget_spent", told)]
     ((numbers,),) = ask(

@@ -1,0 +1,69 @@
+"""What an operation takes and gives: ``Inputs`` in, a ``Report`` from audits and a ``Proposal`` from planners."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from slowwave.language import Embed
+from slowwave.language.budget import Budget
+from slowwave.language.chat import Chat
+from slowwave.plans.items import Item
+from slowwave.reports.model import Report
+from slowwave.settings import Settings
+from slowwave.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from slowwave.matching.evidence import Model  # brings SciPy, which definitions do without
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """All that an operation may read or ask. It has no connection to the store.
+
+    ``budget`` is asked before every call of a model and told what it cost; ``writer`` writes summaries of communities, ``consolidator``
+    those of memories and shorter texts, when they are configured.
+    ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
+    With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
+    operation, and need not learn again. ``ops`` are the operations that the night was asked for by name; without them the settings say.
+    """
+
+    snapshot: Snapshot
+    models: Mapping[str, pa.Table]
+    settings: Settings
+    baselines: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    embed: Embed | None = None
+    judges: tuple[Chat, ...] = ()
+    focus: frozenset[str] | None = None
+    learnt: Mapping[str, Model] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    writer: Chat | None = None
+    consolidator: Chat | None = None
+    ops: Collection[str] | None = None
+
+    def runs(self, operation: str) -> bool:
+        """Whether an operation is part of this night."""
+        from slowwave.operations.registry import operations  # which is made of what takes this
+
+        return operation in self.ops if self.ops is not None else operations()[operation].is_on(self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a planner proposes, with its account of what it looked at.
+
+    For a second look at the outcome: what it has ``learnt``, and the ids of rows that its items bring ``nearer`` to each other
+    without writing to them.
+    """
+
+    items: tuple[Item, ...]
+    report: Report
+    learnt: Model | None = None
+    nearer: tuple[str, ...] = ()
+
+
+BUDGET_SPENT: Final = "budget_spent"
+"""In a planner's numbers: calls of models that the token budget of the run or the day did not allow."""

@@ -1,0 +1,158 @@
+"""Which operations there are: those of this package, found by module, and those of other packages, found by entry point.
+
+A package adds operations by entry points of the group ``slowwave.operations``; each names an operation or a module of some. Nothing else is
+registered anywhere: order, switches, permits and names are read from what the operations declare.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Final, Generic
+
+from slowwave.errors import SettingsError
+from slowwave.operations.declared import declared, written_in
+from slowwave.operations.inputs import Proposal
+from slowwave.operations.spec import Kind, Operation, Result
+from slowwave.plans import permitted
+from slowwave.plans.permitted import Permit
+from slowwave.reports import vocabulary
+from slowwave.reports.model import Report
+
+PACKAGES: Final = ("slowwave.audits", "slowwave.planners")
+"""Every operation in a module of these is one of ours."""
+
+GROUP: Final = "slowwave.operations"
+"""The group of entry points by which other packages add operations."""
+
+
+@cache
+def operations() -> dict[str, Operation[Any]]:
+    """Every operation by name in the order of a night: audits first, each behind those that it names in ``after``, equals by name.
+
+    Raises ``SettingsError`` where one cannot be loaded, where two have one name, or where one names in ``after`` what is not there.
+    """
+    found: dict[str, Operation[Any]] = {}
+    for made in (*_ours(), *_of_others()):
+        if made.name in found:
+            raise SettingsError(
+                f"Two operations have the name {made.name}: one in {found[made.name].module}, one in {made.module}. Rename one of them."
+            )
+        found[made.name] = made
+    return in_order(found)
+
+
+def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
+    """Operations by name in the order of a night."""
+    places = {name: _place(name, found) for name in found}
+    return {name: found[name] for name in sorted(found, key=lambda n: (found[n].kind, places[n], n))}
+
+
+class Catalogue(Mapping[str, Operation[Result]], Generic[Result]):
+    """The operations of one kind by name, in the order of a night. They are looked for when it is first asked."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind: Kind = kind
+
+    def _found(self) -> dict[str, Operation[Result]]:
+        return {name: made for name, made in operations().items() if made.kind == self._kind}
+
+    def __getitem__(self, name: str) -> Operation[Result]:
+        return self._found()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found())
+
+    def __len__(self) -> int:
+        return len(self._found())
+
+
+AUDITS: Final = Catalogue[Report]("audit")
+"""Every audit by name, in the order of a night."""
+
+PLANNERS: Final = Catalogue[Proposal]("planner")
+"""Every planner by name, in the order in which the sealer prefers them."""
+
+
+def switches() -> dict[str, str]:
+    """Operation → the setting that switches it, of those that have one by name."""
+    return {name: made.switch for name, made in operations().items() if isinstance(made.switch, str)}
+
+
+def weekly_operations() -> frozenset[str]:
+    """Operations that are dear and seldom news: the scheduled night from Saturday to Sunday has them besides."""
+    return frozenset(name for name, made in operations().items() if made.weekly)
+
+
+def khora_kinds() -> dict[str, str]:
+    """khora's kind → our operation; its other generic kinds have our names."""
+    return {kind: name for name, made in operations().items() for kind in made.khora}
+
+
+def permits() -> dict[str, tuple[Permit, ...]]:
+    """Planner → what its items may carry."""
+    return {name: made.permits for name, made in PLANNERS.items()}
+
+
+def labels() -> dict[str, tuple[str, ...]]:
+    """Operation → names of numbers that are its own words and never memory."""
+    return {name: made.labels for name, made in operations().items()}
+
+
+permitted.take_from(permits)  # what lies lower does not import this, and is told
+vocabulary.take_from(labels)
+
+
+def _ours() -> Iterator[Operation[Any]]:
+    for name in PACKAGES:
+        for module in pkgutil.iter_modules(import_module(name).__path__, f"{name}."):
+            if spec := find_spec(module.name):
+                yield from declared(spec)
+
+
+def _of_others() -> Iterator[Operation[Any]]:
+    for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
+        yield from _loaded(point)
+
+
+def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
+    whose = (
+        f"The entry point {point.name} = {point.value} of {point.dist.name if point.dist else 'an installed package'}"
+    )
+    try:
+        value = point.load()
+    except Exception as problem:
+        raise SettingsError(
+            f"{whose} cannot be loaded ({type(problem).__name__}: {problem}), so there is no list of operations. "
+            "Repair that package or uninstall it."
+        ) from problem
+    found = [value] if isinstance(value, Operation) else written_in(value) if isinstance(value, ModuleType) else []
+    if not found:
+        raise SettingsError(f"{whose} is no operation and no module of any. Name a function decorated with @operation.")
+    if deleting := [made.name for made in found if any(p.deletes for p in made.permits)]:
+        raise SettingsError(
+            f"{whose} adds {deleting[0]}, which would delete rows. Only purge_expired may; let it retire them."
+        )
+    return found
+
+
+def _place(name: str, found: Mapping[str, Operation[Any]], behind: tuple[str, ...] = ()) -> int:
+    """How many operations of its kind come before it at least; behind all of them where it does not say."""
+    made = found[name]
+    if name in behind:
+        raise SettingsError(
+            f"The operations {', '.join(sorted(behind))} stand behind each other. Change what one of them names in after."
+        )
+    if made.after is None:
+        return len(found)
+    for other in made.after:
+        if other not in found or found[other].kind != made.kind:
+            raise SettingsError(
+                f"The operation {name} is to stand after {other}, and there is no such {made.kind}. Change its after."
+            )
+    return max((_place(other, found, (*behind, name)) + 1 for other in made.after), default=0)

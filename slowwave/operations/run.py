@@ -1,0 +1,110 @@
+"""Running operations: which are asked for, which are switched on, and what every report says beside its operation's own words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from slowwave.coverage import blind, told
+from slowwave.errors import DreamForbiddenOpError, Refused
+from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
+from slowwave.operations.registry import khora_kinds, operations
+from slowwave.operations.spec import Operation
+from slowwave.reports.model import Report
+from slowwave.settings import Settings
+from slowwave.texts.quotation import Known, quotable
+
+FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
+"""Kinds that no night may do, whoever asks."""
+
+
+def weekly(settings: Settings) -> frozenset[str]:
+    """What the settings switch on, and the weekly operations."""
+    return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))
+
+
+def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None when nothing is asked.
+
+    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one and for a list that
+    names none: that is nothing to do, and not everything.
+    """
+    if ops is None:
+        return None
+    asked = [name.strip().lower() for name in (ops.split(",") if isinstance(ops, str) else ops)]
+    if not any(asked):
+        raise Refused(
+            "The list of operations is empty, so there is nothing to plan. Name some, or all; without a list the settings say which."
+        )
+    if forbidden := FORBIDDEN.intersection(asked):
+        raise DreamForbiddenOpError(
+            f"{min(forbidden)} is forbidden: a night never deletes a document. Take it out of the operations; nothing was done."
+        )
+    if "all" in asked:
+        return frozenset(known)
+    kinds = khora_kinds()
+    found = {name if name in known else kinds.get(name, name) for name in asked}
+    if unknown := sorted(found - set(known)):
+        raise Refused(f"There is no operation {unknown[0][:64]!r}. Known: {', '.join(sorted(known))}, or all.")
+    return frozenset(found)
+
+
+def skip_reason(operation: Operation[Any], settings: Settings, ops: Collection[str] | None) -> str:
+    """Why a night leaves an operation out, or an empty string: by name when ``ops`` names any, else by its switch."""
+    if ops is not None:
+        return "" if operation.name in ops else "op_not_requested"
+    return "" if operation.is_on(settings) else "op_disabled_by_config"
+
+
+def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | None = None) -> Report:
+    """The audit's report with its time and what it could not compare, or the report that says why it did not run."""
+    if reason := skip_reason(audit, inputs.settings, ops):
+        return _left_out(audit, reason)
+    if report := blind(audit.name, audit.compares, inputs.snapshot):
+        return report
+    began, clock = datetime.now(UTC), time.perf_counter()
+    report = _quotable(told(audit(inputs), audit.compares, inputs.snapshot))
+    return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+
+
+def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
+    """The planner's proposal with its time and what it could not compare, or an empty one that says why it did not run."""
+    if reason := skip_reason(planner, inputs.settings, ops):
+        return Proposal((), _left_out(planner, reason))
+    if report := blind(planner.name, planner.compares, inputs.snapshot):
+        return Proposal((), report)
+    began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
+    proposal = planner(replace(inputs, ops=ops))
+    report = _quotable(told(proposal.report, planner.compares, inputs.snapshot))
+    report = replace(report, operation=planner.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+    if missed := inputs.budget.refused - refused:
+        report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})
+    return replace(proposal, report=report)
+
+
+def _quotable(report: Report) -> Report:
+    """The report without what screening would redact: it is kept, shown and sent."""
+    known: Known = {}
+    return replace(
+        report,
+        headline=quotable(report.headline, known),
+        numbers=quotable(report.numbers, known),
+        findings=tuple(
+            replace(f, message=quotable(f.message, known), details=quotable(f.details, known)) for f in report.findings
+        ),
+        table=quotable(report.table, known),
+        plots=tuple(replace(p, title=quotable(p.title, known), labels=quotable(p.labels, known)) for p in report.plots),
+        details=quotable(report.details, known),
+    )
+
+
+def _left_out(operation: Operation[Any], reason: str) -> Report:
+    how = (
+        "not among the operations asked for"
+        if reason == "op_not_requested"
+        else f"off in the settings ({operation.variable})"
+    )
+    return Report(operation.name, f"Did not run: it is {how}.", skipped=reason)

@@ -1,0 +1,151 @@
+"""What an operation is: a pure function of ``Inputs``, and all that the rest of the program has to know of it, declared beside it.
+
+Finding operations belongs to ``slowwave.operations.registry``, running one to ``slowwave.operations.run``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, Literal, TypeVar, overload
+
+from pydantic import BaseModel
+
+from slowwave.coverage import Compares
+from slowwave.errors import SettingsError
+from slowwave.operations.inputs import Inputs, Proposal
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.settings import Settings
+
+Kind = Literal["audit", "planner"]
+
+Result = TypeVar("Result", Report, Proposal)
+
+Audit = Callable[[Inputs], Report]
+Planner = Callable[[Inputs], Proposal]
+
+FIRST: Final[tuple[str, ...]] = ()
+"""For ``after``: behind no other operation of its kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation(Generic[Result]):
+    """An audit or a planner: the function ``run`` and what is declared of it; calling it calls the function.
+
+    ``description`` is what an operator reads: the function's docstring. ``reads`` names the tables and vector tables of the snapshot,
+    ``models`` the SQL models whose results it is given, and it is given no others. ``after`` names operations of its kind that come
+    before it (for planners: that the sealer prefers where two items meet); None is behind all that say where they stand.
+
+    ``switch`` is the setting that makes it part of a night for which nobody names operations, or the default of a switch of its own
+    (see ``slowwave.settings.Settings.operations``, where ``options`` are validated too). A ``weekly`` one is part of the weekly night
+    whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or nothing,
+    ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find, ``labels`` names of its report's numbers that
+    stay readable where all memory text is hidden; names made of the words in ``slowwave.reports.vocabulary`` do so without.
+    """
+
+    name: str
+    kind: Kind
+    run: Callable[[Inputs], Result]
+    description: str
+    module: str
+    reads: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    after: tuple[str, ...] | None = None
+    switch: str | bool = True
+    weekly: bool = False
+    permits: tuple[Permit, ...] = ()
+    compares: Compares | None = None
+    options: type[BaseModel] | None = None
+    khora: tuple[str, ...] = ()
+    planted: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def __call__(self, inputs: Inputs) -> Result:
+        """What the function finds or proposes."""
+        return self.run(inputs)
+
+    def called_by(self, run: Callable[[Inputs], Result]) -> Operation[Result]:
+        """The same operation, of which another function does the work."""
+        return replace(self, run=run)
+
+    def is_on(self, settings: Settings) -> bool:
+        """Whether it is part of a night for which nobody names operations."""
+        if isinstance(self.switch, str):
+            return bool(getattr(settings, self.switch))
+        own = settings.operations.get(self.name)
+        return self.switch if own is None or own.enabled is None else own.enabled
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of its switch."""
+        setting = self.switch if isinstance(self.switch, str) else f"operations__{self.name}__enabled"
+        return f"SLOWWAVE_{setting.upper()}"
+
+
+@overload
+def operation(
+    *,
+    kind: Literal["audit"],
+    reads: tuple[str, ...],
+    models: tuple[str, ...] = (),
+    after: tuple[str, ...] | None = None,
+    switch: str | bool = True,
+    weekly: bool = False,
+    compares: Compares | None = None,
+    options: type[BaseModel] | None = None,
+    khora: tuple[str, ...] = (),
+    planted: tuple[str, ...] = (),
+    labels: tuple[str, ...] = (),
+) -> Callable[[Audit], Operation[Report]]: ...
+
+
+@overload
+def operation(
+    *,
+    kind: Literal["planner"],
+    reads: tuple[str, ...],
+    permits: tuple[Permit, ...],
+    models: tuple[str, ...] = (),
+    after: tuple[str, ...] | None = None,
+    switch: str | bool = True,
+    weekly: bool = False,
+    compares: Compares | None = None,
+    options: type[BaseModel] | None = None,
+    khora: tuple[str, ...] = (),
+    planted: tuple[str, ...] = (),
+    labels: tuple[str, ...] = (),
+) -> Callable[[Planner], Operation[Proposal]]: ...
+
+
+def operation(*, kind: Kind, reads: tuple[str, ...], **declared: Any) -> Callable[[Any], Operation[Any]]:
+    """Make an operation of a function, under the function's name; the fields are those of ``Operation``.
+
+    Raises ``SettingsError`` for a declaration that cannot be: a function without a docstring, an unknown setting or option, a planner that
+    may do nothing.
+    """
+
+    def decorate(run: Callable[[Inputs], Any]) -> Operation[Any]:
+        name, text = run.__name__, inspect.getdoc(run)
+        made: Operation[Any] = Operation(name, kind, run, text or "", run.__module__, reads, **declared)
+        if problem := _problem(made):
+            raise SettingsError(f"The operation {name} in {run.__module__} cannot be: {problem}")
+        return made
+
+    return decorate
+
+
+def _problem(made: Operation[Any]) -> str:
+    """What of a declaration cannot be, as a sentence; empty when it can."""
+    if not made.description:
+        return "its function has no docstring, which is what the operator reads. Write one."
+    if isinstance(made.switch, str) and made.switch not in Settings.model_fields:
+        return f"there is no setting {made.switch}. Let switch be True or False for a switch of its own."
+    if made.kind == "planner" and not made.permits:
+        return "a planner says in permits which mutations its items may carry."
+    if made.kind == "audit" and made.permits:
+        return "an audit changes nothing, so it has no permits. Make it a planner."
+    if made.options is not None and "enabled" in made.options.model_fields:
+        return "enabled is the name of its switch, and no option may have it."
+    return ""

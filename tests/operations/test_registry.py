@@ -1,0 +1,90 @@
+"""The registry: every module of ours is found, in an order that the operations themselves declare."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from slowwave.errors import SettingsError
+from slowwave.models import load_models
+from slowwave.operations import AUDITS, PLANNERS, khora_kinds, operations, switches, weekly_operations
+from slowwave.operations.registry import PACKAGES, in_order
+from slowwave.operations.spec import FIRST, Operation
+from slowwave.settings import Settings
+from slowwave.snapshot_schema import SNAPSHOT_TABLES
+from slowwave.store.tables import VECTORS
+
+
+def made(name: str, kind: Any = "audit", **declared: Any) -> Operation[Any]:
+    """An operation that does nothing."""
+    return Operation(name, kind, lambda _: None, "About.", "tests", (), **declared)
+
+
+def order(*some: Operation[Any]) -> list[str]:
+    """The names, as a night has them."""
+    return list(in_order({one.name: one for one in some}))
+
+
+def test_every_module_named_like_its_function_is_an_operation() -> None:
+    """One that forgot the decorator would never run."""
+    for package in PACKAGES:
+        path = import_module(package).__path__
+        for name in (m.name for m in pkgutil.iter_modules(path)):
+            if hasattr(import_module(f"{package}.{name}"), name):
+                assert operations()[name].module == f"{package}.{name}"
+    assert {*AUDITS, *PLANNERS} == {*operations()}
+    assert len(AUDITS) >= 13
+    assert len(PLANNERS) >= 21
+
+
+def test_they_read_what_there_is() -> None:
+    """A table or model that is not in a snapshot would be an asset that nothing makes."""
+    models = {model.name for model in load_models()}
+    for one in operations().values():
+        assert {*one.reads} <= {*SNAPSHOT_TABLES, *VECTORS}, one.name
+        assert {*one.models} <= models, one.name
+
+
+def test_what_is_read_from_them() -> None:
+    """Switches are settings; khora's names are ours by another name."""
+    assert {*switches().values()} <= {*Settings.model_fields}
+    assert switches()["gc_references"] == "source_chunk_ids_gc_enabled"
+    assert weekly_operations() >= {"consolidate_clusters", "decay_transition", "community_summaries"}
+    assert khora_kinds()["compact_facts"] == khora_kinds()["chronicle_fact_compaction"] == "purge_expired"
+    assert {*khora_kinds().values()} <= {*operations()}
+
+
+def test_each_stands_behind_what_it_names() -> None:
+    """Audits before planners; equals by name; what says nothing behind all that say something, and what follows it behind that."""
+    first, a, b = made("z", after=FIRST), made("b", after=("z",)), made("a", after=("z",))
+    late, later, planner = made("k"), made("c", after=("k",)), made("first", "planner", after=FIRST)
+    assert order(planner, later, late, a, b, first) == ["z", "a", "b", "k", "c", "first"]
+
+
+@pytest.mark.parametrize(
+    ("some", "said"),
+    [
+        ((made("a", after=("b",)), made("b", after=("a",))), "a, b stand behind each other"),
+        ((made("a", after=("b",)),), "after b, and there is no such audit"),
+        ((made("a", after=("b",)), made("b", "planner")), "after b, and there is no such audit"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(some: tuple[Operation[Any], ...], said: str) -> None:
+    """Nothing is sorted somehow."""
+    with pytest.raises(SettingsError, match=said):
+        order(*some)
+
+
+def test_an_operation_without_a_setting_has_a_switch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its default is what it declares; a variable or the namespace changes it."""
+    on, off = made("one"), made("two", switch=False)
+    assert (on.is_on(Settings()), off.is_on(Settings())) == (True, False)
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__ONE__ENABLED", "false")
+    assert (on.variable, on.is_on(Settings())) == ("SLOWWAVE_OPERATIONS__ONE__ENABLED", False)
+    assert off.is_on(Settings.for_namespace({"operations": {"two": {"enabled": True}}}))
+    named = replace(off, switch="enabled")
+    assert (named.variable, named.is_on(Settings())) == ("SLOWWAVE_ENABLED", True)
