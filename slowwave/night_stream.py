@@ -18,7 +18,7 @@ from slowwave.reports.events import (
     RunStarted,
 )
 from slowwave.reports.items import item_event
-from slowwave.reports.model import Report
+from slowwave.reports.model import Numbers, Report
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.store.connect import Store
@@ -54,7 +54,7 @@ def told(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
             phase=phase,
             op_type=report.operation,
             decision=report.skipped or ("planned" if phase == "plan" else "audit_complete"),
-            outputs={"headline": report.headline, "numbers": dict(report.numbers), "items": items},
+            outputs={"headline": report.headline, "numbers": Numbers(report.numbers), "items": items},
             started_at=datetime.fromisoformat(report.started_at) if report.started_at else None,
             duration_ms=report.seconds * 1000,
         )

@@ -111,4 +111,4 @@ def _headline(conflicts: int, doubtful: int, numbers: Mapping[str, int]) -> str:
 
 def _plot(reasons: Counter[str]) -> Bars:
     ranked = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
-    return Bars("Contradictions by reason", [reason for reason, _ in ranked], [float(n) for _, n in ranked])
+    return Bars("Contradictions by reason", [reason for reason, _ in ranked], [float(n) for _, n in ranked], own=True)

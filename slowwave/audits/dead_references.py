@@ -176,4 +176,4 @@ def _headline(numbers: Mapping[str, int | float], missing: Mapping[str, int]) ->
 def _plot(groups: Sequence[_Group]) -> Bars:
     shown = [g for g in groups if g.rows_dead]
     labels = [f"{g.table}: {g.kind}s" for g in shown]
-    return Bars("Live rows with dead references", labels, [float(g.rows_dead) for g in shown])
+    return Bars("Live rows with dead references", labels, [float(g.rows_dead) for g in shown], own=True)

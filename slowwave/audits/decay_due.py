@@ -85,4 +85,4 @@ def _headline(numbers: dict[str, int | float], next_in: int | None) -> str:
 def _plot(rows: list[dict[str, int | str]]) -> Bars:
     due = [row for row in rows if row["due"]]
     labels = [f"{row['stage']} → {STAGES[STAGES.index(str(row['stage'])) + 1]}" for row in due]
-    return Bars("Memories due for their next stage", labels, [float(row["due"]) for row in due])
+    return Bars("Memories due for their next stage", labels, [float(row["due"]) for row in due], own=True)

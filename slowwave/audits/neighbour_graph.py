@@ -110,10 +110,10 @@ def _similarities(cosine: Floats, floor: float) -> Bars:
     edges = np.linspace(floor, 1.0, STEPS + 1)
     counts = np.histogram(np.clip(cosine, floor, 1.0), edges)[0]
     labels = [f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges.tolist())]
-    return Bars("Pairs by similarity", labels, counts.astype(float).tolist())
+    return Bars("Pairs by similarity", labels, counts.astype(float).tolist(), own=True)
 
 
 def _degrees(degree: Ints) -> Bars:
     bands = {"none": (0, 0), "1": (1, 1), "2": (2, 2), "3 to 5": (3, 5), "6 and more": (6, np.inf)}
     counts = [float(((degree >= low) & (degree <= high)).sum()) for low, high in bands.values()]
-    return Bars("Memories by neighbours", list(bands), counts)
+    return Bars("Memories by neighbours", list(bands), counts, own=True)

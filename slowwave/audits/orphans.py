@@ -154,4 +154,4 @@ def _degrees(degree: np.ndarray) -> Bars:
         float(((degree >= low) & (degree <= (degree.max() if high is None else high))).sum())
         for _, low, high in _DEGREES
     ]
-    return Bars("Live entities by number of edges", [label for label, _, _ in _DEGREES], counts)
+    return Bars("Live entities by number of edges", [label for label, _, _ in _DEGREES], counts, own=True)

@@ -73,6 +73,7 @@ def relative_dates(inputs: Inputs) -> Report:
                     "Relative dates by kind",
                     [k for k, _ in kinds.most_common(_SHOWN)],
                     [float(n) for _, n in kinds.most_common(_SHOWN)],
+                    own=True,
                 ),
             )
             if kinds

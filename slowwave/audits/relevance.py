@@ -96,4 +96,4 @@ def _spread(name: str, values: NDArray[np.float64]) -> dict[str, float]:
 def _plot(importance: NDArray[np.float64]) -> Bars:
     counts, edges = np.histogram(importance, bins=_BUCKETS, range=(0.0, 1.0))
     labels = [f"{a:.1f} to {b:.1f}" for a, b in pairwise(edges.tolist())]
-    return Bars("Memories by effective importance", labels, [float(c) for c in counts])
+    return Bars("Memories by effective importance", labels, [float(c) for c in counts], own=True)

@@ -73,7 +73,7 @@ def _scan(snapshot: Snapshot) -> Report:
         numbers=numbers,
         findings=(*sorted(found, key=_worst), *_class_findings(unclassed)),
         table=tuple({"rule": rule, "rows": n} for rule, n in rules.most_common(10)),
-        plots=(Bars("Rows by rule", *_bars(rules)),) if rules else (),
+        plots=(Bars("Rows by rule", *_bars(rules), own=True),) if rules else (),
         details={
             "rules": dict(rules.most_common()),
             "kinds": {k: rows[k] for k in KINDS},

@@ -187,4 +187,4 @@ def _finding(table: _Table, retention: int) -> Finding:
 
 def _plot(tables: list[_Table]) -> Bars:
     shown = [t for t in tables if t.tombstones]
-    return Bars("Tombstones", [t.name for t in shown], [float(t.tombstones) for t in shown])
+    return Bars("Tombstones", [t.name for t in shown], [float(t.tombstones) for t in shown], own=True)

@@ -99,13 +99,8 @@ def permits() -> dict[str, tuple[Permit, ...]]:
     return {name: made.permits for name, made in PLANNERS.items()}
 
 
-def labels() -> dict[str, tuple[str, ...]]:
-    """Operation → names of numbers that are its own words and never memory."""
-    return {name: made.labels for name, made in operations().items()}
-
-
 permitted.take_from(permits)  # what lies lower does not import this, and is told
-vocabulary.take_from(labels)
+vocabulary.take_from(operations)
 
 
 def _ours() -> Iterator[Operation[Any]]:

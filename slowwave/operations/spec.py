@@ -41,8 +41,7 @@ class Operation(Generic[Result]):
     ``switch`` is the setting that makes it part of a night for which nobody names operations, or the default of a switch of its own
     (see ``slowwave.settings.Settings.operations``, where ``options`` are validated too). A ``weekly`` one is part of the weekly night
     whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or nothing,
-    ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find, ``labels`` names of its report's numbers that
-    stay readable where all memory text is hidden; names made of the words in ``slowwave.reports.vocabulary`` do so without.
+    ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
     """
 
     name: str
@@ -60,7 +59,6 @@ class Operation(Generic[Result]):
     options: type[BaseModel] | None = None
     khora: tuple[str, ...] = ()
     planted: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
 
     def __call__(self, inputs: Inputs) -> Result:
         """What the function finds or proposes."""
@@ -97,7 +95,6 @@ def operation(
     options: type[BaseModel] | None = None,
     khora: tuple[str, ...] = (),
     planted: tuple[str, ...] = (),
-    labels: tuple[str, ...] = (),
 ) -> Callable[[Audit], Operation[Report]]: ...
 
 
@@ -115,7 +112,6 @@ def operation(
     options: type[BaseModel] | None = None,
     khora: tuple[str, ...] = (),
     planted: tuple[str, ...] = (),
-    labels: tuple[str, ...] = (),
 ) -> Callable[[Planner], Operation[Proposal]]: ...
 
 

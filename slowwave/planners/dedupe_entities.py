@@ -385,8 +385,12 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
             for i in sorted(items, key=lambda i: (i.decision, i.probability, i.id))[:10]
         ),
         plots=(
-            Bars("Candidate pairs by key", list(by_key), list(by_key.values())),
-            *((Bars("Joints by name evidence", levels, [joints.count(level) for level in levels]),) if levels else ()),
+            Bars("Candidate pairs by key", list(by_key), list(by_key.values()), own=True),
+            *(
+                (Bars("Joints by name evidence", levels, [joints.count(level) for level in levels], own=True),)
+                if levels
+                else ()
+            ),
         ),
     )
 

@@ -587,7 +587,9 @@ def _report(
             {"decision": i.decision, "reason": i.evidence["reason"], "why": i.evidence["why"], "risk": i.risk}
             for i in items[:10]
         ),
-        plots=(Bars("Conflicts by reason", list(reasons), [float(n) for n in reasons.values()]),) if reasons else (),
+        plots=(Bars("Conflicts by reason", list(reasons), [float(n) for n in reasons.values()], own=True),)
+        if reasons
+        else (),
     )
 
 

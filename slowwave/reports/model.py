@@ -24,6 +24,10 @@ def escape(value: object, limit: int = 120) -> str:
     return _LINKS.sub("\\1\u200b", _MARKDOWN.sub(r"\\\1", text))
 
 
+class Numbers(dict[str, int | float]):
+    """Numbers under names that this program gave them: no name holds anything of memory, and redaction keeps it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing worth an operator's eye: the rows it is about and a sentence."""
@@ -38,9 +42,10 @@ class Finding:
 class Report:
     """The result of one audit, or the account that a planner gives of its work.
 
-    ``numbers`` always holds the denominators (rows looked at, candidates, gates passed). ``details`` is JSON and is what the
-    next night may compare with. ``skipped`` names the reason why the operation did not run (``slowwave.operations``);
-    ``started_at`` (ISO 8601, UTC) and ``seconds`` tell when it ran and how long.
+    ``numbers`` always holds the denominators (rows looked at, candidates, gates passed). Its names, and the titles of ``plots``, are this
+    program's own words and are shown where memory is hidden; what is counted by a name from the data stands in ``table``. ``details`` is
+    JSON and is what the next night may compare with. ``skipped`` names the reason why the operation did not run
+    (``slowwave.operations``); ``started_at`` (ISO 8601, UTC) and ``seconds`` tell when it ran and how long.
     """
 
     operation: str

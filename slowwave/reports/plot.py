@@ -10,11 +10,13 @@ from xml.sax.saxutils import escape as xml_escape
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A horizontal bar chart; values are not negative."""
+    """A horizontal bar chart; values are not negative. Its labels may be memory unless they are the program's ``own`` words; its title
+    never is."""
 
     title: str
     labels: Sequence[str]
     values: Sequence[float]
+    own: bool = False
 
 
 def svg(bars: Bars) -> str:

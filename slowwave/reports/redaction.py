@@ -3,7 +3,8 @@
 ``none`` hides nothing, ``summary`` keeps the beginning of every text, ``all`` keeps none of it. What is ours is known by where it
 stands, never by how it looks: under a key of ours a word of a closed vocabulary, an id, a hash or an instant is kept; whatever
 stands under another key, in a column that holds text, or inside attributes is memory, its keys included. In doubt it is hidden.
-Numbers are kept, but those inside attributes.
+Numbers are kept, but those inside attributes. Of a report the names of numbers, the titles of plots and labels that say so are ours by
+their type.
 """
 
 from __future__ import annotations
@@ -28,19 +29,15 @@ from slowwave.errors import (
     StoreError,
 )
 from slowwave.reports.events import Event, OperationEvent
-from slowwave.reports.model import Finding, Report
+from slowwave.reports.model import Finding, Numbers, Report
 from slowwave.reports.plot import Bars
 from slowwave.reports.vocabulary import (
     INSIDE,
     INSTANT_KEYS,
     KEYS,
-    LABEL_WORDS,
-    TABLES,
     TEXT_KEYS,
     WORD_KEYS,
     WORDS,
-    labels,
-    operation_words,
     operations,
 )
 from slowwave.settings import Settings
@@ -64,8 +61,6 @@ _HEX: Final = re.compile(r"[0-9a-f]{8,128}")
 _SNAPSHOT: Final = re.compile(r"\d{8}T\d{6}Z?-[0-9a-z]{1,12}")
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _HASH_KEY: Final = re.compile(r"(.*_)?(hash|sha256|digest|fingerprint)")
-_LABEL: Final = re.compile(r"[a-z0-9 _:.,%/()<>=≤≥-]{1,60}", re.IGNORECASE)
-_NUMBER_WORD: Final = re.compile(r"p?\d{1,2}")
 _OPEN_ESCAPE: Final = re.compile(r"(\\(u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|x[0-9a-fA-F]?)?|&#?\w{0,8}|%[0-9a-fA-F]?)$")
 _SPACE: Final = re.compile(r"\s+\S*$")
 _LONGEST_HEADLINE: Final = 300
@@ -76,7 +71,6 @@ _OURS: Final = (Refused, StoreError, SettingsError, SnapshotError, DreamCancelle
 
 _QUOTED: Final = re.compile(r'".*"', re.DOTALL)
 _DATA_EXCEPTION: Final = "22"  # class of SQLSTATE: the message quotes the value
-_SURE_LABEL: Final = re.compile(r"[\d.,%≤<>= -]*(\d+ (to|or) (\d+|more|less))?")
 
 
 def level_of(overlay: Mapping[str, object]) -> Level:
@@ -150,18 +144,14 @@ def redact_report(report: Report, level: Level) -> Report:
         numbers=numbers,
         findings=tuple(_finding(finding, level) for finding in report.findings),
         table=tuple(redact_rows(report.table, level)),
-        plots=tuple(_bars(bars, report.operation, level) for bars in report.plots),
+        plots=tuple(_bars(bars, level) for bars in report.plots),
         details=_mapping(report.details, level),
     )
 
 
 def redact_numbers(numbers: Mapping[str, int | float], level: Level) -> dict[str, int | float]:
-    """Numbers whose names are ours; under ``all`` a name with a word that is not in our vocabulary is hidden, its number stays."""
-    if level == "none":
-        return dict(numbers)
-    if level == "summary":
-        return {cut(name): number for name, number in numbers.items()}
-    return {_label(name, n): number for n, (name, number) in enumerate(numbers.items(), 1)}
+    """A report's numbers, whose names are ours (``slowwave.reports.model.Numbers``)."""
+    return dict(numbers) if level == "none" else {cut(name): number for name, number in numbers.items()}
 
 
 def redact_rows(rows: Iterable[Mapping[str, object]], level: Level) -> list[dict[str, object]]:
@@ -228,6 +218,8 @@ def _mapping(value: Mapping[str, object], level: Level) -> dict[str, object]:
 
 def _hidden(value: object, key: str, *, ours: bool) -> object:
     """``key`` is the nearest key above; ``ours`` says that no key above is from the data."""
+    if isinstance(value, Numbers):
+        return redact_numbers(value, "all")
     if isinstance(value, Mapping):
         return dict(_pairs(value, key, ours=ours))
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -245,9 +237,7 @@ def _pairs(value: Mapping[object, object] | Mapping[str, object], key: str, *, o
     pairs: list[tuple[str, object]] = []
     for n, (name, part) in enumerate(value.items(), 1):
         known = ours and key not in INSIDE and isinstance(name, str)
-        if key == "numbers":
-            shown = _label(str(name), n)
-        elif known and (name in KEYS or name in operations()):
+        if known and (name in KEYS or name in operations()):
             shown = str(name)
         else:
             shown, known = f"hidden {n}", False
@@ -271,15 +261,6 @@ def _may_stand(text: str, key: str) -> bool:
     if key == "rows":  # ids of rows, joined
         return all(_UUID.fullmatch(part) for part in text.split(", "))
     return bool(_HASH_KEY.fullmatch(key)) and bool(_HEX.fullmatch(text))
-
-
-def _label(name: str, n: int) -> str:
-    """The name of a number or a bar, when all its words are ours."""
-    if name in labels():
-        return name
-    words = re.findall(r"[^\W_]+", name.casefold())
-    known = all(w in LABEL_WORDS or w in operation_words() or _NUMBER_WORD.fullmatch(w) for w in words)
-    return name if words and known and _LABEL.fullmatch(name) else f"hidden {n}"
 
 
 def _headline(report: Report, numbers: Mapping[str, int | float]) -> str:
@@ -310,17 +291,8 @@ def _finding(finding: Finding, level: Level) -> Finding:
     )
 
 
-def _bars(bars: Bars, operation: str, level: Level) -> Bars:
+def _bars(bars: Bars, level: Level) -> Bars:
     if level == "summary":
-        return Bars(cut(bars.title), [cut(label) for label in bars.labels], bars.values)
-    title = bars.title if _label(bars.title, 0) == bars.title else f"A plot of {_operation(operation)}"
-    return Bars(title, _labels(bars.labels), bars.values)
-
-
-def _labels(labels: Sequence[str]) -> list[str]:
-    """Labels of bars are often names of types: numbers and what begins with the name of a table are ours for certain."""
-
-    def sure(label: str) -> bool:
-        return bool(_SURE_LABEL.fullmatch(label)) or (label.split(": ")[0] in TABLES and _label(label, 0) == label)
-
-    return [label if sure(label) else f"hidden {n}" for n, label in enumerate(labels, 1)]
+        return replace(bars, title=cut(bars.title), labels=[cut(label) for label in bars.labels])
+    labels = bars.labels if bars.own else [f"hidden {n}" for n in range(1, len(bars.labels) + 1)]
+    return replace(bars, labels=list(labels))

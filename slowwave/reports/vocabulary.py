@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -24,40 +24,21 @@ _COLUMNS: Final = tuple(column for table in metadata.tables.values() for column 
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
 """Names of tables, of memory and of the ledger."""
 
-_sources: Final[list[Callable[[], Mapping[str, Collection[str]]]]] = []
+_sources: Final[list[Callable[[], Collection[str]]]] = []
 
 
-def take_from(source: Callable[[], Mapping[str, Collection[str]]]) -> None:
-    """Have ``source`` asked for the names of audits and planners from now on, and for the names of numbers that each declares.
-    ``slowwave.operations`` gives its own when it is imported."""
+def take_from(source: Callable[[], Collection[str]]) -> None:
+    """Have ``source`` asked for the names of audits and planners from now on. ``slowwave.operations`` gives its own when it is imported."""
     _sources[:] = [source]
-    for known in (operations, operation_words, labels):
-        known.cache_clear()
-
-
-def _declared() -> Mapping[str, Collection[str]]:
-    """Operation → the names of numbers that it declares. Where a process has listed no operations yet, ours are the source."""
-    if not _sources:
-        import_module("slowwave.operations")
-    return _sources[0]()
+    operations.cache_clear()
 
 
 @cache
 def operations() -> frozenset[str]:
-    """Names of audits, planners and of what else writes."""
-    return frozenset(("apply", "undo")).union(_declared())
-
-
-@cache
-def labels() -> frozenset[str]:
-    """Names of numbers that operations declare."""
-    return frozenset(label for declared in _declared().values() for label in declared)
-
-
-@cache
-def operation_words() -> frozenset[str]:
-    """The words of which those names consist."""
-    return frozenset(word for name in operations() for word in name.split("_"))
+    """Names of audits, planners and of what else writes. Where a process has listed no operations yet, ours are the source."""
+    if not _sources:
+        import_module("slowwave.operations")
+    return frozenset(("apply", "undo")).union(*(source() for source in _sources))
 
 
 WORDS: Final = (
@@ -137,44 +118,3 @@ KEYS: Final = (
     )
 )
 """Keys of ours, beside the names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
-
-LABEL_WORDS: Final = frozenset(word for name in WORDS for word in name.split("_")) | _words(
-    """
-    a about above absorbed abstained acronym after age aged agreed ahead alike all alone also among an and another
-    answered antonym any apart archived as ask asked at attribute average averages away back barred bars baseline be
-    before behind below between beyond blocks both bridges bucket budget by calibrated call calls candidate candidates
-    centroid change changed changes child chunk chunks citations cited claims clean cleaned cleared closed cluster
-    clusters cold columns combined communities community compared complement complementary configured conflict
-    conflicts connected contradicting contradiction cooccurrence cosine could count covered crowded cut date day days
-    dead decayed decided declared deferred degrees delta demoted description descriptions differences different
-    differing disagreed distance distinct document documents doubtful dropped due duplicate duplicates each earlier
-    edge edges either embed empty ended ends enough entities entity error event events every evidence exact expected
-    expired facts false few fields first floor for forgotten found frequencies frequency from gone group groups half
-    hand held history hours how id identifier identifiers ids in inactive index initials instant interpolation is
-    isolated item items joins joints judged judges keep kept key keys kinds known label later learnt least left length
-    level levels life like limit lines linked list little live longest look looked loops lost low many mapped mapping
-    mappings margin max maximum may mean median members memories memory mentioned merge merged merges mid min minimum
-    minute missing model models modularity month most moved multimodal name named names near negation neither new
-    newest ngram nickname no none not number numbers object objects observed of offenders old oldest on once one only
-    open or other out outside over pagerank pair pairs parallel past pending per percentile person pinned place
-    planned point pointers polarity policy predicate predicates probability problem promoted property protected pruned
-    purged quantity queries quoted range rank ranked rare ratio re recall recalled recalls recent recommendation
-    recommended record references refused rejected rejection relationship relationships removed renamed reopened
-    replaced replaces replies reply rescued reserved resolved retention retired reversed review reviews reworded row
-    rows rule ruled runs said same sample samples say scanned score scored scores seconds seen selected self sentences
-    several share shown signals similar similarity since singleton singletons size skip skipped slip small source
-    sources specifics spelling spent split stale standing stands start still subjects suggested sum summaries summary
-    supported tables take taken tested text than that the their them these threshold thresholds ties times to together
-    token tokens tombstone too top total touched tried type types unavailable unchanged undated undeclared under
-    unique unknown unlinked unsupported unused used vector vectors verdict verdicts version vetoed vote wait waiting
-    ways weak week weight weights went what when where which while who whose why window with within without word words
-    would writer written year yet
-    added alikes already are attributes blocked budget_spent bytes cites class compare compressed consolidated contradict
-    cooling copies coverage degree diary do down drop effective entries essence exempt fade finite full greatest hidden
-    injection instructions largest limits long longer lookalike lose make marks neighbours never night note nothing outside pages part
-    privacy procedural promotions quarantine questions redact reindexed renewed reported reports revoked rewritten saved
-    saving screening secret session sessions shock short shortened specific stand stay stray tell texts this those time
-    undigested unsafe worth young zero zone
-    """
-)
-"""Words of which the names of a report's numbers consist."""
