@@ -31,6 +31,7 @@ COPY resources resources
 COPY sensors sensors
 COPY deploy/workspace.yaml deploy/
 COPY deploy/dagster.yaml /var/lib/dagster/
+RUN python -m compileall -q .
 
 ENV PATH=/opt/slowwave/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
