@@ -42,6 +42,7 @@ _LEET: Final = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "l"}
 )
 _MIXED = re.compile(r"(?<![\w@$!|])(?=[013457@$!|]{0,23}[a-z])[a-z013457@$!|]{2,23}[a-z013457](?![\w@$|]|\.\w)")
+_LEET_SIGN = re.compile("[013457@$!|]")
 _DIGITS = re.compile(r"[a-z][013457]|[013457][a-z]|[a-z][@$!|][a-z]|(?<!\S)[@$!|][a-z]")
 _SPACED = re.compile(r"(?<!\w)\w(?:([ .\-_*+~])\w(?:\1\w){3,})(?!\w)")
 _MARK = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
@@ -71,7 +72,7 @@ def spelled_out(text: str) -> list[tuple[int, int, str]]:
 
 def _plain(text: str) -> str:
     """Leetspeak within words as letters, character by character."""
-    if not _DIGITS.search(text):
+    if not _LEET_SIGN.search(text) or not _DIGITS.search(text):
         return text
     return _MIXED.sub(lambda m: m[0].translate(_LEET), text)
 

@@ -16,7 +16,8 @@ import binascii
 import codecs
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -78,6 +79,20 @@ _RULES: Final[tuple[tuple[str, Severity, re.Pattern[str]], ...]] = (
     ("exfiltration", "high", re.compile(r"T[^|]{0,4}S[^|]{0,2}I")),
     ("safety override", "high", re.compile(r"K[^|]{0,3}[LI][^|]{0,3}X")),
 )
+_NEEDED: Final = (("V", "IL"), ("R", "SY"), ("F", "NZ"), ("Z", "UB"), ("T", "S"), ("K", "X"))
+"""Every match of a rule has the first letter and one of the others: where no such pair stands, no row has to be made."""
+
+
+def _letters_of_words() -> dict[str, str]:
+    """Word → the letters that it stands for, or a word of which it is a part between apostrophes."""
+    known: dict[str, str] = {}
+    for word, letter in _CLASS.items():
+        for part in _BARE.findall(word):
+            known[part] = known.get(part, "") + letter
+    return known
+
+
+_LETTERS: Final = _letters_of_words()
 
 
 class _Phrase(NamedTuple):
@@ -98,6 +113,12 @@ def _phrase(row: Mapping[str, Any]) -> _Phrase:
 
 _PHRASES: Final = tuple(map(_phrase, _FILE["phrases"]))
 _HINTS: Final = {h: [n for n, p in enumerate(_PHRASES) if h in p.hints] for p in _PHRASES for h in p.hints}
+_PARTS: Final = {h: max(_BARE.findall(h), key=len) for h in _HINTS if _BARE.search(h)}
+"""Hint → its longest run of letters, which a text that holds the hint has within a word."""
+
+_SIGNS: Final = tuple(h for h in _HINTS if h not in _PARTS)
+_MANY: Final = 1_000
+_REMEMBERED: Final = 32  # characters of a word that is looked up again
 _COMPACT = re.compile(
     r"(?:ignore|disregard|forget|bypass)(?:all|any|the|your|my|of)*(?:previous|prior|above|earlier|system)?(?:the)?"
     r"(?:instruction|rule|prompt|guideline)|(?:reveal|show|print)(?:me|your|the)*systemprompt"
@@ -110,6 +131,7 @@ _TALK = re.compile(
 )
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/_\-]{24,}={0,2}|[A-Z2-7]{24,}={0,6})(?![A-Za-z0-9+/=])")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){16,}(?![0-9A-Fa-f])")
+_HEXADECIMAL_PART = re.compile(" (?:[0-9A-Fa-f]{2}:?)+ ")
 _ESCAPES = re.compile(r"(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{2,6};){8,}")
 _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});")
 _BITS = re.compile(r"(?<!\d)(?:[01]{8}[ ,]?){8,}(?!\d)")
@@ -144,13 +166,19 @@ def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Fin
             if len(word) < 25:
                 small = f"{small[:start]}{word.ljust(end - start)}{small[end:]}"
         words = words | {word for _, _, word in spelled}
-    if not words.isdisjoint(_TRIGGERS):
+    if not words.isdisjoint(_TRIGGERS) and _may_order(words):
         found += _sentences(small)
-    found += _phrases(small)
+    found += _phrases(small, words)
     found = [f for f in found if not _talked_about(small, f)]
     if not places:
         return found
     return [Finding(places[f.start], places[f.end], f.kind, f.rule, f.severity) for f in found]
+
+
+def _may_order(words: Set[str]) -> bool:
+    """Whether the words have the letters of any rule."""
+    letters = {letter for word in words & _LETTERS.keys() for letter in _LETTERS[word]}
+    return any(first in letters and not letters.isdisjoint(others) for first, others in _NEEDED)
 
 
 def _sentences(small: str) -> Iterator[Finding]:
@@ -198,12 +226,29 @@ _TELLERS: Final = frozenset(
 )
 
 
-def _phrases(small: str) -> Iterator[Finding]:
-    hinted = {n for hint, phrases in _HINTS.items() if hint in small for n in phrases}
-    for n in sorted(hinted):
+def _phrases(small: str, words: Set[str]) -> Iterator[Finding]:
+    """Matches of the fixed phrases; ``words`` are all that the text has, and perhaps others."""
+    for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
         for match in phrase.pattern.finditer(small):
             yield Finding(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
+
+
+def _possible(words: Set[str]) -> Iterable[str]:
+    """The hints that a text of these words may hold; all of them where looking each up would take as long as the words do."""
+    if len(words) > _MANY:
+        return _HINTS
+    return {hint for word in words for hint in (_hints(word) if len(word) <= _REMEMBERED else _hinted(word))}.union(
+        _SIGNS
+    )
+
+
+def _hinted(word: str) -> tuple[str, ...]:
+    """The hints that a text with this word may hold."""
+    return tuple(hint for hint, part in _PARTS.items() if part in word)
+
+
+_hints: Final = lru_cache(16_384)(_hinted)  # texts have most words in common
 
 
 def _talked_about(small: str, finding: Finding) -> bool:
@@ -218,7 +263,7 @@ def _talked_about(small: str, finding: Finding) -> bool:
 
 def _decoded(text: str, words: set[str]) -> Iterator[Finding]:
     """Orders in what an encoding hides."""
-    for pattern, decode in ((_ENCODED, _base), (_HEXADECIMAL, _hexadecimal), (_ESCAPES, _escaped), (_BITS, _bits)):
+    for pattern, decode in _encodings(text):
         for match in pattern.finditer(text):
             said = decode(match[0][:_LONGEST_WORD])
             if said and _spoken(said):
@@ -227,6 +272,19 @@ def _decoded(text: str, words: set[str]) -> Iterator[Finding]:
         yield Finding(0, len(text), "injection", "encoded order")
     if len(words & _REVERSED) > 1 and _spoken(text[::-1]):
         yield Finding(0, len(text), "injection", "encoded order")
+
+
+def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:
+    """The encodings that the text is long enough for, and has the signs of: their patterns cost more than these looks."""
+    longest = max(map(len, text.split()), default=0)
+    if longest >= 24:
+        yield _ENCODED, _base
+    if longest >= 16 or _HEXADECIMAL_PART.search(text):  # 32 digits in shorter parts have a whole one among them
+        yield _HEXADECIMAL, _hexadecimal
+    if "\\" in text or "%" in text or "&#" in text:
+        yield _ESCAPES, _escaped
+    if text.count("0") + text.count("1") >= 64:
+        yield _BITS, _bits
 
 
 def _base(word: str) -> str:

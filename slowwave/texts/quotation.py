@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from slowwave.texts import screened
+
 _SHORTEST: Final = 8
 """Characters of ASCII below which nothing is a secret, not even with its name."""
 
@@ -71,6 +73,10 @@ def _text(text: str, key: str, known: Known) -> str:
 
 
 def _clean(text: str) -> str:
+    remembered = screened.known()
+    found = remembered.get(screened.key(text)) if remembered else None
+    if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
+        return text  # what is quoted was mostly screened before
     from slowwave.texts.hidden import hidden  # the rules of screening take a while to load
     from slowwave.texts.screening import redact
     from slowwave.texts.secrets import secrets
