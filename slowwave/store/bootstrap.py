@@ -13,7 +13,8 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from slowwave.store.connect import LOGINS, ROLES, Connection
+from slowwave.store.connect import LOGINS, ROLES
+from slowwave.store.idle import Connection, close_idle
 from slowwave.store.roles import GROUPS
 
 OWNER: Final = LOGINS["owner"]
@@ -77,8 +78,10 @@ def prepare(url: Callable[[str], str], passwords: Mapping[str, str]) -> None:
 def create_database(url: Callable[[str], str], name: str, template: str = "template1") -> None:
     """Another database for a store on the embedded server, empty or a copy of ``template``; it belongs to the store's owner.
 
-    A copy comes without the rights on its template's database, so they are given again.
+    A copy comes without the rights on its template's database, so they are given again. Nobody may be connected to the template; idle
+    connections of this process are closed.
     """
+    close_idle()
     owner, copy = sql.Identifier(OWNER), sql.SQL(" STRATEGY FILE_COPY" if template != "template1" else "")
     made = sql.Identifier(name)
     with psycopg.connect(url("postgres"), autocommit=True) as admin:

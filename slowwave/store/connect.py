@@ -23,7 +23,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import StoreError
+from slowwave.store import idle
 from slowwave.store.address import checked
+from slowwave.store.idle import Connection
 from slowwave.store.ownership import hand_over
 
 Role = Literal["owner", "reader", "planner", "approver", "applier"]
@@ -34,7 +36,6 @@ LOGINS: Final[Mapping[str, str]] = {
     **{role: f"slowwave_login_{role}" for role in ROLES},
 }
 """The embedded server's logins by what ``logins.json`` calls them; none is a superuser. ``store.bootstrap`` makes them."""
-Connection = psycopg.Connection[tuple[object, ...]]
 
 _URL: Final = "SLOWWAVE_DATABASE_URL"
 _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
@@ -74,10 +75,31 @@ class Store:
 
     @contextmanager
     def connect(self, role: Role) -> Generator[Connection]:
-        """A connection in autocommit mode and UTC that may do what ``role`` may; use ``connection.transaction()`` to write."""
+        """A connection in autocommit mode and UTC that may do what ``role`` may; use ``connection.transaction()`` to write.
+
+        It is the block's alone. One that another block is through with is used again (``slowwave.store.idle``), the owner's never: it
+        migrates and administrates, and nobody else may be connected then. One on which anything was raised is closed.
+        """
+        if role == "owner":
+            with self._opened(role) as connection:
+                yield connection
+            return
+        key = (self.logins.get(role, self.owner), "" if role in self.logins else role)
+        connection = idle.take(key) or self._opened(role)
+        try:
+            if key[1]:
+                self._act_as(connection, role)
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        idle.give_back(key, connection)
+
+    def _opened(self, role: Role) -> Connection:
+        """A new connection with the login that ``role`` has."""
         address = self.logins.get(role, self.owner)
         try:
-            connection = psycopg.connect(
+            return psycopg.connect(
                 address,
                 autocommit=True,
                 application_name=f"slowwave-{role}",
@@ -89,16 +111,16 @@ class Store:
                 f"The database at {self.address()} does not answer as {role} ({_first_line(problem)}). "
                 "Start it, or correct SLOWWAVE_DATABASE_URL; `slowwave doctor` says more."
             ) from None
-        with connection:
-            if role != "owner" and role not in self.logins:
-                try:
-                    connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"slowwave_{role}")))
-                except psycopg.errors.Error as problem:
-                    raise StoreError(
-                        f"The login of SLOWWAVE_DATABASE_URL may not act as slowwave_{role} ({_first_line(problem)}). "
-                        "`slowwave doctor` prints the GRANT that it lacks."
-                    ) from None
-            yield connection
+
+    def _act_as(self, connection: Connection, role: Role) -> None:
+        """Take a role that has no login of its own."""
+        try:
+            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"slowwave_{role}")))
+        except psycopg.errors.Error as problem:
+            raise StoreError(
+                f"The login of SLOWWAVE_DATABASE_URL may not act as slowwave_{role} ({_first_line(problem)}). "
+                "`slowwave doctor` prints the GRANT that it lacks."
+            ) from None
 
     def address(self) -> str:
         """host:port/database, for people; never a user or a password."""
