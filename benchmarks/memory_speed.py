@@ -48,6 +48,8 @@ def measure(size: int) -> Costs:
     snapshot = remembered(size)
     settings = Settings.for_namespace({"backfill_tags_scope": "all"})
     inputs = Inputs(snapshot, run_models(load_models(), snapshot, settings), settings)
+    for made in (*AUDITS.values(), *PLANNERS.values()):
+        made.ready()
     before = peak_mb()
     seconds: dict[str, float] = {}
     found: dict[str, int] = {}

@@ -198,14 +198,16 @@ def models(bench: Bench) -> Measured:
 def audit(bench: Bench) -> Measured:
     """One audit, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    clock, report = _timed(lambda: AUDITS[name](inputs))
+    made = AUDITS[name].ready()
+    clock, report = _timed(lambda: made(inputs))
     return clock.measured(headline=report.headline)
 
 
 def planner(bench: Bench) -> Measured:
     """One planner, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    clock, proposal = _timed(lambda: PLANNERS[name](inputs))
+    made = PLANNERS[name].ready()
+    clock, proposal = _timed(lambda: made(inputs))
     save_result(Result(bench.location(), proposal), name)
     return clock.measured(items=len(proposal.items), headline=proposal.report.headline)
 
@@ -249,6 +251,8 @@ def probe(bench: Bench) -> Measured:
             reviews=reviews,
         ),
     }
+    for made in PLANNERS.values():
+        made.ready()
     clock, result = _timed(probes[name])
     return clock.measured(sentence=result.sentence())
 

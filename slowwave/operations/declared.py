@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -51,7 +51,9 @@ class _Late:
 
 def declared(spec: ModuleSpec) -> list[Operation[Any]]:
     """The operations of a module. Raises ``SettingsError`` for a declaration that cannot be."""
-    source = Path(spec.origin or "").read_text(encoding="utf-8")
+    source = spec.loader.get_source(spec.name) if isinstance(spec.loader, InspectLoader) else None
+    if source is None:
+        return written_in(import_module(spec.name))
     whole = len(_BEGINNING.findall(source))
     found = _read(spec, source) if whole else []
     return found if len(found) == whole else written_in(import_module(spec.name))

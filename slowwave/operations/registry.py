@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -49,7 +50,22 @@ def operations() -> dict[str, Operation[Any]]:
 
 def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
     """Operations by name in the order of a night."""
-    places = {name: _place(name, found) for name in found}
+    for name, made in found.items():
+        for other in made.after or ():
+            if other not in found or found[other].kind != made.kind:
+                raise SettingsError(
+                    f"The operation {name} is to stand after {other}, and there is no such {made.kind}. Change its after."
+                )
+    places: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter({name: made.after or () for name, made in found.items()}).static_order():
+            behind = found[name].after
+            places[name] = len(found) if behind is None else max((places[other] + 1 for other in behind), default=0)
+    except CycleError as problem:
+        circle = ", ".join(sorted({*problem.args[1]}))
+        raise SettingsError(
+            f"The operations {circle} stand behind each other. Change what one of them names in after."
+        ) from problem
     return {name: found[name] for name in sorted(found, key=lambda n: (found[n].kind, places[n], n))}
 
 
@@ -134,20 +150,3 @@ def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
             f"{whose} adds {deleting[0]}, which would delete rows. Only purge_expired may; let it retire them."
         )
     return found
-
-
-def _place(name: str, found: Mapping[str, Operation[Any]], behind: tuple[str, ...] = ()) -> int:
-    """How many operations of its kind come before it at least; behind all of them where it does not say."""
-    made = found[name]
-    if name in behind:
-        raise SettingsError(
-            f"The operations {', '.join(sorted(behind))} stand behind each other. Change what one of them names in after."
-        )
-    if made.after is None:
-        return len(found)
-    for other in made.after:
-        if other not in found or found[other].kind != made.kind:
-            raise SettingsError(
-                f"The operation {name} is to stand after {other}, and there is no such {made.kind}. Change its after."
-            )
-    return max((_place(other, found, (*behind, name)) + 1 for other in made.after), default=0)

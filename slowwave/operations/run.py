@@ -65,6 +65,7 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
         return _left_out(audit, reason)
     if report := blind(audit.name, audit.compares, inputs.snapshot):
         return report
+    audit.ready()
     began, clock = datetime.now(UTC), time.perf_counter()
     report = _quotable(told(audit(inputs), audit.compares, inputs.snapshot))
     return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
@@ -76,6 +77,7 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
         return Proposal((), _left_out(planner, reason))
     if report := blind(planner.name, planner.compares, inputs.snapshot):
         return Proposal((), report)
+    planner.ready()
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(replace(inputs, ops=ops))
     report = _quotable(told(proposal.report, planner.compares, inputs.snapshot))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel
@@ -63,6 +64,11 @@ class Operation(Generic[Result]):
     def __call__(self, inputs: Inputs) -> Result:
         """What the function finds or proposes."""
         return self.run(inputs)
+
+    def ready(self) -> Operation[Result]:
+        """Itself, once its module is imported: what it takes from then on is its own time."""
+        import_module(self.module)
+        return self
 
     def called_by(self, run: Callable[[Inputs], Result]) -> Operation[Result]:
         """The same operation, of which another function does the work."""
