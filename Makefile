@@ -71,7 +71,7 @@ lock: ## renew constraints.txt (needs uv)
 
 docs: $(VENV)/.installed ## renew the pages that are made from code: the README's operations, docs/settings.md
 	$(BIN)/python -m slowwave.operations.table README.md
-	$(BIN)/python -m slowwave.settings_page > docs/settings.md
+	$(BIN)/python -m slowwave.operations.settings_page > docs/settings.md
 
 clean: ## remove the virtual environment and nothing else
 	rm -rf $(VENV)

@@ -29,12 +29,12 @@ from rich.console import Console
 from benchmarks.machine import peak_mb
 from benchmarks.remembered import given, memory_id
 from benchmarks.report import Part, show
-from slowwave.audits.contradictions import contradictions
+from slowwave.config.settings import Settings
 from slowwave.matching.neighbours import neighbours
 from slowwave.operations import Inputs
-from slowwave.planners.consolidate_clusters import consolidate_clusters
-from slowwave.planners.dedupe_memories import dedupe_memories
-from slowwave.settings import Settings
+from slowwave.operations.audits.contradictions import contradictions
+from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
+from slowwave.operations.planners.dedupe_memories import dedupe_memories
 from slowwave.texts.contradictions import find
 
 DIMENSIONS: Final = 512

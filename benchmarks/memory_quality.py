@@ -23,21 +23,21 @@ from benchmarks import dates, memories, screening
 from benchmarks.machine import commit
 from benchmarks.operations import planned
 from benchmarks.report import Part, put, show
+from slowwave.config.settings import Settings
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.imports.messages import import_messages
 from slowwave.language.embedder import Embedder, embedder_for
-from slowwave.memories import active_memories
-from slowwave.models import load_models, run_models
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import PLANNERS, Inputs
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store import server
-from slowwave.store.export import export_snapshot
 from slowwave.store.opening import open_store
 from slowwave.texts.token_count import counts
 

@@ -41,9 +41,9 @@ class Costs:
 def measure(size: int) -> Costs:
     """All operations once, in this process."""
     from benchmarks.remembered import remembered
-    from slowwave.models import load_models, run_models
+    from slowwave.config.settings import Settings
     from slowwave.operations import AUDITS, PLANNERS, Inputs
-    from slowwave.settings import Settings
+    from slowwave.snapshots.models import load_models, run_models
 
     snapshot = remembered(size)
     settings = Settings.for_namespace({"backfill_tags_scope": "all"})

@@ -15,10 +15,10 @@ import pyarrow as pa
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 
 from benchmarks.columns import ids, instants, lists, meanings, near, unit
+from slowwave.config.settings import Settings
 from slowwave.language.embedder import embedder_for
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot, Vectors
-from slowwave.snapshot_schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.tables import VECTORS
 
 _WHO: Final = (

@@ -1,6 +1,6 @@
 """The SQL models as assets ``model/<name>``: dependencies, columns and their lineage come from the SQL itself.
 
-Reading and running models belongs to ``slowwave.models``.
+Reading and running models belongs to ``slowwave.snapshots.models``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ import dagster as dg
 import pyarrow as pa
 
 from resources.redaction import discreet
-from slowwave.models import Check, Model, check_models, column_lineage, load_models, run_models
+from slowwave.config.settings import Settings
+from slowwave.night.results import Result, one_location
 from slowwave.reports.model import markdown_table
 from slowwave.reports.redaction import Level, level_of, redact_rows
-from slowwave.results import Result, one_location
-from slowwave.settings import Settings
-from slowwave.snapshot_files import load_snapshot
+from slowwave.snapshots.files import load_snapshot
+from slowwave.snapshots.models import Check, Model, check_models, column_lineage, load_models, run_models
 
 _SAMPLE_ROWS: Final = 10
 

@@ -1,9 +1,9 @@
-"""``retention_job``: what is past its retention goes, in every namespace. What that is belongs to ``slowwave.reports.retention``."""
+"""``retention_job``: what is past its retention goes, in every namespace. What that is belongs to ``slowwave.night.retention``."""
 
 import dagster as dg
 
 from resources.store import STORE_PROBLEMS, told
-from slowwave.reports.retention import retain
+from slowwave.night.retention import retain
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings, namespaces
 

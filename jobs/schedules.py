@@ -24,7 +24,7 @@ def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Partitions that the sensor has not made yet are left to the next night; a closed gate is told with its name."""
-    from slowwave.gates import due
+    from slowwave.night.gates import due
 
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:

@@ -13,6 +13,8 @@ from memory_assets.metadata import report_metadata
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
+from slowwave.config.settings import Settings
+from slowwave.night.results import Result, one_location
 from slowwave.operations import (
     Inputs,
     Operation,
@@ -24,9 +26,7 @@ from slowwave.operations import (
     weekly,
 )
 from slowwave.reports.model import Report
-from slowwave.results import Result, one_location
-from slowwave.settings import Settings
-from slowwave.snapshot import Vectors
+from slowwave.snapshots.snapshot import Vectors
 from slowwave.store.connect import Store
 
 OPERATIONS_TAG: Final = "slowwave/ops"
@@ -60,7 +60,7 @@ def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
     def asset(
         context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
     ) -> dg.MaterializeResult[Result]:
-        from slowwave.night_runs import at_work
+        from slowwave.night.runs import at_work
 
         location = one_location(results)
         level = level_at(location)
@@ -89,7 +89,7 @@ def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> froz
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
     """Inputs with the snapshot tables and models among ``results`` only; those of several snapshots are refused."""
-    from slowwave.night import read_inputs  # brings all of the engine, which definitions do without
+    from slowwave.night.night import read_inputs  # brings all of the engine, which definitions do without
 
     whole = mapped_snapshot(one_location(results))
     given = {name: result.value for name, result in results.items()}

@@ -1,4 +1,4 @@
-"""``night/plan``: the sealed plan, and the page on which a person reads and approves it. Sealing belongs to ``slowwave.night``."""
+"""``night/plan``: the sealed plan, and the page on which a person reads and approves it. Sealing belongs to ``slowwave.night.night``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
-from slowwave.models import models_folder
+from slowwave.night.results import Result, one_location
 from slowwave.operations import AUDITS, PLANNERS, operations
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
@@ -21,11 +21,11 @@ from slowwave.plans.why import why
 from slowwave.reports.model import Report, escape, markdown_table
 from slowwave.reports.redaction import Level, redact, redact_report, redact_rows
 from slowwave.reports.waterfall import markdown, percent
-from slowwave.results import Result, one_location
+from slowwave.snapshots.models import models_folder
 from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
-    from slowwave.night import Night
+    from slowwave.night.night import Night
 
 LOCATION: Final = "slowwave"
 """The code location's name in ``workspace.yaml``."""
@@ -57,9 +57,9 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     said would be lost, how much changes, and whether a second night would find more to do. **Approve this plan** opens the
     Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
-    from slowwave.night import make_plan, read_inputs
-    from slowwave.night_runs import at_work, resume
-    from slowwave.night_stream import retell
+    from slowwave.night.night import make_plan, read_inputs
+    from slowwave.night.runs import at_work, resume
+    from slowwave.night.stream import retell
 
     location, run = one_location(results), context.run
     level = level_at(location)

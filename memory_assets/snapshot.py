@@ -1,4 +1,4 @@
-"""The snapshot assets: one namespace at one instant, one asset a table. Exporting belongs to ``slowwave.night``."""
+"""The snapshot assets: one namespace at one instant, one asset a table. Exporting belongs to ``slowwave.night.night``."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_now
 from resources.tables import mapped_snapshot
+from slowwave.night.results import Result
 from slowwave.operations import named
-from slowwave.results import Result
-from slowwave.snapshot_schema import SNAPSHOT_TABLES
+from slowwave.snapshots.schema import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
 from slowwave.store.tables import VECTORS
 
@@ -44,8 +44,8 @@ ABOUT = {
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
-    from slowwave.night import OPERATIONS, take_snapshot  # brings all of the engine, which definitions do without
-    from slowwave.night_runs import at_work, resume
+    from slowwave.night.night import OPERATIONS, take_snapshot  # brings all of the engine, which definitions do without
+    from slowwave.night.runs import at_work, resume
 
     with discreet(level_now(store, context.partition_key)):
         if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run

@@ -1,7 +1,7 @@
 """The IO manager of a night: every value lies beside the snapshot that it was computed from.
 
 Snapshot tables are stored by the snapshot itself; here only a pointer is kept, so nothing is stored twice. Formats belong to
-``slowwave.results``.
+``slowwave.night.results``.
 """
 
 from functools import lru_cache
@@ -9,9 +9,9 @@ from typing import Final
 
 import dagster as dg
 
-from slowwave.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
-from slowwave.snapshot import Snapshot
-from slowwave.snapshot_files import database_base, load_snapshot
+from slowwave.night.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
+from slowwave.snapshots.files import database_base, load_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 
 _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}

@@ -55,7 +55,7 @@ def reaudit(context: dg.RunStatusSensorContext) -> Iterator[dg.RunRequest | dg.S
 
 
 def _crash(context: dg.RunStatusSensorContext, store: Store, how: str) -> None:
-    from slowwave.night_runs import crash_dagster_run
+    from slowwave.night.runs import crash_dagster_run
 
     run = context.dagster_run
     if crash_dagster_run(store, run.run_id, f"The Dagster run {run.run_id} {how}; its page tells why."):

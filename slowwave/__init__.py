@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from slowwave.applying.undo import Undoing, UndoResult
-    from slowwave.dream_outcome import DreamOutcome, dream_now
-    from slowwave.dream_results import (
+    from slowwave.api.dream_outcome import DreamOutcome, dream_now
+    from slowwave.api.dream_results import (
         DreamDiff,
         DreamProgress,
         DreamResult,
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
         OpSummary,
         SkipReason,
     )
-    from slowwave.dreams import (
+    from slowwave.api.dreams import (
         dream,
         dream_cancel,
         dream_history,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         dream_status,
         dream_undo,
     )
+    from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.errors import (
         DreamApplyDisabled,
         DreamDisabledError,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         UndoBlocked,
     )
     from slowwave.plans.scope import DreamScope
-    from slowwave.recall_events import log_recall
+    from slowwave.recall.events import log_recall
 
 __all__ = [
     "DreamApplyDisabled",
@@ -78,15 +78,15 @@ __all__ = [
 
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
-    "log_recall": "slowwave.recall_events",
+    "log_recall": "slowwave.recall.events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
-    **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.dream_outcome"),
+    **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),
     **dict.fromkeys(
         (
             *("DreamDiff", "DreamProgress", "DreamResult", "DreamRun", "DreamStatus"),
             *("ModelUsage", "OpSummary", "SkipReason"),
         ),
-        "slowwave.dream_results",
+        "slowwave.api.dream_results",
     ),
     **dict.fromkeys(
         (
@@ -110,7 +110,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'slowwave' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.dreams")), name)
+    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.api.dreams")), name)
     globals()[name] = value
     return value
 

@@ -12,9 +12,9 @@ from slowwave.plans.items import Item
 from slowwave.plans.ledger import write_plan
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.runs.planning import open_plan_run
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.worlds import World, load_world, make_world
 
 

@@ -15,17 +15,17 @@ import pytest
 import slowwave
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.imports.entities import import_entities
 from slowwave.language.chat import EndpointChat
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import writer_for
 from slowwave.matching.judge import Question, judge
 from slowwave.mutations.filter_references import filter_references
-from slowwave.night import Night, run_night
+from slowwave.night.night import Night, run_night
+from slowwave.night.retention import retain
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
-from slowwave.reports.retention import retain
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.endpoints import Server, completion
@@ -634,7 +634,7 @@ def test_defect_c16_the_models_that_are_named_are_asked_and_must_be_sure(store: 
 
 
 def _snapshot(store: Store, slug: str):
-    from slowwave.store.export import export_snapshot
+    from slowwave.snapshots.export import export_snapshot
 
     return export_snapshot(store, slug)
 

@@ -25,18 +25,18 @@ from slowwave.mutations.apply import apply_items
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
-from slowwave.night import Night, run_night
-from slowwave.planners.absolutize_dates import absolutize_dates
-from slowwave.planners.decay_transition import decay_transition
-from slowwave.planners.dedupe_memories import dedupe_memories
+from slowwave.night.night import Night, run_night
+from slowwave.operations.planners.absolutize_dates import absolutize_dates
+from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations.planners.dedupe_memories import dedupe_memories
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
 from slowwave.probes.isolation import isolation_probe
-from slowwave.retrieval.rows import searched_rows
+from slowwave.search.rows import searched_rows
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.as_of import memories_as_of
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
 from tests.nights import write_a_plan

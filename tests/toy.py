@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from slowwave.config.settings import Settings
 from slowwave.language.embedder import embedder_for
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.memories import ago, remember
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.mutation import Identified
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.load import load_rows
 from slowwave.store.tables import EXPORTED, metadata

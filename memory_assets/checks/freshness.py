@@ -1,4 +1,4 @@
-"""Freshness alarms as checks of ``night/applied``; the questions are those of ``slowwave.freshness``."""
+"""Freshness alarms as checks of ``night/applied``; the questions are those of ``slowwave.night.freshness``."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ import dagster as dg
 
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
-from slowwave.freshness import Freshness, audited, decided, effective
+from slowwave.night.freshness import Freshness, audited, decided, effective
 from slowwave.store.connect import Connection, Store
 
 ALARMS: dict[str, Callable[[Connection, Sequence[str]], Freshness]] = {

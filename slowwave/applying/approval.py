@@ -9,12 +9,12 @@ from typing import Final
 
 from psycopg.rows import class_row
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import latest_plan
 from slowwave.plans.permitted import approvable_by_policy
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection
 
 _READ: Final = """

@@ -24,12 +24,14 @@ from slowwave.applying.idle import already_so, changes_nothing
 from slowwave.applying.pages import follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
+from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
 from slowwave.mutations.apply import apply_items
+from slowwave.operations import khora_kinds
+from slowwave.plans.item_events import item_event
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, verify_sealed
 from slowwave.plans.permitted import violation
-from slowwave.reports.items import item_event
 from slowwave.reports.redaction import Level, in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
@@ -38,7 +40,6 @@ from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.states import HOLDING, State
 from slowwave.runs.writing import Claim, end_claim, note_progress, wishes
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -135,7 +136,7 @@ def apply_approval(
             own=own,
             wait=wait,
         )
-        sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id)
+        sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id, kinds=khora_kinds)
         stream = Stream(claim.run_id, claim.namespace, sinks, settings.redact_text)
         began = time.monotonic()
         try:

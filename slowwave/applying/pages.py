@@ -7,10 +7,10 @@ from typing import Final
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SlowwaveError
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import Claim
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 _LOG: Final = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from slowwave.settings import Settings
+from slowwave.config.settings import Settings
 from slowwave.store.connect import Connection
 
 

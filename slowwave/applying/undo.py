@@ -13,8 +13,10 @@ from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
 from slowwave.applying.pages import follow_pages, wrote_pages
+from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused
 from slowwave.mutations.undo import undo_entries
+from slowwave.operations import khora_kinds
 from slowwave.reports.events import OperationEvent
 from slowwave.reports.redaction import in_words
 from slowwave.reports.sinks import Callback, sinks_for
@@ -24,7 +26,6 @@ from slowwave.runs.heartbeat import beating
 from slowwave.runs.run import Run, find_run, id_range, last_run
 from slowwave.runs.states import Mode
 from slowwave.runs.writing import Claim, end_claim, note_progress
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -106,7 +107,7 @@ def undo_run(
             dagster_run_id=dagster_run_id,
             wait=wait,
         )
-        sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id)
+        sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id, kinds=khora_kinds)
         stream, began = Stream(claim.run_id, claim.namespace, sinks, settings.redact_text), time.monotonic()
         try:
             stream.started("undo", "sensor" if dagster_run_id else "manual")

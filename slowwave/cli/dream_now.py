@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
+from slowwave.api.dream_outcome import dream_now as run_now
 from slowwave.cli.dreams import mode_of, told
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
-from slowwave.dream_outcome import dream_now as run_now
 
 EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}
 """Exit code by outcome; 0 for the others."""

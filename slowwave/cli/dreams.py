@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from slowwave.api.dream_results import DreamProgress, DreamResult
+from slowwave.api.dreams import Mode, dream_history
+from slowwave.api.dreams import dream as run_dream
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, program, say, show_json, show_table, suggest
-from slowwave.dream_results import DreamProgress, DreamResult
-from slowwave.dreams import Mode, dream_history
-from slowwave.dreams import dream as run_dream
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.scope import DreamScope

@@ -10,12 +10,12 @@ import typer
 
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, err, open_store, program, say, show_json, suggest
+from slowwave.config.settings import Settings
 from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.language.embedder import embedder_for
-from slowwave.settings import Settings
 
 app = typer.Typer(help="Import messages, Letta agents or entities.", no_args_is_help=True)
 

@@ -24,7 +24,7 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.errors import SlowwaveError
-from slowwave.night import OPERATIONS, STEPS, Night, run_night
+from slowwave.night.night import OPERATIONS, STEPS, Night, run_night
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.ledger import latest_plan
@@ -74,9 +74,9 @@ def demo(
     json: Json = False,
 ) -> None:
     """Load the demo, run a night for each of its namespaces, and compare what was found with what was planted."""
+    from slowwave.config.settings import Settings
     from slowwave.demo import NAMESPACES, load_demo
     from slowwave.language.embedder import embedder_for
-    from slowwave.settings import Settings
 
     store = open_store()
     with store.connect("owner") as connection, progress("Loading the demo") as tell:

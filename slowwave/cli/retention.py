@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from slowwave.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
-from slowwave.reports.retention import retain as run
+from slowwave.night.retention import retain as run
 from slowwave.store.namespaces import namespace_settings
 
 

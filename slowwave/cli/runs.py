@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from slowwave.api.dream_results import DreamStatus
+from slowwave.api.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import Undoing
 from slowwave.cli.dreams import told
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest
-from slowwave.dream_results import DreamStatus
-from slowwave.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.ledger import latest_plan, no_plan

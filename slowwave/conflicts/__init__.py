@@ -1,2 +1,2 @@
 """Conflicts: rows that cannot both be true. Found here over a snapshot; kept in the ledger by ``slowwave.plans.conflicts``, decided by
-``slowwave.planners.resolve_conflicts``."""
+``slowwave.operations.planners.resolve_conflicts``."""

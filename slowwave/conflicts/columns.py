@@ -14,7 +14,7 @@ from rapidfuzz import fuzz, process
 
 from slowwave.conflicts.conflict import SAID, Conflict, said_hash, seen_hash
 from slowwave.mutations.cells import canonical
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.contradictions import Kind, find
 from slowwave.texts.keys import keys
 

@@ -32,7 +32,7 @@ from slowwave.conflicts.columns import (
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.objects import Takes, Things, Values, rival_objects
 from slowwave.conflicts.types import mutual_pairs, read_type, runs_against, runs_both_ways, runs_one_way, says_little
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import tokenise

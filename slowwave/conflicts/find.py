@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally, live_rows
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.memories import memory_conflicts
-from slowwave.facts import SAYS, live_facts, told_facts
-from slowwave.predicates import Predicate, Verdict, weigh
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.rows.facts import SAYS, live_facts, told_facts
+from slowwave.scoring.predicates import Predicate, Verdict, weigh
+from slowwave.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Both must be sure and each must cite a source of the pair: a row that cites nothing cannot win by its own words. Everything else
 stays open: a doubt, a disagreement, no citation, every failure of a model. What stands in memory is untrusted and goes out fenced,
-as ``slowwave.matching.judge`` does it. What becomes of a verdict belongs to ``slowwave.planners.resolve_conflicts``.
+as ``slowwave.matching.judge`` does it. What becomes of a verdict belongs to ``slowwave.operations.planners.resolve_conflicts``.
 """
 
 from __future__ import annotations

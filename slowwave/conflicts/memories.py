@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Found, Ints, Rows, Tally, among, codes, conflicts_of, kinds, pack
 from slowwave.conflicts.conflict import Conflict
 from slowwave.matching.blas import one_thread
 from slowwave.matching.neighbours import neighbours, pairs_of
-from slowwave.memories import active_memories
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
 from slowwave.texts.sameness import Reading, read
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import WINDOW, Found, Ints, Tally, alike, kinds, pairs_within
 from slowwave.conflicts.types import many_by_name, single_by_name
-from slowwave.predicates import Verdict
+from slowwave.scoring.predicates import Verdict
 from slowwave.texts.keys import keys
 from slowwave.texts.vocabulary import CARDINALS, EXCLUSIVE, NEGATIONS, TENS, words_of
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.conflicts.conflict import Conflict
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.screening import redact
 
 LONGEST: Final = 400

@@ -2,7 +2,7 @@
 
 "REPORTS_TO" and "manages" tell one relation from its two ends, "likes" and "dislikes" assert and deny one thing, "KNOWS" runs both
 ways by itself. Words decide where there are words for it; how often edges of a type run both ways decides the rest. How many
-objects a predicate takes is learnt by ``slowwave.predicates``.
+objects a predicate takes is learnt by ``slowwave.scoring.predicates``.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.conflicts.conflict import SAID, Conflict
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

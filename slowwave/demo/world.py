@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from slowwave.config.settings import Expertise
 from slowwave.errors import Refused
-from slowwave.settings import Expertise
 
 _FILES: Final = {"demo-harbor": "harbor.toml", "demo-maple": "maple.toml", "demo-lattice": "lattice.toml"}
 NAMESPACES: Final[tuple[str, ...]] = tuple(_FILES)

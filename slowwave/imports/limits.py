@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.imports.screening import BadRow, own_settings
-from slowwave.settings import Settings
 
 _BESIDES: Final = 65_536  # bytes of a line for everything but the text
 _ESCAPED: Final = 12  # bytes of JSON for one character, at most: a pair of \uXXXX

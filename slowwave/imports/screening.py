@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
-from slowwave.settings import Settings
 
 Policy = Literal["block", "quarantine", "warn"]
 State = Literal["active", "quarantined"]

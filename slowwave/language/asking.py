@@ -1,6 +1,6 @@
 """Asking a model for a text: one call within a budget, and the JSON object in its answer.
 
-What is asked, and whether an answer stands, belongs to the callers (``slowwave.planners``); how a model is reached to
+What is asked, and whether an answer stands, belongs to the callers (``slowwave.operations.planners``); how a model is reached to
 ``slowwave.language.chat``.
 """
 

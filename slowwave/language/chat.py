@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
 from slowwave.language.endpoint import Endpoint
-from slowwave.settings import Settings
 
 ATTEMPTS: Final = 2
 

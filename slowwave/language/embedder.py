@@ -20,9 +20,9 @@ from typing import Any, Final, Protocol
 import httpx
 import numpy as np
 
+from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError
 from slowwave.language.endpoint import Endpoint
-from slowwave.settings import Settings
 
 OFFLINE_MODEL: Final = "fast-use-v3"
 OFFLINE_DIMENSIONS: Final = 512

@@ -1,12 +1,12 @@
-"""The writer: the model that words summaries, when the settings name one. What it is asked belongs to ``slowwave.planners``."""
+"""The writer: the model that words summaries, when the settings name one. What it is asked belongs to ``slowwave.operations.planners``."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
 from slowwave.language.chat import Chat, EndpointChat, Role
-from slowwave.settings import Settings
 
 WRITER: Final = Role(
     *("The writer's", "so it wrote nothing", "SLOWWAVE_WRITER_API_KEY"),

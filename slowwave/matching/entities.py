@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
 from slowwave.matching.match import Matches, match
-from slowwave.settings import Settings
 
 _KNOWN: Final = (
     *("id", "entity_type", "name", "attributes", "source", "vector"),

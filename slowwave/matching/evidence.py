@@ -14,13 +14,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from slowwave.config.settings import Settings
 from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
 from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Compared, Comparer, Comparison
 from slowwave.matching.names import fold
 from slowwave.matching.population import Population
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import Words
-from slowwave.settings import Settings
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]

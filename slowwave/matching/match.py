@@ -22,12 +22,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters
 from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
 from slowwave.matching.evidence import Evidence, Labelled, Model, Scores
 from slowwave.matching.population import Population
 from slowwave.matching.vetoes import Vetoes
-from slowwave.settings import Settings
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]

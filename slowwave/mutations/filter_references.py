@@ -11,7 +11,7 @@ from typing import Final
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import KINDS, Mutation, Row
 from slowwave.mutations.rows import as_ids, rows_by_id, standing_ids
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _NAMES: Final = {"source_chunk_ids": "chunks", "source_document_ids": "documents"}
 

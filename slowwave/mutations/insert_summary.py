@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical, canonical_json
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

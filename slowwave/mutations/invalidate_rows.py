@@ -8,7 +8,7 @@ from typing import Final
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import KINDS, Mutation, Row
 from slowwave.mutations.rows import Fields, rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 NOW: Final = "now"
 """A row ends in the world when it is applied; an instant of the snapshot would make another item of it every night."""

@@ -13,7 +13,7 @@ from typing import Final
 from slowwave.mutations.cells import Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.mutations.rows import Fields, rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _WRITTEN: Final = ("invalidated_at", "invalidated_by", "valid_to")
 _OF_FACTS: Final = ("is_active", "superseded_by")

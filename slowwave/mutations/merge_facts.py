@@ -15,7 +15,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, as_ids, rows_by_id, standing_ids
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _SAYS: Final = ("subject", "predicate", "object", "fact_text")
 _MERGED: Final = ("source_chunk_ids", "confidence", "valid_from")

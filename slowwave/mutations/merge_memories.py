@@ -16,7 +16,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, as_ids, rows_by_id, standing_ids
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import COUNTERS
 
 _SAYS: Final = ("current_version_id", "kind", "scope", "subject", "author", "visibility", "sensitivity")

@@ -25,7 +25,7 @@ from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.parallel_edges import EDGE_COLUMNS, ENDPOINTS, fold
 from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.mutations.vectors import encode
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),

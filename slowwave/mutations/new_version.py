@@ -19,7 +19,7 @@ from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonica
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_by_id
 from slowwave.mutations.vectors import encode
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 REDACTION: Final = "redact"
 """The reason of a version that leaves out what must not be read; nothing else may lose what a memory says."""

@@ -14,7 +14,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Insert, Write, canonical_json
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.mutations.rows import Fields, rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _PROMOTED: Final = (
     "current_version_id",

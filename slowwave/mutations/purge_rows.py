@@ -19,7 +19,7 @@ from slowwave.mutations.cells import Cell, Delete, Write, row_columns
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_by_id, rows_where
 from slowwave.mutations.vectors import encode
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 FLOOR_DAYS: Final = 7
 """Nothing that was retired less than these days ago is ever purged, whatever a setting says."""

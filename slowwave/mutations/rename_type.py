@@ -8,7 +8,7 @@ from typing import Final, Literal
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 TYPES: Final[Mapping[str, str]] = {"entities": "entity_type", "relationships": "relationship_type"}
 """Table → the column that holds its rows' type."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical
 from slowwave.mutations.mutation import Mutation, Row, check
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 PATH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.md")
 """What a page may be called: the plain name of a Markdown file."""

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from slowwave.errors import SnapshotError
 from slowwave.mutations.cells import Value, canonical
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 Fields = dict[str, Value]
 

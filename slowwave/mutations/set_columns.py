@@ -8,7 +8,7 @@ from typing import Literal
 from slowwave.mutations.cells import Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.mutations.rows import rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 
 def set_columns(

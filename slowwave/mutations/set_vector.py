@@ -12,7 +12,7 @@ from slowwave.mutations.cells import Cell, Guard, Insert, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.vectors import encode
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
 

@@ -19,7 +19,7 @@ from slowwave.errors import SnapshotError
 from slowwave.mutations.cells import Value, Write, canonical, inserted_id, table_of
 from slowwave.mutations.mutation import Identified
 from slowwave.mutations.vectors import decode
-from slowwave.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.tables import VECTORS
 
 

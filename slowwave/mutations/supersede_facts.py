@@ -14,7 +14,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Write, canonical
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import rows_by_id
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _SAYS: Final = ("subject", "predicate", "object")
 _ENDS: Final = ("valid_to", "is_active", "superseded_by")

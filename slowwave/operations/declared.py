@@ -21,7 +21,7 @@ from slowwave.operations.spec import Operation
 _SMALL: Final = (
     *(
         "dataclasses",
-        "slowwave.coverage",
+        "slowwave.operations.coverage",
         "slowwave.operations",
         "slowwave.operations.spec",
         "slowwave.plans.permitted",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from slowwave.matching.evidence import Model  # brings SciPy, which definitions do without

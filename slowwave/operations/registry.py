@@ -25,7 +25,7 @@ from slowwave.plans.permitted import Permit
 from slowwave.reports import vocabulary
 from slowwave.reports.model import Report
 
-PACKAGES: Final = ("slowwave.audits", "slowwave.planners")
+PACKAGES: Final = ("slowwave.operations.audits", "slowwave.operations.planners")
 """Every operation in a module of these is one of ours."""
 
 GROUP: Final = "slowwave.operations"

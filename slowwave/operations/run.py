@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from slowwave.coverage import blind, told
+from slowwave.config.settings import Settings
 from slowwave.errors import DreamForbiddenOpError, Refused
+from slowwave.operations.coverage import blind, told
 from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
 from slowwave.operations.registry import khora_kinds, operations
 from slowwave.operations.spec import Operation
 from slowwave.reports.model import Report
-from slowwave.settings import Settings
 from slowwave.texts.quotation import Known, quotable
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))

@@ -13,12 +13,12 @@ from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
-from slowwave.coverage import Compares
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
+from slowwave.operations.coverage import Compares
 from slowwave.operations.inputs import Inputs, Proposal
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
-from slowwave.settings import Settings
 
 Kind = Literal["audit", "planner"]
 
@@ -40,9 +40,9 @@ class Operation(Generic[Result]):
     before it (for planners: that the sealer prefers where two items meet); None is behind all that say where they stand.
 
     ``switch`` is the setting that makes it part of a night for which nobody names operations, or the default of a switch of its own
-    (see ``slowwave.settings.Settings.operations``, where ``options`` are validated too). A ``weekly`` one is part of the weekly night
-    whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or nothing,
-    ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
+    (see ``slowwave.config.settings.Settings.operations``, where ``options`` are validated too). A ``weekly`` one is part of the weekly
+    night whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or
+    nothing, ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
     """
 
     name: str

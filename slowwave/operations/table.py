@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from slowwave.config.settings import Settings
 from slowwave.operations.registry import operations
-from slowwave.settings import Settings
 
 MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
 

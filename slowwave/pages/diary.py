@@ -14,13 +14,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.memories import version_texts
+from slowwave.config.settings import Settings
 from slowwave.pages.lines import LINE, hook, source
 from slowwave.pages.page import DREAMS, Rendered, body_of, fits, input_hash
 from slowwave.pages.promoted import figures
 from slowwave.pages.screened import Screen
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.rows.memories import version_texts
+from slowwave.snapshots.snapshot import Snapshot
 
 TEMPLATE: Final = 1
 """Version of the words around the entries: another one renders every page again."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from slowwave.config.settings import Settings
 from slowwave.pages.lines import LINE, flat, hook, source
 from slowwave.pages.page import MEMORY, Rendered, body_of, fits, input_hash
 from slowwave.pages.promoted import Promoted, in_brackets, promoted
 from slowwave.pages.screened import Screen
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 TEMPLATE: Final = 1
 """Version of the words around the entries: another one renders every page again."""

@@ -10,8 +10,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.memories import version_texts
-from slowwave.snapshot import Snapshot
+from slowwave.rows.memories import version_texts
+from slowwave.snapshots.snapshot import Snapshot
 
 _HOPS: Final = 16  # merges of a promoted memory that are followed
 _HITS: Final = ("hits", "recalls", "recall_count")

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.mutations.render_page import PATH
 from slowwave.pages.blocks import find, is_page, placed
 from slowwave.pages.folder import Changed, Folder, opened
 from slowwave.pages.git import commit_pages
-from slowwave.reports.files import path_part
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
+from slowwave.store.paths import path_part
 
 _ATTEMPTS: Final = 3  # at a file that somebody writes at the same moment
 

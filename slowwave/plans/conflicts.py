@@ -22,7 +22,7 @@ from slowwave.conflicts.conflict import SAID
 from slowwave.errors import Refused
 from slowwave.plans.gate import APPROVER
 from slowwave.reports.model import Report
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable

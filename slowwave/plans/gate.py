@@ -16,6 +16,7 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.judgement import Judgement, judge
 from slowwave.plans.ledger import (
@@ -29,7 +30,6 @@ from slowwave.plans.ledger import (
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.runs.ledger import move_run
 from slowwave.runs.locks import lock_batches
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SnapshotError
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.seal import AS_OF
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
 
 
@@ -89,7 +89,7 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
 
     A plan as of an instant is sealed under that instant, and notes its snapshot's id in the summary.
     """
-    from slowwave.snapshot_files import load_snapshot
+    from slowwave.snapshots.files import load_snapshot
 
     wanted = plan.header.snapshot_id
     if AS_OF in wanted:

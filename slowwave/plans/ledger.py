@@ -14,6 +14,7 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
 from slowwave.mutations.cells import canonical_json
@@ -24,7 +25,6 @@ from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
 from slowwave.runs.ledger import move_run
 from slowwave.runs.planning import end_plan_run
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from slowwave.errors import Refused
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 _TABLES: Final = ("entities", "relationships", "memory_facts", "memories", "communities")
 _NAMED: Final = {"entities": "id", "relationships": "source_entity_id target_entity_id"}

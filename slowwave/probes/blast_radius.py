@@ -24,12 +24,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.memories import version_texts
+from slowwave.config.settings import Settings
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
-from slowwave.retrieval.rows import searched_table
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.rows.memories import version_texts
+from slowwave.search.rows import searched_table
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.token_count import counts
 from slowwave.texts.vocabulary import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from slowwave.mutations.cells import RELATIONSHIPS, Value, inserted_id
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
 _REFERENCES: Final[Mapping[str, str]] = {

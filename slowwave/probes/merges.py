@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 MERGED: Final = ("entities", "memories", "memory_facts")
 """Tables of which rows are merged."""

@@ -22,14 +22,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.mutations.new_version import REDACTION
 from slowwave.plans.items import Item
 from slowwave.probes.merges import chain, merged_into, won_against
-from slowwave.retrieval.retriever import Retriever
-from slowwave.retrieval.rows import SEARCHED, searched_table
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.search.retriever import Retriever
+from slowwave.search.rows import SEARCHED, searched_table
+from slowwave.snapshots.snapshot import Snapshot
 
 Source = Literal["recall_events", "episodes", "none"]
 

@@ -20,7 +20,7 @@ from slowwave.mutations.new_version import REDACTION
 from slowwave.mutations.rows import as_ids, rows_by_id, rows_where, standing_ids
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.specifics import specifics
 from slowwave.texts.tokens import tokenise
 

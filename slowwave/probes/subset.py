@@ -14,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.simulate import simulate
@@ -21,8 +22,7 @@ from slowwave.plans.items import Item
 from slowwave.probes.blast_radius import TYPES, BlastRadius, blast_radius
 from slowwave.probes.recall import RecallProbe, recall_probe
 from slowwave.probes.specifics import Lost, SpecificsProbe, specifics_probe
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 LIMITS: Final = (
     *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share"),

@@ -3,7 +3,7 @@
 While a run goes on, its events are appended to ``run.events.partial``; the end gives the file its name and writes the others, the
 manifest last. Files are for their owner only and never half written. They are an account: the ledger and the journal stay the
 truth, and undo never reads them. Events come redacted from ``slowwave.reports.stream``; when files go is told by
-``slowwave.reports.retention``.
+``slowwave.night.retention``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from typing import Any, BinaryIO, Final
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ReportError, SlowwaveError
 from slowwave.reports.events import Event, RunCompleted, RunFailed
 from slowwave.reports.redaction import Level, redact
 from slowwave.reports.summary import Account, account_of
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from slowwave.store.ownership import hand_over, make_private
+from slowwave.store.paths import path_part
 from slowwave.store.server import default_home
 
 SCHEMA: Final = "dream-report/1"
@@ -39,8 +40,6 @@ _CRASHED: Final = "events.crashed.jsonl"
 _KINDS: Final = ("summary.md", _WHOLE, _PARTIAL, _CRASHED, "manifest.json", "undo.json")
 _FILE: Final = re.compile(rf"([0-9A-Za-z][0-9A-Za-z_-]{{0,79}})\.({'|'.join(map(re.escape, _KINDS))})")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_PLAIN_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
-_NOT_PLAIN: Final = re.compile(r"[^0-9A-Za-z_-]+")
 _CELL: Final = ("table", "row", "key", "column", "action", "before")
 _BLOCK: Final = 1 << 20
 _AT_WORK: Final = timedelta(days=1)  # an unfinished file that was written to since belongs to a run that goes on
@@ -50,15 +49,6 @@ def reports_path(settings: Settings) -> Path:
     """The folder of report files: ``report_base_path``, else ``reports`` in ``SLOWWAVE_HOME``."""
     chosen = settings.report_base_path
     return Path(chosen).expanduser() if chosen else default_home() / "reports"
-
-
-def path_part(name: str) -> str:
-    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it, a dot
-    and a hash: no plain name has a dot, so nobody can call a namespace as another one's folder is called."""
-    if _PLAIN_NAME.fullmatch(name):
-        return name
-    plain = _NOT_PLAIN.sub("-", name).strip("-_")[:48] or "namespace"
-    return f"{plain}.{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class FileSink:

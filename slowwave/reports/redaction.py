@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.errors import (
     DreamCancelled,
     DreamRunStuckError,
@@ -40,7 +41,6 @@ from slowwave.reports.vocabulary import (
     WORDS,
     operations,
 )
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection
 from slowwave.texts.quotation import quotable
 

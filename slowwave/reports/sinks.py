@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
 from slowwave.reports.events import Event
 from slowwave.reports.stream import Sink
-from slowwave.settings import Settings
 
 if TYPE_CHECKING:
     from slowwave.reports.telemetry import TelemetrySink
@@ -102,15 +102,17 @@ def sinks_for(
     store: Store | None = None,
     *,
     dagster_run_id: str = "",
+    kinds: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Sink, ...]:
-    """The sinks of one run; files ask ``store`` for what an apply run journalled.
+    """The sinks of one run; files ask ``store`` for what an apply run journalled. ``kinds`` gives other systems' names of operations, and
+    ours for them: settings may name either.
 
     Telemetry comes last, so that it still hears how the others close.
     """
     telemetry = _telemetry(settings, dagster_run_id)
     told: list[Sink] = [CallbackSink(callback) for callback in callbacks]
     told += _webhook(settings, telemetry)
-    sinks = [*_files(settings, store), *(_filtered(sink, settings) for sink in told), *_lineage()]
+    sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in told), *_lineage()]
     if telemetry is None:
         return tuple(sinks)
     return (*(Watched(sink, telemetry.write_failed) for sink in sinks), telemetry)
@@ -162,14 +164,12 @@ def _lineage() -> list[Sink]:
     return [LineageSink()] if lineage_wanted() else []
 
 
-def _filtered(sink: Sink, settings: Settings) -> Sink:
+def _filtered(sink: Sink, settings: Settings, kinds: Callable[[], Mapping[str, str]]) -> Sink:
     """The events that the namespace's settings name."""
     if not settings.dream_op_types and not settings.dream_decisions:
         return sink
-    from slowwave.operations import khora_kinds
-
-    kinds = khora_kinds()
-    names = frozenset(kinds.get(name, name) for name in settings.dream_op_types)
+    ours = kinds()
+    names = frozenset(ours.get(name, name) for name in settings.dream_op_types)
     return Filtered(sink, names | frozenset(settings.dream_op_types), frozenset(settings.dream_decisions))
 
 

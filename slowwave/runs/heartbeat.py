@@ -13,9 +13,9 @@ from typing import Final
 
 import psycopg
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError, StoreError
 from slowwave.runs.states import HOLDING
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Role, Store
 
 _LOG: Final = logging.getLogger(__name__)

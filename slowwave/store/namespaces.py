@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
-from slowwave.settings import Settings
 from slowwave.store.connect import Connection, Store
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"

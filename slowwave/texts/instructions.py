@@ -1,7 +1,7 @@
 """Instructions: texts that tell an agent how to be and what to do, found by what they say: personas, lists of rules, policies.
 
 An agent lives by such a text as a whole; half a policy is another policy. What a row is called may say the same
-(``slowwave.exemptions``). English, and the commonest words of German, French, Spanish and Chinese.
+(``slowwave.rows.exemptions``). English, and the commonest words of German, French, Spanish and Chinese.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Organization reports: what an outside dreamer writes about its own work under a heading, read by mnemo's grammar (mnemo 2.4).
 
-Which memories hold one, and what is done about it, belongs to ``slowwave.planners.accept_external_edits``.
+Which memories hold one, and what is done about it, belongs to ``slowwave.operations.planners.accept_external_edits``.
 """
 
 from __future__ import annotations

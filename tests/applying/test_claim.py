@@ -12,12 +12,12 @@ import slowwave
 from slowwave.applying.claim import claim_namespace
 from slowwave.applying.executor import apply_approval, waiting_approvals
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
-from slowwave.night_runs import at_work, begin, crash, crash_dagster_run, resume
+from slowwave.night.runs import at_work, begin, crash, crash_dagster_run, resume
 from slowwave.plans.gate import approve
 from slowwave.runs.planning import check_cancelled
 from slowwave.runs.writing import end_claim, note_progress
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful, row_of
 from tests.memories import ask

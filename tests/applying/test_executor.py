@@ -17,6 +17,7 @@ from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.switches import apply_disabled
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
 from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.merge_rows import Merge, merge_rows
@@ -36,11 +37,10 @@ from slowwave.reports.events import (
     RunStarted,
 )
 from slowwave.runs.control import request_cancel
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_shared_edge import shared_edge
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import MODEL, World, assert_same, load_world
@@ -127,7 +127,7 @@ def test_a_process_killed_with_signal_9_is_resumed(store: Store, tmp_path: Path)
     program = (
         "import sys, time, pathlib\n"
         "from slowwave.applying.executor import apply_approval\n"
-        "from slowwave.settings import Settings\n"
+        "from slowwave.config.settings import Settings\n"
         "from slowwave.store.connect import Store\n"
         "def stop(done, total):\n"
         "    if done >= 2:\n"

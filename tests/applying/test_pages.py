@@ -13,20 +13,20 @@ import pytest
 from slowwave.applying import pages as hook
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.errors import UndoBlocked
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
-from slowwave.night import Night, run_night
+from slowwave.night.convergence import convergence_probe
+from slowwave.night.night import Night, run_night
 from slowwave.operations import Inputs
+from slowwave.operations.planners.compile_pages import compile_pages
 from slowwave.pages.workspace import PageSync, sync_pages
-from slowwave.planners.compile_pages import compile_pages
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
-from slowwave.probes.convergence import convergence_probe
-from slowwave.settings import Settings
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.memories import ask, remember
 from tests.nights import write_a_plan
 from tests.pages.notes import notes

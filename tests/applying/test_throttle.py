@@ -15,7 +15,7 @@ import pytest
 
 import slowwave
 from slowwave.applying.throttle import Throttle, replication_lag
-from slowwave.settings import Settings
+from slowwave.config.settings import Settings
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, forgetful

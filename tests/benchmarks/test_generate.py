@@ -12,8 +12,8 @@ import pytest
 from benchmarks.columns import DIMENSIONS
 from benchmarks.generate import MODEL, Generated, fill, make, planted
 from benchmarks.troubles import MAPPING
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SIZE = 600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ago, remember

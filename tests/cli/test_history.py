@@ -7,7 +7,7 @@ import json
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ago, remember, unit
-from tests.planners.test_consolidate_clusters import TALES
+from tests.operations.planners.test_consolidate_clusters import TALES
 
 
 def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, run: Run) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.operations import Inputs
+from slowwave.operations.planners.compile_pages import compile_pages
 from slowwave.pages.blocks import block
-from slowwave.planners.compile_pages import compile_pages
-from slowwave.settings import Settings
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.cli.conftest import Run
 from tests.memories import remember
 from tests.nights import write_a_plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from slowwave.config.settings import Settings
 from slowwave.reports.files import reports_path
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.nights import new_world

@@ -6,8 +6,8 @@ import json
 
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.plans.items import Item
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.cli.conftest import Run
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.memories import memory_conflicts
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 

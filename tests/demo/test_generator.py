@@ -11,10 +11,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.demo import NAMESPACES, DemoNamespace, generate
 from slowwave.demo.scribe import resolve
 from slowwave.errors import Refused
-from slowwave.settings import Settings
 from slowwave.store import tables
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

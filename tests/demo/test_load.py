@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from slowwave.config.settings import Settings
 from slowwave.demo import NAMESPACES, generate, load_demo
 from slowwave.demo.load import texts_to_embed
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -22,9 +22,9 @@ import httpx
 import pytest
 
 from slowwave.cli.session import open_store
+from slowwave.config.settings import Settings
 from slowwave.demo.load import load_demo
 from slowwave.language.embedder import embedder_for
-from slowwave.settings import Settings
 from slowwave.store import server
 from slowwave.store.connect import Store
 

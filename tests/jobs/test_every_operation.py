@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from slowwave.applying.executor import apply_approval
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.operations import AUDITS, PLANNERS, switches
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
 from slowwave.language.chat import EndpointChat, judges_for, most_tokens
-from slowwave.settings import Settings
 from tests.endpoints import Server, completion
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"type": "string"}}}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError
 from slowwave.language import embedder as module
 from slowwave.language.embedder import EndpointEmbedder, OfflineEmbedder, embedder_for, entity_text, verify_files
-from slowwave.settings import Settings
 from tests.endpoints import Server
 
 

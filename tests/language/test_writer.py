@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
 from slowwave.language.writer import writer_for
-from slowwave.settings import Settings
 from tests.endpoints import Server, completion
 
 

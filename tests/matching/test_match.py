@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.matching.evidence import Labelled
 from slowwave.matching.match import Matches, match
-from slowwave.settings import Settings
 
 FEBRL = Path(__file__).parents[2] / "../shared/data/er/febrl1.csv"
 

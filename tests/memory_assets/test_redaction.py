@@ -13,16 +13,16 @@ from dagster._serdes import serialize_value
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night import run_night
-from slowwave.night_runs import crash_dagster_run
+from slowwave.night.night import run_night
+from slowwave.night.runs import crash_dagster_run
 from slowwave.operations import Inputs
 from slowwave.plans.gate import approve
 from slowwave.reports.events import Event
 from slowwave.reports.files import load_manifest, reports_path
 from slowwave.reports.model import Report
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.markers import MARKER, found, plant
 from tests.memory_assets.project import Project, failure, project

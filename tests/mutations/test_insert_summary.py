@@ -17,10 +17,10 @@ from slowwave.mutations.mutation import Mutation, check
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, plan, undo
 from tests.nights import new_world
 from tests.worlds import MODEL, World, assert_same, load_world, worlds

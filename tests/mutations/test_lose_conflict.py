@@ -13,10 +13,10 @@ from slowwave.conflicts.conflict import SAID
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 from tests.worlds import MODEL, World, assert_same, load_world, worlds

@@ -16,11 +16,11 @@ from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
-from slowwave.retrieval.rows import searched_table
-from slowwave.snapshot import Snapshot
+from slowwave.search.rows import searched_table
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 from tests.worlds import MODEL, World, assert_same, load_world, telling_worlds

@@ -13,7 +13,7 @@ from slowwave.mutations.cells import RELATIONSHIPS, Write
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.vectors import decode, encode, literal, weighted_mean
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
 
 ANNA, ANNE, BOB = uid("anna"), uid("anne"), uid("bob")

@@ -17,10 +17,10 @@ from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.memories import MODEL, ask, remember, unit
 from tests.snapshots import uid
 

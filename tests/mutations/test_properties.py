@@ -32,10 +32,10 @@ from slowwave.mutations.simulate import simulate
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.worlds import MODEL, START, World, assert_same, load_world, worlds
 
 Build = Callable[[Snapshot, World, Random], list[Mutation]]

@@ -24,10 +24,10 @@ from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.plans.why import why
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

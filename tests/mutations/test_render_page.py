@@ -15,10 +15,10 @@ from slowwave.mutations.mutation import Mutation, check
 from slowwave.mutations.render_page import Page, render_pages
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import make_snapshot, uid
 from tests.worlds import MODEL, NAMES, World, assert_same, load_world, worlds

@@ -12,9 +12,9 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, undo
 from tests.worlds import World, assert_same, load_world, make_world
 

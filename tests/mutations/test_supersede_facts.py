@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import Refused
-from slowwave.facts import live_facts
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
-from slowwave.snapshot import Snapshot
+from slowwave.rows.facts import live_facts
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from slowwave.store.export import export_snapshot
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 from tests.worlds import MODEL, World, assert_same, load_world, telling_worlds

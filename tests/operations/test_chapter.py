@@ -14,9 +14,9 @@ from slowwave.operations.spec import operation
 from tests.operations.chapter import PAGE, ROOT, blocks
 
 ADDED = """
-import slowwave.audits, slowwave.planners
-slowwave.audits.__path__.append({audits!r})
-slowwave.planners.__path__.append({planners!r})
+import slowwave.operations.audits, slowwave.operations.planners
+slowwave.operations.audits.__path__.append({audits!r})
+slowwave.operations.planners.__path__.append({planners!r})
 """
 """Has the modules of two folders belong to the packages of ours, as if they had been written there."""
 
@@ -64,8 +64,8 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
         "from slowwave.operations.table import table\n"
         "from slowwave.plans.permitted import table as permits\n"
         "from slowwave.reports.vocabulary import operations as names\n"
-        "from slowwave.settings import Settings\n"
-        "from slowwave.settings_page import page\n"
+        "from slowwave.config.settings import Settings\n"
+        "from slowwave.operations.settings_page import page\n"
         "import dagster as dg\n"
         "graph = defs.resolve_asset_graph()\n"
         "plan = graph.get(dg.AssetKey(['night', 'plan'])).parent_keys\n"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
-from slowwave.models import load_models
 from slowwave.operations import AUDITS, PLANNERS, khora_kinds, operations, switches, weekly_operations
 from slowwave.operations.registry import PACKAGES, in_order
 from slowwave.operations.spec import FIRST, Operation
-from slowwave.settings import Settings
-from slowwave.snapshot_schema import SNAPSHOT_TABLES
+from slowwave.snapshots.models import load_models
+from slowwave.snapshots.schema import SNAPSHOT_TABLES
 from slowwave.store.tables import VECTORS
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
 
 FIRST = datetime(2026, 2, 1, 4, tzinfo=UTC)

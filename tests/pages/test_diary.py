@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from slowwave.config.settings import Settings
 from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.page import Rendered
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.pages.notes import day, notes, snapshot_of
 from tests.pages.test_index import SECRET, link
 from tests.snapshots import uid

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.index import memory_index
 from slowwave.pages.page import Rendered
 from slowwave.pages.promoted import figures
-from slowwave.settings import Settings
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.pages.notes import day, notes, snapshot_of
 from tests.snapshots import uid
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.pages.blocks import block
 from slowwave.pages.folder import Folder
 from slowwave.pages.workspace import PageSync, sync_pages
-from slowwave.reports.files import path_part
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
+from slowwave.store.paths import path_part
 from tests.memories import ask, remember
 
 ONE, TWO = block("# Memory\n\n- one"), block("# Memory\n\n- two")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from slowwave.applying.executor import apply_approval
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.plans.ledger import pending_review, read_plan
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
 
@@ -97,7 +97,7 @@ def test_a_rejected_plan_is_refused_and_remembered(store: Store) -> None:
     assert reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="not tonight") == len(plan.items)
     with pytest.raises(Refused, match="was rejected"):
         approve(store, world.slug, plan.plan_hash, approver="mara")
-    from slowwave.store.export import export_snapshot
+    from slowwave.snapshots.export import export_snapshot
 
     remembered = export_snapshot(store, world.slug).table("rejections").to_pylist()
     assert {r["subject"] for r in remembered} == {i.subject() for i in plan.items}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from slowwave.applying.executor import apply_approval
+from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed
-from slowwave.night import run_night, take_snapshot
+from slowwave.night.night import run_night, take_snapshot
 from slowwave.plans.gate import approve, approve_by_policy
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, behind_triggers, remember
 

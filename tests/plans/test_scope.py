@@ -13,7 +13,7 @@ from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.set_columns import set_columns
 from slowwave.plans.items import Item
 from slowwave.plans.scope import DreamScope, within
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
 
 OLD, YESTERDAY, TODAY = (datetime(2026, 3, day, 9, tzinfo=UTC) for day in (1, 9, 10))

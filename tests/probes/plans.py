@@ -8,7 +8,7 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
-from slowwave.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import uid
 
 

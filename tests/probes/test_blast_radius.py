@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
@@ -15,7 +16,6 @@ from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.probes.blast_radius import Radius, blast_radius
-from slowwave.settings import Settings
 from tests.probes.plans import entity, item, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

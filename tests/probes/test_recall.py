@@ -5,6 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
@@ -12,7 +13,6 @@ from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
-from slowwave.settings import Settings
 from tests.probes.plans import entity, item, merged
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

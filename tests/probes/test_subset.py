@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from slowwave.config.settings import Settings
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.specifics import specifics_probe
 from slowwave.probes.subset import prove_subset
-from slowwave.settings import Settings
 from tests.probes.plans import entity, item, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

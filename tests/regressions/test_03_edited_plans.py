@@ -16,7 +16,7 @@ import pytest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.errors import Refused
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Role, Store

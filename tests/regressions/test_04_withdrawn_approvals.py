@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.standing import read_standing
-from slowwave.settings import Settings
 from slowwave.store.connect import Role, Store
 from slowwave.store.digest import digest
 from tests.cli.conftest import Run

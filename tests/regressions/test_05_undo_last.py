@@ -13,8 +13,8 @@ import pytest
 
 import slowwave
 from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.config.settings import Settings
 from slowwave.plans.gate import approve
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.cli.conftest import Run, run  # noqa: F401 - run is a fixture

@@ -16,11 +16,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from slowwave.night import take_snapshot
+from slowwave.config.settings import Settings
+from slowwave.night.night import take_snapshot
+from slowwave.night.retention import retain
 from slowwave.reports.files import reports_path
-from slowwave.reports.retention import retain
-from slowwave.settings import Settings
-from slowwave.snapshot_files import base_path, load_snapshot
+from slowwave.snapshots.files import base_path, load_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.dreamers import copied, forgetful

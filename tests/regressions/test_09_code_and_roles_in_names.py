@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from slowwave.matching.entities import match_entities
-from slowwave.planners.dedupe_facts import dedupe_facts
+from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.texts.sameness import sameness
 from tests.snapshots import make_inputs, make_snapshot, uid
 

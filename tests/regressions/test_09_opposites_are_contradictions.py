@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.planners.consolidate_clusters import contradict
+from slowwave.operations.planners.consolidate_clusters import contradict
 from slowwave.texts.contradictions import find
 
 PAIRS = [

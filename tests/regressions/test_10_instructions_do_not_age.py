@@ -14,10 +14,10 @@ import pytest
 
 from slowwave.imports.letta import import_letta
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.planners.archive_stale import archive_stale
-from slowwave.planners.decay_transition import decay_transition
+from slowwave.operations.planners.archive_stale import archive_stale
+from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.memories import ago, ask
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.planners.decay_transition import decay_transition
+from slowwave.operations.planners.decay_transition import decay_transition
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 FILLER = "The weather over the moor was grey and the sheep stood close together behind the wall of stones. "

@@ -4,7 +4,7 @@ It shows the sentences and items that a memory would lose, marked as such, what 
 
 from __future__ import annotations
 
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run, run
 from tests.memories import ago, remember, unit

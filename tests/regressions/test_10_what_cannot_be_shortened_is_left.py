@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.mutations.simulate import simulate
-from slowwave.planners.decay_transition import decay_transition
+from slowwave.operations.planners.decay_transition import decay_transition
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 STOCK = "In the cellar:\n" + "\n".join(f"- shelf {n}: {n * 3} jars of plums from {1990 + n}" for n in range(1, 90))

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from slowwave.mutations.simulate import simulate
-from slowwave.planners.decay_transition import decay_transition
+from slowwave.operations.planners.decay_transition import decay_transition
 from slowwave.texts.token_count import count
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

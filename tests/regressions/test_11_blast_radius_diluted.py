@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.night import Night, run_night
+from slowwave.night.night import Night, run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, remember

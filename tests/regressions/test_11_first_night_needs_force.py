@@ -11,11 +11,11 @@ import json
 from itertools import product
 from pathlib import Path
 
+from slowwave.config.settings import Settings
 from slowwave.imports.messages import import_messages
 from slowwave.language.embedder import embedder_for
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 
 WHO = ("My sister", "The plumber", "Our neighbour", "A colleague from Lyon", "The vet", "Grandmother")

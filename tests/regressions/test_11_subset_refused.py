@@ -12,7 +12,7 @@ import shutil
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.night import Night, run_night
+from slowwave.night.night import Night, run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.audits.contradictions import contradictions
+from slowwave.operations.audits.contradictions import contradictions
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 TWINS = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from slowwave.planners.community_summaries import community_summaries
+from slowwave.operations.planners.community_summaries import community_summaries
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 PEOPLE = ("Anna Ruiz", "Bo Lind", "Elin Falk", "Mara Reyes", "Otto Beck")

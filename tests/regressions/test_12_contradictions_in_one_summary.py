@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from slowwave.operations import Proposal
-from slowwave.planners.consolidate_clusters import consolidate_clusters
+from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 WARD = "Ray Falk is a patient on ward 7 of the Port Vale clinic and sees Dr Lind."

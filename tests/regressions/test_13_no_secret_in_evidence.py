@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.reports.redaction import in_words

@@ -18,8 +18,8 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.cli.conftest import Run
 from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import uid

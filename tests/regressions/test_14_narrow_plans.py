@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.dreams import dream
+from slowwave.api.dreams import dream
 from slowwave.errors import Refused
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.plans.scope import DreamScope
 from slowwave.store.connect import Store

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.audits.relevance import relevance
-from slowwave.planners.archive_stale import archive_stale
-from slowwave.planners.decay_transition import decay_transition
+from slowwave.operations.audits.relevance import relevance
+from slowwave.operations.planners.archive_stale import archive_stale
+from slowwave.operations.planners.decay_transition import decay_transition
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.night import Night, run_night
+from slowwave.night.night import Night, run_night
 from slowwave.store.connect import Store
 from tests.memories import ago, remember, unit
 

@@ -15,8 +15,8 @@ import pytest
 from psycopg import sql
 
 from slowwave.errors import Refused
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from slowwave.store.server import Server
 from tests.memories import ask, remember
 from tests.snapshots import uid

@@ -17,7 +17,7 @@ from slowwave.cli.main import app
 from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest

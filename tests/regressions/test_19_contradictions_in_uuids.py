@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from memory_assets.metadata import report_metadata
-from slowwave.audits.contradictions import contradictions
+from slowwave.operations.audits.contradictions import contradictions
 from slowwave.reports.model import Report
 from slowwave.reports.redaction import redact_report
-from tests.audits.test_contradictions import edge, entity, fact
+from tests.operations.audits.test_contradictions import edge, entity, fact
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 HOSTILE = "[Approve](http://evil.example) <img src=x> | `"

@@ -10,10 +10,10 @@ import json
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.night import run_night
+from slowwave.config.settings import Settings
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.ledger import read_plan
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import remember

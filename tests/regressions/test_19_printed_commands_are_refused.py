@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import slowwave.demo
-import slowwave.night
+import slowwave.night.night
 from slowwave.cli import nights
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
@@ -81,13 +81,13 @@ def apply_unapproved(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
 
 def failing_night(store: Store, patch: pytest.MonkeyPatch) -> str:
     """A namespace whose nights fail a probe."""
-    prove = slowwave.night.prove
+    prove = slowwave.night.night.prove
 
     def failing(*args: Any, **more: Any) -> Any:
         plan, probes, *rest = prove(*args, **more)
         return (plan, replace(probes, needs_force=(PROBE,)), *rest)
 
-    patch.setattr(slowwave.night, "prove", failing)
+    patch.setattr(slowwave.night.night, "prove", failing)
     ((number,),) = ask(store, "SELECT count(*) FROM memory.namespaces")
     return forgetful(store, f"acme-{number}", 3)
 
@@ -131,7 +131,7 @@ def test_what_is_printed_runs_as_it_is_printed(
     place, total = 0, 1
     while place < total:
         with monkeypatch.context() as patch:
-            patch.setattr(slowwave.night, "prove", slowwave.night.prove)
+            patch.setattr(slowwave.night.night, "prove", slowwave.night.night.prove)
             commands = printed(surface(store, run, patch))
             total = len(commands)
             assert total >= least, commands

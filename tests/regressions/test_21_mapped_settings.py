@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.settings_page import SEEDS
-from tests.planners.test_consolidate_clusters import TALES, at, memory, plan, world
+from slowwave.operations.settings_page import SEEDS
+from tests.operations.planners.test_consolidate_clusters import TALES, at, memory, plan, world
 from tests.snapshots import uid
 
 

@@ -13,15 +13,16 @@ import pytest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.errors import ReportError, StoreError
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.reports.events import Event, OperationEvent, PhaseCompleted, RunCompleted, RunFailed, RunStarted
-from slowwave.reports.files import SCHEMA, UNDO_SCHEMA, FileSink, expire_reports, load_manifest, path_part, reports_path
+from slowwave.reports.files import SCHEMA, UNDO_SCHEMA, FileSink, expire_reports, load_manifest, reports_path
 from slowwave.reports.redaction import Level
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from slowwave.store.paths import path_part
 from tests.nights import new_world, write_a_plan
 
 RUN = str(uuid.UUID(int=1))

@@ -12,11 +12,11 @@ import pytest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.plans.gate import approve
 from slowwave.reports.lineage import LineageSink, lineage_wanted
 from slowwave.reports.sinks import sinks_for
 from slowwave.reports.stream import Stream
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
 from tests.receivers import Receiver

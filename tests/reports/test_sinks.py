@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.reports.events import Event, LlmCalled, OperationEvent, RunStarted
 from slowwave.reports.sinks import CallbackSink, Filtered, sinks_for
 from slowwave.reports.stream import Stream
-from slowwave.settings import Settings
 from tests.receivers import Receiver
 
 COMMON = {"run_id": "r", "namespace": "acme", "at": datetime(2026, 5, 1, tzinfo=UTC)}

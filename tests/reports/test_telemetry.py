@@ -34,16 +34,17 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import generate_latest
 
+from slowwave.api.dreams import dream, dream_undo
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.audits.census import census
 from slowwave.cli.metrics import registry_of
+from slowwave.config.settings import Settings
 from slowwave.demo import NAMESPACES, load_demo
-from slowwave.dreams import dream, dream_undo
 from slowwave.language.budget import Usage
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.operations import Inputs
+from slowwave.operations.audits.census import census
 from slowwave.plans.gate import approve
 from slowwave.reports import telemetry
 from slowwave.reports.events import (
@@ -62,7 +63,6 @@ from slowwave.reports.sinks import sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.reports.telemetry import TelemetrySink
 from slowwave.reports.webhook import WebhookSink
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.markers import found, plant
 from tests.nights import new_world
@@ -416,7 +416,7 @@ def test_every_span_and_metric_of_real_runs_is_in_the_contract(
     def in_dagster(*given: Any, **_: Any) -> Any:
         return sinks_for(*given, dagster_run_id="dagster-7")
 
-    monkeypatch.setattr("slowwave.night_stream.sinks_for", in_dagster)
+    monkeypatch.setattr("slowwave.night.stream.sinks_for", in_dagster)
     night = run_night(store, world.slug, ops=OPERATIONS, callbacks=(_broken,))
     assert night.plan is not None
     assert night.plan.items
@@ -424,7 +424,7 @@ def test_every_span_and_metric_of_real_runs_is_in_the_contract(
         store, world.slug, night.plan.plan_hash, approver="me", include_review=True, force=True, note="test"
     )
     undo_run(store, apply_approval(store, approval.id).run_id)
-    monkeypatch.setattr("slowwave.night.take_snapshot", _fails)
+    monkeypatch.setattr("slowwave.night.night.take_snapshot", _fails)
     with pytest.raises(OSError, match="disk"):
         run_night(store, world.slug, force=True)
     _overflow(monkeypatch)

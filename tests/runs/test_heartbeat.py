@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from slowwave.night_runs import begin, crash
+from slowwave.config.settings import Settings
+from slowwave.night.runs import begin, crash
 from slowwave.runs.heartbeat import beating, expiry_of, heartbeat_expiry
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.dreamers import forgetful, row_of
 from tests.memories import remember

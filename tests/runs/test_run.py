@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.runs.run import find_run, id_range, last_run, runs_of
-from slowwave.settings import Settings
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
 from tests.memories import ask, remember

@@ -14,10 +14,10 @@ from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
-from slowwave.retrieval.rows import searched_rows
+from slowwave.search.rows import searched_rows
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.as_of import memories_as_of
 from slowwave.store.connect import Store
-from slowwave.store.export import export_snapshot
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import uid
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from slowwave.errors import StoreError
-from slowwave.night import run_night
+from slowwave.night.night import run_night
 from slowwave.store import idle, server
 from slowwave.store.connect import Role, Store
 from tests.dreamers import copied, forgetful

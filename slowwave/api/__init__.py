@@ -1,0 +1,1 @@
+"""What `import slowwave` gives: dreams, their outcomes and results."""

@@ -1,0 +1,279 @@
+"""``dream_now``: a dream that an agent or a person asks for at once, and one envelope for whatever comes of it.
+
+The outcomes are those of nexo's tool (nexo 3.4, 3.5), with a gate that is named, a run that is in the ledger and a reason that is kept with
+it. Planning and applying are those of ``slowwave.api.dreams``; this module only says what they came to.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from threading import TIMEOUT_MAX, Timer
+from typing import Final, Literal
+
+import psycopg
+
+from slowwave.api.dream_results import DreamProgress, DreamResult
+from slowwave.api.dreams import Mode, dream
+from slowwave.errors import DreamApplyDisabled, DreamDisabledError, DreamLockUnavailable, Refused, SlowwaveError
+from slowwave.night.gates import gate
+from slowwave.night.night import OPERATIONS
+from slowwave.night.runs import plain_reason
+from slowwave.operations import named
+from slowwave.plans.commands import Undecided, argument, undecided
+from slowwave.plans.gate import APPROVER
+from slowwave.reports.redaction import in_words, level_of_run
+from slowwave.reports.sinks import Callback
+from slowwave.runs.control import request_cancel
+from slowwave.runs.run import find_run
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.opening import open_store
+
+Outcome = Literal["completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed"]
+"""What one call comes to, exactly one of them."""
+
+NO_REASON: Final = "no reason given"
+
+
+@dataclass(frozen=True, slots=True)
+class DreamOutcome:
+    """The envelope. ``message`` is a sentence; ``gate`` names what closed when it was ``skipped``; ``duration_ms`` is the whole call.
+
+    ``completed``: nothing is to be decided, or what a policy or the approver approved is applied. ``awaiting_approval``: a plan waits for a
+    person. ``check_failed``: it waits, and its probes refuse an approval without force. ``timed_out``: the run was cancelled; what it
+    applied before stands, and it can be gone on with. ``counts`` are those of the plan, and of what was applied.
+    """
+
+    outcome: Outcome
+    namespace: str
+    reason: str
+    message: str
+    gate: str = ""
+    run_id: str = ""
+    plan_hash: str = ""
+    apply_runs: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    duration_ms: float = 0.0
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line shows it."""
+        return asdict(self)
+
+
+def dream_now(
+    namespace: str,
+    reason: str = "",
+    mode: Mode = "dry-run",
+    ops: str | Collection[str] | None = None,
+    approver: str | None = None,
+    wait: float = 0.0,
+    timeout: float | None = None,
+    store: Store | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> DreamOutcome:
+    """Plan a night now, with ``mode="apply"`` apply what a policy or ``approver`` approves, and say what came of it.
+
+    ``reason`` is kept with the run, in one line of at most 500 characters, without its secrets. The gates ``disabled`` and ``read_only``
+    hold, and ``unchanged`` when neither ``ops`` nor somebody who signs is named; those of cadence do not, as somebody asked.
+    ``wait`` is in seconds and for a namespace that another run holds; a run whose process is gone is given up.
+    After ``timeout`` seconds the run is cancelled, which it notices before its next step or batch.
+
+    Only a wrong question raises: ``Refused`` for an unknown namespace, operation, mode or approver, and for a time that is none.
+    """
+    began, store = time.monotonic(), store or open_store()
+    why = plain_reason(reason) or NO_REASON
+    _refuse_nonsense(mode, ops, approver, wait, timeout)
+    with store.connect("reader") as connection:
+        slug = _slug(connection, namespace)
+    watch = _Watch(store, timeout)
+    try:
+        envelope = _dream(store, slug, why, mode, ops, approver, wait, callbacks, watch)
+    finally:
+        watch.stop()
+    return replace(envelope, duration_ms=(time.monotonic() - began) * 1000)
+
+
+def _dream(
+    store: Store,
+    slug: str,
+    why: str,
+    mode: Mode,
+    ops: str | Collection[str] | None,
+    approver: str | None,
+    wait: float,
+    callbacks: Sequence[Callback],
+    watch: _Watch,
+) -> DreamOutcome:
+    try:
+        with store.connect("reader") as connection:
+            settings = namespace_settings(connection, slug)
+        closed = gate(store, slug, settings, force=True)
+        if closed and closed.gate != "locked" and not (closed.gate == "unchanged" and (ops or approver)):
+            return DreamOutcome("skipped", slug, why, closed.sentence, gate=closed.gate)
+        result = dream(
+            slug,
+            mode,
+            ops=ops,
+            approver=approver,
+            store=store,
+            wait=wait if watch.timeout is None else min(wait, watch.timeout),
+            abandon=True,
+            on_progress=watch.see,
+            callbacks=callbacks,
+            reason=why,
+        )
+    except DreamLockUnavailable as problem:
+        if watch.run_id:  # it was ours, and lost it
+            return DreamOutcome("errored", slug, why, str(problem), run_id=watch.run_id)
+        return DreamOutcome("locked", slug, why, str(problem))
+    except (DreamDisabledError, DreamApplyDisabled) as problem:
+        return DreamOutcome("skipped", slug, why, str(problem), gate="disabled", run_id=watch.run_id)
+    except Exception as problem:  # noqa: BLE001 - whatever went wrong is an outcome
+        return _failed(store, slug, why, problem, watch)
+    with store.connect("reader") as connection:
+        left = undecided(connection, result.plan_hash)
+    return _told(result, why, watch, left)
+
+
+def _told(result: DreamResult, why: str, watch: _Watch, left: Undecided | None) -> DreamOutcome:
+    """What a dream that came to its end came to."""
+    outcome, message = _verdict(result, watch, left)
+    counts = {**_planned(result), **(result.run.counts if result.apply_runs else {})}
+    return DreamOutcome(
+        outcome,
+        result.run.namespace,
+        why,
+        message,
+        run_id=result.plan_run_id,
+        plan_hash=result.plan_hash,
+        apply_runs=result.apply_runs,
+        counts={name: n for name, n in counts.items() if n},
+    )
+
+
+def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tuple[Outcome, str]:
+    waiting = sum(op.pending for op in result.ops)
+    if result.state == "cancelled":
+        go_on = f"Go on with it: `slowwave dream {result.run.namespace} --resume-from {result.run.run_id}`."
+        if watch.fired:
+            return "timed_out", f"The run was cancelled after {watch.timeout:g} s. What it applied stands. {go_on}"
+        return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
+    if result.apply_runs:
+        more = f" {waiting:,} items wait for a person." if waiting else ""
+        return "completed", f"{_applied(result)}{more}"
+    if not result.plan_hash or result.state == "completed":
+        return "completed", "There is nothing new to decide."
+    show = f"slowwave plans show {argument(result.run.namespace)}"
+    failed = _list(result.metadata.get("needs_force"))
+    if failed:
+        return "check_failed", (
+            f"Plan {result.plan_hash[:12]} did not pass its probes: {' '.join(failed)} If it is right all the same: "
+            f"`{left.approve() if left else show}`."
+        )
+    if result.state == "approved":
+        return "completed", f"A policy approved plan {result.plan_hash[:12]}: `slowwave apply {result.run.namespace}`."
+    return "awaiting_approval", f"{waiting:,} items wait: `{left.approve() if left else show}`."
+
+
+def _applied(result: DreamResult) -> str:
+    """What became of the items that were approved, also where it is less than was approved."""
+    stale, failed = sum(op.skipped_stale for op in result.ops), sum(op.failed for op in result.ops)
+    if not stale and not failed:
+        return "What was approved is applied."
+    applied = sum(op.applied for op in result.ops)
+    told = [f"{stale:,} stale, as their rows had changed"] if stale else []
+    told += [f"{failed:,} failed"] if failed else []
+    return (
+        f"Items that were applied: {applied:,}; not applied: {' and '.join(told)}. The next night looks at those again."
+    )
+
+
+def _planned(result: DreamResult) -> dict[str, int]:
+    return {
+        "planned": sum(op.planned for op in result.ops),
+        "deferred": sum(op.deferred for op in result.ops),
+    }
+
+
+def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch) -> DreamOutcome:
+    """An error as an outcome, in words that the namespace's redaction allows: a refused approval is a failed check."""
+    message = str(problem) if isinstance(problem, SlowwaveError) else type(problem).__name__
+    try:
+        with store.connect("reader") as connection:
+            if isinstance(problem, Refused) and watch.plan_run_id:
+                run = find_run(connection, watch.plan_run_id)
+                return DreamOutcome(
+                    "check_failed",
+                    *(slug, why, message),
+                    run_id=run.run_id,
+                    plan_hash=run.plan_hash,
+                    counts=run.counts,
+                )
+            message = in_words(problem, level_of_run(connection, watch.run_id)) if watch.run_id else message
+    except (SlowwaveError, psycopg.Error):  # the database is what went wrong
+        message = message if isinstance(problem, SlowwaveError) else type(problem).__name__
+    return DreamOutcome("errored", slug, why, message, run_id=watch.plan_run_id)
+
+
+class _Watch:
+    """Cancels whatever run the dream is in when its time is up; ``fired`` says that it did."""
+
+    def __init__(self, store: Store, timeout: float | None) -> None:
+        self.timeout, self.run_id, self.plan_run_id, self.fired = timeout, "", "", False
+        self._store = store
+        self._timer = None if timeout is None else Timer(timeout, self._cancel)
+        if self._timer:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def see(self, progress: DreamProgress) -> None:
+        """Told of every step: a run that begins after the time was up is cancelled at once."""
+        self.run_id = progress.run_id
+        if progress.phase == "plan":
+            self.plan_run_id = progress.run_id
+        if self._timer and self._timer.finished.is_set() and not self.fired:
+            self._cancel()
+
+    def stop(self) -> None:
+        """The dream is over."""
+        if self._timer:
+            self._timer.cancel()
+
+    def _cancel(self) -> None:
+        if not self.run_id:
+            return
+        try:
+            request_cancel(self._store, self.run_id)
+            self.fired = True
+        except Refused:  # between two runs: the next one's first step is told again
+            pass
+
+
+def _refuse_nonsense(
+    mode: str, ops: str | Collection[str] | None, approver: str | None, wait: float, timeout: float | None
+) -> None:
+    """Raise ``Refused`` for what would be wrong whenever it were asked."""
+    if mode not in ("dry-run", "apply"):
+        raise Refused(f"There is no mode {mode[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
+    named(ops, OPERATIONS)
+    if approver is not None and not APPROVER.fullmatch(approver):
+        raise Refused("An approver is named by 2 to 64 letters, digits or . _ @ -, beginning with a letter or digit.")
+    if math.isnan(wait) or wait < 0:
+        raise Refused("The time to wait is a number of seconds, 0 or more. Nothing was done.")
+    if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:
+        raise Refused("A timeout is a number of seconds above 0. Nothing was done.")
+
+
+def _slug(connection: Connection, namespace: str) -> str:
+    """The namespace's name, also by its id; an unknown one is refused."""
+    row = connection.execute("SELECT slug FROM memory.namespaces WHERE id::text = lower(%s)", (namespace,)).fetchone()
+    if row is None:
+        namespace_id(connection, namespace)
+    return str(row[0]) if row else namespace
+
+
+def _list(value: object) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""Settings of nights, from the environment and of each namespace."""

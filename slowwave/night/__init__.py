@@ -1,0 +1,1 @@
+"""A night: snapshot, models, operations, probes and the sealed plan; when one is due, and what it reports."""

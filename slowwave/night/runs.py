@@ -1,0 +1,236 @@
+"""The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
+
+Planning itself belongs to ``slowwave.night.night``; the row of the run and who may hold a namespace, to ``slowwave.runs``;
+whether a night is due, to ``slowwave.night.gates``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from psycopg.rows import class_row
+
+from slowwave.config.settings import Settings
+from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
+from slowwave.night.stream import open_stream
+from slowwave.plans.scope import DreamScope
+from slowwave.reports.redaction import cut, in_words, level_of_run
+from slowwave.runs.claims import Stuck, patiently
+from slowwave.runs.heartbeat import beating, heartbeat_expiry
+from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_plan_run, refuse_cancelled, under_way
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_settings
+
+LONGEST_REASON: Final = 500
+"""Characters of a reason that are kept."""
+
+_READ_REASON: Final = 20_000  # characters of it that are looked at
+
+_LAST_WHOLE: Final = """
+SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
+  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged
+FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r
+  WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL
+  AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
+WHERE n.slug = %s AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
+  SELECT 1 FROM night.conflicts v
+  WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)
+"""
+_LAST_NIGHTS: Final = """
+SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600 AS hours,
+  extract(epoch FROM now() - coalesce(r.weekly, n.recorded_at))::float / 86400 AS weekly_days
+FROM memory.namespaces n, LATERAL (
+  SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs
+  WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused')
+  AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' - 'dry_run' = '{}') r
+WHERE n.id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _LastWhole:
+    """The last plan run of a whole namespace that stands, the namespace's own settings now, and whether rows changed since."""
+
+    overlay: object
+    settings_fingerprint: str | None
+    started_at: datetime
+    unchanged: bool
+
+
+def unchanged(store: Store, namespace: str) -> str:
+    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run.
+
+    A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
+    """
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_LastWhole)) as cursor:
+        last = cursor.execute(_LAST_WHOLE, (namespace,)).fetchone()
+    if last is None or not last.unchanged:
+        return ""
+    overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
+    same = Settings.for_namespace(overlay).fingerprint() == last.settings_fingerprint
+    return f"unchanged since the night of {last.started_at:%Y-%m-%d %H:%M} UTC" if same else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LastNights:
+    """When a namespace's last night began, and the last one with the weekly operations; None where there was none. ``hours`` is the
+    age of the former, ``weekly_days`` of the latter or, where there was none, of the namespace.
+    """
+
+    night: datetime | None
+    weekly: datetime | None
+    hours: float
+    weekly_days: float
+
+
+def last_nights(connection: Connection, namespace_id: str) -> LastNights:
+    """The last nights that came to their end, whoever asked for them; some operations, rows or another instant are no night.
+
+    Nor is one that began later than now: the clock was wrong, and would hold back all nights until it is that late.
+    """
+    with connection.cursor(row_factory=class_row(LastNights)) as cursor:
+        return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
+
+
+def begin(
+    store: Store,
+    namespace: str,
+    *,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
+    parameters: Mapping[str, object] | None = None,
+    stuck: Stuck = "take over",
+    wait: float = 0.0,
+) -> str:
+    """Open the plan run, which holds the namespace from now on; returns its id.
+
+    Raises ``DreamDisabledError`` when nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at
+    once or after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, as planning writes no memory; with
+    ``stuck="raise"`` it raises ``DreamRunStuckError``.
+    """
+    with store.connect("planner") as connection:
+        if not _enabled(connection, namespace):
+            raise DreamDisabledError(
+                f"Nights are off in {namespace}: `enabled` is false in its settings or in SLOWWAVE_ENABLED. Nothing was planned."
+            )
+        return patiently(
+            lambda: open_plan_run(
+                connection,
+                namespace,
+                trigger=trigger,
+                dagster_run_id=dagster_run_id,
+                parameters=parameters,
+                stuck=stuck,
+            ),
+            wait,
+        )
+
+
+def _enabled(connection: Connection, namespace: str) -> bool:
+    try:
+        return namespace_settings(connection, namespace).enabled
+    except SettingsError:  # the run is opened, and ends with the sentence
+        return True
+
+
+def parameters(
+    ops: Collection[str] | None,
+    scope: DreamScope,
+    *,
+    now: datetime | None = None,
+    reason: str = "",
+    dry_run: bool = False,
+) -> dict[str, object]:
+    """What a run was asked for, as the ledger keeps it; ``now`` is the instant as which it plans, ``reason`` why it was asked for.
+
+    A ``dry_run`` looks at everything as a night does, and its plan takes the place of no night's.
+    """
+    return {
+        **({"ops": sorted(ops)} if ops is not None else {}),
+        **({"scope": scope.to_json()} if scope.narrows else {}),
+        **({"now": now.astimezone(UTC).isoformat()} if now else {}),
+        **({"reason": plain_reason(reason)} if reason.strip() else {}),
+        **({"dry_run": True} if dry_run else {}),
+    }
+
+
+def plain_reason(text: str) -> str:
+    """A reason as it is kept: one line, without control and hidden characters, secrets marked, cut at 500."""
+    from slowwave.texts.screening import redact  # its rules take a moment to load
+
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
+    return cut(redact(line), LONGEST_REASON)
+
+
+def crash(store: Store, run_id: str, problem: BaseException) -> None:
+    """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
+    if isinstance(problem, DreamLockUnavailable):
+        return
+    with store.connect("planner") as connection:
+        error = in_words(problem, level_of_run(connection, run_id))
+        crash_plan_run(connection, run_id, error, cancelled=isinstance(problem, DreamCancelled))
+
+
+def resume(
+    store: Store,
+    namespace: str,
+    dagster_run_id: str,
+    *,
+    trigger: str = "manual",
+    parent_run_id: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+) -> str:
+    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id.
+
+    A run that is executed again goes on with the plan run of its parent, which is over. Raises ``DreamCancelled`` when a person
+    cancelled the plan run.
+    """
+    with store.connect("planner") as connection:
+        for found in under_way(connection, dagster_run_id, *filter(None, (parent_run_id,))):
+            if adopt(connection, found.run_id, dagster_run_id):
+                return found.run_id
+        refuse_cancelled(connection, dagster_run_id)
+    return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters)
+
+
+@contextmanager
+def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
+    """A step of a Dagster run: the heartbeat of its plan run is refreshed meanwhile. One that opened none, as a re-audit, has none."""
+    with store.connect("planner") as connection:
+        refuse_cancelled(connection, dagster_run_id)
+        found = under_way(connection, dagster_run_id)
+    if not found:
+        yield
+        return
+    run = found[0]
+    check_cancelled(store, run.run_id)  # where a person may have paused it
+    with beating(store, "planner", run.run_id, expiry(store, run.namespace)):
+        yield
+
+
+def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
+    """Mark the plan run of a Dagster run that ended without a plan; returns how many there were.
+
+    An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
+    """
+    with store.connect("planner") as connection:
+        crashed = [
+            run
+            for run in under_way(connection, dagster_run_id)
+            if crash_plan_run(connection, run.run_id, error=reason[:500])
+        ]
+    for run in crashed:
+        with closing(open_stream(store, run.run_id, run.namespace, dagster_run_id=dagster_run_id)) as stream:
+            stream.failed("plan", SlowwaveError(reason), time.monotonic())
+    return len(crashed)
+
+
+def expiry(store: Store, namespace: str) -> int:
+    """Seconds after which a run's heartbeat has expired in the namespace."""
+    with store.connect("reader") as connection:
+        return heartbeat_expiry(connection, namespace)

@@ -1,0 +1,150 @@
+"""Census: what a namespace holds. Rows and live rows, types, vectors, recall events, tokens of memory text, age.
+
+Count everything once; the denominators of all other reports.
+
+A token is four bytes of UTF-8, rounded up for each text: no tokenizer is asked, so the figure is the same everywhere and
+good for comparing nights. Ages are those of ``recorded_at`` (of recall events ``occurred_at``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.operations import Inputs, operation
+from slowwave.operations.spec import FIRST
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.tables import EXPORTED, VECTORS
+from slowwave.texts.token_count import RULE, counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Rows of one table; ``oldest`` and ``newest`` are ISO instants, empty for an empty table."""
+
+    table: str
+    rows: int
+    live: int
+    oldest: str
+    newest: str
+
+
+@operation(
+    kind="audit",
+    reads=(*(table.name for table in EXPORTED), *VECTORS),
+    models=("type_census",),
+    after=FIRST,
+)
+def census(inputs: Inputs) -> Report:
+    """What the namespace holds: rows and live rows by table and type, vectors, recalls, tokens, age.
+
+    The figures are the denominators of every other report. Rows without a vector are warned about, since similarity does not
+    see them.
+    """
+    snapshot, window = inputs.snapshot, inputs.settings.recall_window_days
+    tables = [_counted(snapshot, table.name) for table in EXPORTED]
+    types = _types(inputs.models["type_census"])
+    texts, tokens = live_memory_tokens(snapshot)
+    recalls = _recalls_since(snapshot, snapshot.taken_at - timedelta(days=window))
+    coverage = {name: _coverage(snapshot, name) for name in VECTORS}
+    rows, live = sum(t.rows for t in tables), sum(t.live for t in tables)
+    numbers: dict[str, int | float] = {
+        "rows": rows,
+        "live_rows": live,
+        **{f"{VECTORS[name]}_with_vector": covered for name, (covered, _) in coverage.items()},
+        "recall_events_in_window": recalls,
+        "live_memories_with_text": texts,
+        "live_memory_tokens": tokens,
+        "entity_types": len(types["entities"]),
+        "relationship_types": len(types["relationships"]),
+        **{f"{t.table}_rows": t.rows for t in tables},
+        **{f"{t.table}_live": t.live for t in tables},
+    }
+    filled = sorted((t for t in tables if t.rows), key=lambda t: (-t.rows, t.table))
+    return Report(
+        operation="census",
+        headline=_headline(rows, live, len(filled), tokens, recalls, window),
+        numbers=numbers,
+        findings=tuple(
+            Finding(
+                f"{total - covered:,} of {total:,} live {VECTORS[name]} have no vector of model "
+                f"{snapshot.vectors[name].model or '(none)'}; similarity does not see them.",
+                severity="warning",
+                details={"table": VECTORS[name], "missing": total - covered, "live": total},
+            )
+            for name, (covered, total) in coverage.items()
+            if covered < total
+        ),
+        table=tuple(asdict(t) for t in filled[:10]),
+        plots=tuple(
+            Bars(f"Live {table} by type ({min(10, len(counts))} of {len(counts)} types)", *_top(counts))
+            for table, counts in types.items()
+            if counts
+        ),
+        details={
+            "tables": {t.table: asdict(t) for t in filled},
+            "types": types,
+            "vector_models": {name: vectors.model for name, vectors in snapshot.vectors.items()},
+            "oldest": min((t.oldest for t in filled), default=""),
+            "newest": max((t.newest for t in filled), default=""),
+            "token_rule": RULE,
+        },
+    )
+
+
+def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
+    """Live memories that have a current text, and the tokens of those texts."""
+    versions = snapshot.table("memory_versions")
+    current = pc.index_in(snapshot.live("memories")["current_version_id"], value_set=versions["id"].combine_chunks())
+    tokens = counts(versions["content"].take(pc.drop_null(current)))
+    return len(tokens), int(tokens.sum())
+
+
+def _headline(rows: int, live: int, tables: int, tokens: int, recalls: int, window: int) -> str:
+    if not rows:
+        return "The namespace is empty: there is nothing to count."
+    return (
+        f"{live:,} of {rows:,} rows in {tables} tables are live; the live memories hold about {tokens:,} tokens; "
+        f"{recalls:,} recalls in {window} days."
+    )
+
+
+def _counted(snapshot: Snapshot, name: str) -> _Count:
+    table = snapshot.table(name)
+    when = pc.min_max(table["occurred_at" if name == "recall_events" else "recorded_at"]).as_py()
+    return _Count(name, table.num_rows, snapshot.live(name).num_rows, _instant(when["min"]), _instant(when["max"]))
+
+
+def _instant(value: datetime | None) -> str:
+    return "" if value is None else value.isoformat(timespec="seconds")
+
+
+def _types(census_of_types: pa.Table) -> dict[str, dict[str, dict[str, int]]]:
+    """Table → type → rows and live rows, most live rows first."""
+    types: dict[str, dict[str, dict[str, int]]] = {"entities": {}, "relationships": {}}
+    for row in census_of_types.to_pylist():
+        types[row["table_name"]][row["type"]] = {"rows": row["all_rows"], "live": row["live_rows"]}
+    return types
+
+
+def _top(counts: Mapping[str, Mapping[str, int]]) -> tuple[list[str], list[float]]:
+    first = list(counts.items())[:10]
+    return [name for name, _ in first], [float(count["live"]) for _, count in first]
+
+
+def _recalls_since(snapshot: Snapshot, start: datetime) -> int:
+    when = snapshot.table("recall_events")["occurred_at"]
+    first, last = (pa.scalar(instant, when.type) for instant in (start, snapshot.taken_at))
+    return pc.sum(pc.and_(pc.greater(when, first), pc.less_equal(when, last))).as_py() or 0
+
+
+def _coverage(snapshot: Snapshot, vectors: str) -> tuple[int, int]:
+    """Live rows with a vector of the snapshot's model, and live rows."""
+    ids = snapshot.live(VECTORS[vectors])["id"].combine_chunks()
+    return int((snapshot.vectors[vectors].rows_of(ids) >= 0).sum()), len(ids)

@@ -1,0 +1,114 @@
+"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.conflicts`` finds them.
+
+List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
+
+Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
+objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
+near ones of one kind and subject that differ in a number, a date, a term or a "not". A description or object that says more or
+something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
+contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.find import find_conflicts
+from slowwave.conflicts.quotes import quotes
+from slowwave.operations import Inputs, operation
+from slowwave.operations.coverage import MEMORIES
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+
+REASONS: Final = {
+    "object": "name different objects of a predicate that takes one",
+    "number": "state different numbers",
+    "date": "state different dates",
+    "polarity": "assert and deny the same, or use terms that exclude each other",
+    "low_similarity": "describe one thing in ways that have little in common",
+    "property_contradiction": "have different values of a shared property",
+    "reversed": "run both ways, and their type runs one way only",
+}
+"""Reason → what two rows do, in words."""
+
+QUOTED: Final = 50
+"""Conflicts whose rows the report quotes; the findings name all, by their ids."""
+
+
+@operation(
+    kind="audit",
+    reads=(
+        *("entities", "entity_aliases", "relationships", "memory_facts"),
+        *("memories", "memory_versions", "memory_vectors"),
+    ),
+    after=("abstention_drift",),
+    switch="contradiction_detect_enabled",
+    compares=replace(MEMORIES, alone=False),
+    khora=("vectorcypher_contradiction_detect",),
+    planted=("contradictions",),
+)
+def contradictions(inputs: Inputs) -> Report:
+    """Relationships, facts and memories that cannot both be true: other objects, numbers, dates, polarity, properties, direction.
+
+    A description that says something else as well is no contradiction. Each pair becomes a row of `night.conflicts` with the plan;
+    `slowwave conflicts list` shows them, and `slowwave conflicts resolve` rules on one. The planner `resolve_conflicts` proposes
+    which row is retired.
+    """
+    found = find_conflicts(inputs.snapshot, inputs.settings)
+    conflicts = found.conflicts
+    reasons = Counter(c.reason for c in conflicts)
+    tables = Counter(c.table for c in conflicts)
+    doubtful = sum(c.doubtful for c in conflicts)
+    takes = Counter(found.takes.values())
+    quoted = conflicts[:QUOTED]
+    says = quotes(inputs.snapshot, quoted)
+    return Report(
+        operation="contradictions",
+        headline=_headline(len(conflicts), doubtful, found.numbers),
+        numbers={
+            **found.numbers,
+            "predicates that take one object": takes["single"],
+            "predicates that take many": takes["many"],
+            "predicates with too little evidence": takes["unknown"],
+            **{f"conflicts: {reason}": reasons[reason] for reason in REASONS},
+            "doubtful": doubtful,
+            "conflicts": len(conflicts),
+        },
+        findings=tuple(_finding(c) for c in conflicts),
+        table=tuple(
+            {
+                **{"reason": c.reason, "a says": says.get(c.a, ""), "b says": says.get(c.b, "")},
+                **{"table": c.table, "rule": c.evidence.get("rule", ""), "row_a_id": c.a, "row_b_id": c.b},
+            }
+            for c in quoted
+        ),
+        plots=(_plot(reasons),) if conflicts else (),
+        details={"by_table": dict(tables), "by_reason": dict(reasons)},
+    )
+
+
+def _finding(conflict: Conflict) -> Finding:
+    more = " Both may be true all the same: let a person look." if conflict.doubtful else ""
+    return Finding(
+        f"Rows {conflict.a} and {conflict.b} of {conflict.table} {REASONS[conflict.reason]}.{more}",
+        rows=(conflict.a, conflict.b),
+        severity="info" if conflict.doubtful else "warning",
+        details={"conflict": conflict.to_json()},
+    )
+
+
+def _headline(conflicts: int, doubtful: int, numbers: Mapping[str, int]) -> str:
+    rows = sum(numbers[f"{what} looked at"] for what in ("relationships", "facts", "memories"))
+    if not conflicts:
+        return f"None of {rows:,} live relationships, facts and memories contradicts another."
+    some = f", {doubtful:,} of them doubtful" if doubtful else ""
+    return f"{conflicts:,} contradictions among {rows:,} live relationships, facts and memories{some}."
+
+
+def _plot(reasons: Counter[str]) -> Bars:
+    ranked = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
+    return Bars("Contradictions by reason", [reason for reason, _ in ranked], [float(n) for _, n in ranked], own=True)

@@ -1,0 +1,88 @@
+"""Decay due: which memories have been in their stage for its days, and how many more will be soon.
+
+Count live memories by stage and by when the next stage begins (Plugged.in 1.4); ``decay_transition`` takes those that are due.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.rows.exemptions import exemptions
+from slowwave.rows.memories import active_memories
+from slowwave.scoring.decay import DAY, STAGES, schedule
+from slowwave.texts.token_count import counts
+
+SOON: Final = (7, 30)
+"""Days ahead that are looked at."""
+
+
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("relative_dates",),
+)
+def decay_due(inputs: Inputs) -> Report:
+    """How many memories have been in their stage for its days, and how many will be within a week and a month.
+
+    Pinned memories, shocks, procedures and instructions never decay. The planner `decay_transition` proposes the next stage of those that
+    are due.
+    """
+    snapshot = inputs.snapshot
+    memories = active_memories(snapshot)
+    plan = schedule(snapshot, memories, inputs.settings)
+    tokens, now = counts(memories["text"]), int(snapshot.taken_at.timestamp() * 1_000_000)
+    exempt = {name: int(mask.sum()) for name, mask in exemptions(memories, inputs.settings).items()}
+    rows: list[dict[str, int | str]] = []
+    for k, stage in enumerate(STAGES[:-1]):
+        mine = plan.stage == k
+        rows.append(
+            {
+                "stage": stage,
+                "live": int(mine.sum()),
+                "due": int((mine & plan.is_due(now)).sum()),
+                **{f"due within {d} days": int((mine & plan.is_due(now + d * DAY)).sum()) for d in SOON},
+                "tokens": int(tokens[mine].sum()),
+            }
+        )
+    due = plan.is_due(now)
+    numbers: dict[str, int | float] = {
+        "live memories": len(memories),
+        **exempt,
+        "of no known stage": int((plan.stage < 0).sum()),
+        **{f"{row['stage']} due": int(row["due"]) for row in rows},
+        "due": int(due.sum()),
+        **{f"due within {d} days": int(plan.is_due(now + d * DAY).sum()) for d in SOON},
+        "tokens of those due": int(tokens[due].sum()),
+    }
+    findings: list[Finding] = []
+    if (pinned := exempt["pinned"]) and bool(due.any()):
+        findings.append(Finding(f"{pinned:,} pinned memories stay as they are, however old: pins are a person's word."))
+    soonest = np.sort(plan.due[~due])[:1]
+    later = int(soonest[0]) if len(soonest) and soonest[0] < np.iinfo(np.int64).max else None
+    return Report(
+        "decay_due",
+        _headline(numbers, None if later is None else -(-(later - now) // DAY)),
+        numbers=numbers,
+        findings=tuple(findings),
+        table=tuple(row for row in rows if row["live"]),
+        plots=(_plot(rows),) if due.any() else (),
+        details={"days": dict(inputs.settings.decay_days), "tokens": dict(inputs.settings.decay_tokens)},
+    )
+
+
+def _headline(numbers: dict[str, int | float], next_in: int | None) -> str:
+    said = f"{numbers['due']:,} of {numbers['live memories']:,} live memories are due for their next stage"
+    if numbers["due"] or next_in is None:
+        return f"{said}."
+    return f"{said}; the first will be in {next_in:,} days."
+
+
+def _plot(rows: list[dict[str, int | str]]) -> Bars:
+    due = [row for row in rows if row["due"]]
+    labels = [f"{row['stage']} → {STAGES[STAGES.index(str(row['stage'])) + 1]}" for row in due]
+    return Bars("Memories due for their next stage", labels, [float(row["due"]) for row in due], own=True)

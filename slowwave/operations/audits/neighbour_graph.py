@@ -1,0 +1,119 @@
+"""Neighbour graph: which memories lie near which, by their stored vectors.
+
+Report how many active memories have near neighbours, how near, and how many have a vector at all (Plugged.in 1.3).
+
+Neighbours go one way: a memory may be among the nearest of another which has nearer ones itself. Memories that nothing is near to
+are told once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from slowwave.config.settings import Settings
+from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.operations import Inputs, operation
+from slowwave.operations.coverage import MEMORIES
+from slowwave.reports.model import Report
+from slowwave.reports.plot import Bars
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.snapshot import Snapshot
+
+STEPS: Final = 5
+"""Bars between the floor and 1."""
+
+SHOWN: Final = 20
+"""Pairs listed in the report's details."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Memories with a vector (``ids``, n) and their neighbours: ``i`` has ``j`` among its nearest, with the ``cosine``, (p,) each."""
+
+    ids: pa.Array
+    i: Ints
+    j: Ints
+    cosine: Floats
+
+    def pairs(self) -> tuple[Ints, Ints, Floats]:
+        """Each pair once, the row that comes first before the other."""
+        return pairs_of(self.i, self.j, self.cosine)
+
+
+def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Graph:
+    """The neighbours of memories: for each the ``neighbour_top_k`` nearest from ``neighbour_similarity`` up (Plugged.in 1.3).
+
+    Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.neighbours`` says.
+    """
+    vectors = snapshot.vectors["memory_vectors"]
+    ids = memories["id"].combine_chunks()
+    places = vectors.rows_of(ids) if len(ids) else np.empty(0, np.int64)
+    has = np.flatnonzero(places >= 0)
+    found = neighbours(vectors.matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[has])
+    return Graph(ids.take(pa.array(has)), *found)
+
+
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions", "memory_vectors"),
+    after=("contradictions",),
+    compares=MEMORIES,
+)
+def neighbour_graph(inputs: Inputs) -> Report:
+    """Which memories lie near which: the nearest of each by the stored vectors, how near they are, and how many have no vector.
+
+    Memories that tell the same are merged by `dedupe_memories`; many about one matter are summed up by `consolidate_clusters`.
+    """
+    memories = active_memories(inputs.snapshot)
+    graph = build_graph(inputs.snapshot, memories, inputs.settings)
+    n, floor = len(graph.ids), inputs.settings.neighbour_similarity
+    a, b, cosine = graph.pairs()
+    degree = np.bincount(np.concatenate([a, b]), minlength=n)
+    numbers: dict[str, int | float] = {
+        "active memories": len(memories),
+        "without a vector": len(memories) - n,
+        "vector coverage": round(n / len(memories), 4) if len(memories) else 1.0,
+        "neighbours kept a memory": inputs.settings.neighbour_top_k,
+        "similarity floor": floor,
+        "with a neighbour": int((degree > 0).sum()),
+        "pairs": len(a),
+        "mean degree": round(float(degree.mean()), 4) if n else 0.0,
+        "greatest degree": int(degree.max(initial=0)),
+        "mean similarity": round(float(cosine.mean(dtype=np.float64)), 4) if len(cosine) else 0.0,
+    }
+    top = np.lexsort((b, a, -cosine))[:SHOWN]
+    ids = graph.ids.to_pylist() if len(top) else []
+    nearest = [{"a": ids[a[k]], "b": ids[b[k]], "similarity": round(float(cosine[k]), 4)} for k in top.tolist()]
+    return Report(
+        operation="neighbour_graph",
+        headline=(
+            f"{numbers['with a neighbour']:,} of {len(memories):,} active memories have a neighbour of similarity {floor:g} or more; "
+            f"{numbers['without a vector']:,} have no vector."
+        ),
+        numbers=numbers,
+        table=tuple(nearest[:10]),
+        plots=(_similarities(cosine, floor), _degrees(degree)) if len(a) else (),
+        details={"nearest": nearest},
+    )
+
+
+def _similarities(cosine: Floats, floor: float) -> Bars:
+    edges = np.linspace(floor, 1.0, STEPS + 1)
+    counts = np.histogram(np.clip(cosine, floor, 1.0), edges)[0]
+    labels = [f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges.tolist())]
+    return Bars("Pairs by similarity", labels, counts.astype(float).tolist(), own=True)
+
+
+def _degrees(degree: Ints) -> Bars:
+    bands = {"none": (0, 0), "1": (1, 1), "2": (2, 2), "3 to 5": (3, 5), "6 and more": (6, np.inf)}
+    counts = [float(((degree >= low) & (degree <= high)).sum()) for low, high in bands.values()]
+    return Bars("Memories by neighbours", list(bands), counts, own=True)

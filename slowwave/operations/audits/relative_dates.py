@@ -1,0 +1,103 @@
+"""``relative_dates``: how many memories speak of "yesterday" and the like, what can be written out, and what is left and why.
+
+Count the relative dates of active memories by kind of phrase, and those that stay as they are by reason.
+
+Cost: a pass over the texts; Python reads those with a word of time only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.rows.relative_dates import candidates
+from slowwave.texts.dates import Rewrite, looked_at
+
+_SHOWN: Final = 10
+_EXAMPLES: Final = 3
+_NAMED: Final = 20
+
+
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("relevance",),
+)
+def relative_dates(inputs: Inputs) -> Report:
+    """Memories that say "yesterday", "last week" or "in two days": how many, of which kinds, and what cannot be told and why.
+
+    Such words mean another day each time they are read. The planner `absolutize_dates` proposes to write the dates out.
+    """
+    found = candidates(inputs.snapshot, inputs.settings)
+    kinds: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    examples: dict[str, list[str]] = {}
+    resolvable: list[str] = []
+    pinned: list[str] = []
+    for memory in found.memories:
+        phrases = looked_at(memory.text, memory.day)
+        written = [p for p in phrases if isinstance(p, Rewrite)]
+        reasons.update(p.reason for p in phrases if not isinstance(p, Rewrite))
+        if not written:
+            continue
+        (pinned if memory.pinned else resolvable).append(memory.id)
+        kinds.update(p.kind for p in written)
+        for p in written:
+            seen = examples.setdefault(p.kind, [])
+            if len(seen) < _EXAMPLES and (said := f"{p.phrase} → {p.value}") not in seen:
+                seen.append(said)
+    total = kinds.total()
+    numbers = {
+        **found.numbers,
+        "memories with relative dates": len(resolvable) + len(pinned),
+        "of these pinned": len(pinned),
+        "relative dates": total,
+        **{f"left as they are: {reason}": n for reason, n in sorted(reasons.items())},
+    }
+    return Report(
+        "relative_dates",
+        f"{len(resolvable) + len(pinned):,} of {numbers['active memories']:,} active memories hold {total:,} relative dates "
+        "that can be written out.",
+        numbers=numbers,
+        findings=_findings(pinned, int(numbers["with a time zone that is not known"])),
+        table=tuple(
+            {"kind": kind, "phrases": n, "for example": "; ".join(examples[kind])}
+            for kind, n in kinds.most_common(_SHOWN)
+        ),
+        plots=(
+            (
+                Bars(
+                    "Relative dates by kind",
+                    [k for k, _ in kinds.most_common(_SHOWN)],
+                    [float(n) for _, n in kinds.most_common(_SHOWN)],
+                    own=True,
+                ),
+            )
+            if kinds
+            else ()
+        ),
+        details={"kinds": dict(kinds), "left": dict(reasons), "memories": len(resolvable) + len(pinned)},
+    )
+
+
+def _findings(pinned: list[str], zones: int) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    if pinned:
+        found.append(
+            Finding(
+                f"{len(pinned):,} pinned memories hold relative dates. Nobody rewords what is pinned: look at them by hand.",
+                rows=tuple(pinned[:_NAMED]),
+            )
+        )
+    if zones:
+        found.append(
+            Finding(
+                f"{zones:,} memories name a time zone that is not known; their dates are read in that of the settings "
+                "(SLOWWAVE_DATES_ZONE).",
+                severity="warning",
+            )
+        )
+    return tuple(found)

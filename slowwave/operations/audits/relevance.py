@@ -1,0 +1,99 @@
+"""Relevance: how the worth of memories is spread over kinds and rings, and what does not fade.
+
+Effective importance and relevance of every active memory, per kind and ring (``slowwave.scoring.relevance``).
+
+Percentiles are NumPy's, between two memories where they fall between. What the planner ``archive_stale`` does with such
+figures is its own account. Cost: a pass over memories and versions and a sort a group.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Report
+from slowwave.reports.plot import Bars
+from slowwave.rows.exemptions import EXEMPT
+from slowwave.scoring.relevance import Worth, worth
+
+_BUCKETS: Final = 10
+_PERCENTILES: Final = (10, 50, 90)
+_SHOWN: Final = 20  # groups in the table; the details hold them all
+
+
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions"),
+    after=("neighbour_graph",),
+)
+def relevance(inputs: Inputs) -> Report:
+    """What memories are worth now: effective importance, which fades with age, and relevance, which comes from use.
+
+    Shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or instructions. The planner
+    `archive_stale` proposes to archive what is worth least.
+    """
+    settings = inputs.settings
+    found = worth(inputs.snapshot, settings)
+    n = len(found.memories)
+    faded = int((found.importance < settings.archive_effective_importance).sum())
+    low = int((found.relevance < settings.natural_selection_floor).sum())
+    exempt = {f"exempt as {reason}": pc.sum(pc.equal(found.exempt, reason)).as_py() or 0 for reason in EXEMPT}
+    groups = _groups(found)
+    said = (
+        f"{faded:,} of {n:,} active memories are below an effective importance of {settings.archive_effective_importance:g}; "
+        f"{sum(exempt.values()):,} do not fade."
+    )
+    return Report(
+        "relevance",
+        said,
+        numbers={
+            "active memories": n,
+            **exempt,
+            "below the effective importance": faded,
+            "below the relevance": low,
+            "never read": int((found.memories["access_count"].to_numpy() == 0).sum()),
+            "groups": len(groups),
+        },
+        table=tuple(groups[:_SHOWN]),
+        plots=(_plot(found.importance),) if n else (),
+        details={"groups": groups},
+    )
+
+
+def _groups(found: Worth) -> list[dict[str, object]]:
+    """One row a kind and ring, the most memories first."""
+    keys = found.memories.select(["kind", "ring"]).append_column("row", pa.array(np.arange(len(found.memories))))
+    rows = keys.group_by(["kind", "ring"], use_threads=False).aggregate([("row", "list")]).to_pylist()
+    rows.sort(key=lambda r: (-len(r["row_list"]), r["kind"], r["ring"]))
+    fading = pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
+    groups: list[dict[str, object]] = []
+    for row in rows:
+        at = np.array(row["row_list"], np.int64)
+        groups.append(
+            {
+                "kind": row["kind"],
+                "ring": row["ring"],
+                "memories": len(at),
+                "exempt": int((~fading[at]).sum()),
+                **_spread("importance", found.importance[at]),
+                **_spread("relevance", found.relevance[at]),
+            }
+        )
+    return groups
+
+
+def _spread(name: str, values: NDArray[np.float64]) -> dict[str, float]:
+    at = np.percentile(values, _PERCENTILES)
+    return {f"{name} p{p}": round(float(v), 4) for p, v in zip(_PERCENTILES, at, strict=True)}
+
+
+def _plot(importance: NDArray[np.float64]) -> Bars:
+    counts, edges = np.histogram(importance, bins=_BUCKETS, range=(0.0, 1.0))
+    labels = [f"{a:.1f} to {b:.1f}" for a, b in pairwise(edges.tolist())]
+    return Bars("Memories by effective importance", labels, [float(c) for c in counts], own=True)

@@ -1,0 +1,154 @@
+"""Safety scan: secrets, orders to models, hidden characters and look-alike words in what recall shows; rows without a privacy class.
+
+Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
+
+After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
+what stands there. What a person cleared is counted and not told. Cost: linear in the texts, each distinct one read once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.rows.memories import active_memories
+from slowwave.rows.screening_exemptions import is_cleared
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.findings import KINDS
+from slowwave.texts.findings import Finding as Found
+from slowwave.texts.screened import each_text_once
+
+_TABLES: Final = ("memories", "chunks", "entities", "pages")
+_NAMED: Final = 20
+_SEVERITIES: Final = {"low": "info", "medium": "warning", "high": "warning"}
+
+
+@operation(
+    kind="audit",
+    reads=("memories", "memory_versions", "chunks", "entities", "pages"),
+    after=("decay_due",),
+)
+def safety_scan(inputs: Inputs) -> Report:
+    """Secrets, orders to models, hidden characters and look-alike words in what recall shows, and memories without a privacy class.
+
+    Findings name the row, the rule and the place, never what stands there. The planner `redact_or_quarantine` proposes what to do about
+    memories; a person who looked at one may set its attribute `screening` to `cleared`.
+    """
+    with each_text_once():
+        return _scan(inputs.snapshot)
+
+
+def _scan(snapshot: Snapshot) -> Report:
+    from slowwave.texts.screening import screen  # its rules take a while to load
+
+    memories = active_memories(snapshot)
+    cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
+    found: list[Finding] = []
+    rules: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
+    numbers: dict[str, int | float] = {}
+    for table, texts in _texts(snapshot, memories.filter(pc.invert(cleared))):
+        numbers[f"{table} looked at"] = len(texts)
+        for id_, text in zip(texts["id"].to_pylist(), texts["text"].to_pylist(), strict=True):
+            if told := screen(text):
+                found.append(_finding(table, id_, told))
+                rules.update({f.rule for f in told})
+                rows.update({f.kind for f in told})
+    unclassed = _unclassed(memories)
+    numbers |= {f"rows with {kind} findings": rows[kind] for kind in KINDS}
+    numbers |= {
+        "memories cleared by a person": pc.sum(cleared).as_py() or 0,
+        "memories without a privacy class": sum(len(ids) for ids in unclassed.values()),
+    }
+    return Report(
+        "safety_scan",
+        _headline(len(found), sum(int(numbers[f"{t} looked at"]) for t in _TABLES), unclassed),
+        numbers=numbers,
+        findings=(*sorted(found, key=_worst), *_class_findings(unclassed)),
+        table=tuple({"rule": rule, "rows": n} for rule, n in rules.most_common(10)),
+        plots=(Bars("Rows by rule", *_bars(rules), own=True),) if rules else (),
+        details={
+            "rules": dict(rules.most_common()),
+            "kinds": {k: rows[k] for k in KINDS},
+            "classes": {c: len(i) for c, i in unclassed.items()},
+        },
+    )
+
+
+def _texts(snapshot: Snapshot, memories: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """(table, its rows' ids and texts)."""
+    yield "memories", memories.select(["id", "text"])
+    chunks, entities, pages = (snapshot.live(t) for t in _TABLES[1:])
+    yield "chunks", pa.table({"id": chunks["id"], "text": chunks["content"].cast(pa.large_string())})
+    yield "entities", pa.table({"id": entities["id"], "text": _joined(entities["name"], entities["description"])})
+    yield "pages", pa.table({"id": pages["id"], "text": _joined(pages["title"], pages["body"])})
+
+
+def _joined(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
+    parts = (first.cast(pa.large_string()), second.cast(pa.large_string()), pa.scalar("\n", pa.large_string()))
+    return pc.binary_join_element_wise(*parts, null_handling="replace", null_replacement="")
+
+
+def _finding(table: str, id_: str, told: Sequence[Found]) -> Finding:
+    rules = sorted({f"{f.kind} ({f.rule})" for f in told})
+    shown = ", ".join(rules[:3]) + (f" and {len(rules) - 3} more" if len(rules) > 3 else "")
+    worst = max((f.severity for f in told), key=("low", "medium", "high").index)
+    return Finding(
+        f"{_SINGULAR[table]} {id_} holds {shown}.",
+        rows=(id_,),
+        severity=_SEVERITIES[worst],
+        details={"table": table, "rules": rules, "places": [[f.start, f.end, f.rule] for f in told[:_NAMED]]},
+    )
+
+
+_SINGULAR: Final = {"memories": "Memory", "chunks": "Chunk", "entities": "Entity", "pages": "Page"}
+
+
+def _worst(finding: Finding) -> tuple[bool, str, tuple[str, ...]]:
+    return finding.severity == "info", str(finding.details.get("table")), finding.rows
+
+
+def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
+    """Privacy class → ids of the memories without one whose words are of it."""
+    from slowwave.texts.sensitivity import CLASSES, privacy_class
+
+    open_ = memories.filter(pc.equal(memories["sensitivity"], ""))
+    found: dict[str, list[str]] = {name: [] for name in CLASSES}
+    for id_, text in zip(open_["id"].to_pylist(), open_["text"].to_pylist(), strict=True):
+        if name := privacy_class(text):
+            found[name].append(id_)
+    return {name: ids for name, ids in found.items() if ids}
+
+
+def _class_findings(unclassed: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """One finding a class: every memory of a diary would else have its own."""
+    return [
+        Finding(
+            f"{len(ids):,} memories without a privacy class read like {name} data. Set their sensitivity.",
+            rows=tuple(ids[:_NAMED]),
+            details={"class": name, "count": len(ids)},
+        )
+        for name, ids in unclassed.items()
+    ]
+
+
+def _headline(rows: int, looked: int, unclassed: Mapping[str, Sequence[str]]) -> str:
+    said = (
+        f"{rows:,} of {looked:,} texts hold a secret, an order to a model or characters that deceive"
+        if rows
+        else f"None of {looked:,} texts holds a secret, an order to a model or characters that deceive"
+    )
+    lacking = sum(len(ids) for ids in unclassed.values())
+    return f"{said}; {lacking:,} memories lack a privacy class." if lacking else f"{said}."
+
+
+def _bars(rules: Counter[str]) -> tuple[list[str], list[float]]:
+    shown = rules.most_common(10)
+    return [rule for rule, _ in shown], [float(n) for _, n in shown]

@@ -1,0 +1,138 @@
+"""``absolutize_dates``: "yesterday" becomes the day that it was, in a new version of the memory; the former words stay on record.
+
+Which phrases are written out and how belongs to ``slowwave.texts.dates``, which memories are read to ``slowwave.rows.relative_dates``.
+
+Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+
+The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. Where the values take
+the phrases' place, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an
+embedder keeps its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python reads those with a word
+of time only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.reports.model import Finding, Report
+from slowwave.rows.relative_dates import Told, candidates
+from slowwave.rows.screening_exemptions import is_held_back
+from slowwave.texts.dates import Rewrite, absolutize
+from slowwave.texts.quotation import quote
+
+OPERATION: Final = "absolutize_dates"
+_QUOTED: Final = 400  # signs
+_RESTS_ON: Final = ("attributes", "kind", "valid_from")  # the day on which it was told, where its author was
+_NAMED: Final = 20
+
+
+class _Change(NamedTuple):
+    memory: Told
+    text: str
+    rewrites: list[Rewrite]
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    after=("gc_references",),
+    switch="absolutize_dates_enabled",
+    permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
+    planted=("relative dates",),
+)
+def absolutize_dates(inputs: Inputs) -> Proposal:
+    """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was told, in its author's zone.
+
+    The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, and a
+    pinned memory is only reported.
+    """
+    found = candidates(inputs.snapshot, inputs.settings)
+    write = inputs.settings.dates_write
+    changes: list[_Change] = []
+    pinned: list[str] = []
+    held_back = 0
+    for memory in found.memories:
+        text, rewrites = absolutize(memory.text, memory.told, zone=memory.zone, write=write)
+        if not rewrites:
+            continue
+        if is_held_back(memory.text, memory.attributes):
+            held_back += 1
+            continue
+        if memory.pinned:
+            pinned.append(memory.id)
+        else:
+            changes.append(_Change(memory, text, rewrites))
+    vectors = (
+        np.asarray(inputs.embed([c.text for c in changes]), np.float32)
+        if inputs.embed is not None and changes and inputs.snapshot.vectors["memory_vectors"].model
+        else None
+    )
+    mutations = new_versions(inputs.snapshot, [_version(c, write) for c in changes], vectors)
+    items = tuple(
+        Item(
+            OPERATION,
+            "reword",
+            mutation,
+            evidence=_evidence(change),
+            risk="low" if write == "beside" and not any(r.about for r in change.rewrites) else "medium",
+            sources=(change.memory.id,),
+        )
+        for change, mutation in zip(changes, mutations, strict=True)
+    )
+    return Proposal(items, _report({**found.numbers, "held back by screening": held_back}, changes, pinned))
+
+
+def _version(change: _Change, write: str) -> NewVersion:
+    kept: dict[str, object] | None = None
+    if write == "replace":
+        phrases = [f"{r.phrase} = {r.value}" for r in change.rewrites]
+        earlier = change.memory.attributes.get("relative_dates")
+        kept = {
+            **change.memory.attributes,
+            "relative_dates": [*earlier, *phrases] if isinstance(earlier, list) else phrases,
+        }
+    return NewVersion(change.memory.id, change.text, OPERATION, attributes=kept, rests_on=_RESTS_ON)
+
+
+def _evidence(change: _Change) -> dict[str, object]:
+    memory = change.memory
+    return {
+        "rewrites": [
+            {"phrase": r.phrase, "value": r.value, "grain": r.grain, "about": r.about} for r in change.rewrites
+        ],
+        "said_on": memory.day.isoformat(),
+        "zone": memory.zone,
+        "before": quote(memory.text, _QUOTED),
+        "after": quote(change.text, _QUOTED),
+    }
+
+
+def _report(numbers: Mapping[str, int], changes: list[_Change], pinned: list[str]) -> Report:
+    written = sum(len(c.rewrites) for c in changes)
+    return Report(
+        OPERATION,
+        f"{len(changes):,} of {numbers['active memories']:,} active memories would say when it was: {written:,} relative dates.",
+        numbers={
+            **numbers,
+            "pinned with relative dates": len(pinned),
+            "relative dates": written,
+            "items": len(changes),
+        },
+        findings=(
+            (
+                Finding(
+                    f"{len(pinned):,} pinned memories hold relative dates and are left as they are. Reword them by hand, or unpin them.",
+                    rows=tuple(pinned[:_NAMED]),
+                ),
+            )
+            if pinned
+            else ()
+        ),
+    )

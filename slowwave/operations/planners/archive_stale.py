@@ -1,0 +1,193 @@
+"""``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say.
+
+Archive active memories by the policy of the settings, never before ``archive_min_age_hours``.
+
+``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
+``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
+the ``natural_selection_ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
+selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
+resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.mutations.cells import Value
+from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.set_columns import set_columns
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Finding, Report
+from slowwave.rows.exemptions import RESTS_ON
+from slowwave.rows.memories import version_texts
+from slowwave.scoring.relevance import Bools, Worth, worth
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.quotation import quote
+
+OPERATION: Final = "archive_stale"
+_RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")
+"""What a memory is worth rests on these, and who approves reads what it says. Its counters guard nothing, as each recall moves them; the
+time of the last read does: what was read after the plan is not stale."""
+
+_QUOTED: Final = 200  # characters
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
+    models=("recall_signals",),
+    after=("absolutize_dates",),
+    switch="archive_stale_enabled",
+    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
+)
+def archive_stale(inputs: Inputs) -> Proposal:
+    """Memories that nobody has use for are archived: they leave recall and stay in the store.
+
+    Never what is pinned, a shock, procedural or instructions, what was recalled in the window, what stands promoted or what is in an open
+    conflict. Off unless asked for. The audit `relevance` shows what memories are worth.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    chosen = _choose(inputs)
+    found = chosen.found
+    numbers: dict[str, int | float] = {
+        "active memories": len(found.memories),
+        "that do not fade": int((~_fading(found)).sum()),
+        "worth little": chosen.worthless,
+        **chosen.kept,
+    }
+    items = _items(snapshot, found, chosen.rows, settings)
+    numbers["items"] = len(items)
+    return Proposal(
+        tuple(items),
+        Report(
+            OPERATION,
+            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.archive_policy}).",
+            numbers=numbers,
+            findings=_pinned(found, settings),
+        ),
+    )
+
+
+def leaving(inputs: Inputs) -> frozenset[str]:
+    """Ids of the memories that a night with this operation would archive: those of its items, but for what was rejected."""
+    chosen = _choose(inputs)
+    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    if not refused:
+        return frozenset(chosen.found.memories["id"].take(pa.array(chosen.rows, pa.int64())).to_pylist())
+    items = _items(inputs.snapshot, chosen.found, chosen.rows, inputs.settings)
+    return frozenset(i.mutation.rows[0].id for i in items if i.subject() not in refused)
+
+
+class _Chosen(NamedTuple):
+    """Active memories, how many of them are worth little, how many of these are kept and why, and the rows of the others."""
+
+    found: Worth
+    worthless: int
+    kept: dict[str, int]
+    rows: list[int]
+
+
+def _choose(inputs: Inputs) -> _Chosen:
+    snapshot, settings = inputs.snapshot, inputs.settings
+    found = worth(snapshot, settings)
+    ids = found.memories["id"]
+    natural = settings.archive_policy == "natural_selection"
+    worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
+    reasons = {
+        "too young": found.age_hours < settings.archive_min_age_hours,
+        "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
+        "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
+        "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
+    }
+    left, kept = worthless.copy(), dict[str, int]()
+    for name, kept_back in reasons.items():
+        kept[name] = int((left & kept_back).sum())
+        left &= ~kept_back
+    return _Chosen(found, int(worthless.sum()), kept, np.flatnonzero(left).tolist())
+
+
+def _stale(found: Worth, settings: Settings) -> Bools:
+    unread = found.memories["access_count"].to_numpy() == 0
+    return _fading(found) & unread & (found.importance < settings.archive_effective_importance)
+
+
+def _least_relevant(found: Worth, settings: Settings) -> Bools:
+    """Below the floor, or ranked beyond the cap of its ring; what does not fade neither counts nor goes."""
+    fading = _fading(found)
+    rings = found.memories["ring"].combine_chunks().dictionary_encode().indices.to_numpy()
+    order = np.lexsort((np.arange(len(rings)), -found.relevance, ~fading, rings))  # equals: the smaller id stays
+    ring = rings[order]
+    first = np.searchsorted(ring, ring)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - first
+    return fading & (
+        (found.relevance < settings.natural_selection_floor) | (rank >= settings.natural_selection_ring_cap)
+    )
+
+
+def _fading(found: Worth) -> Bools:
+    return pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
+
+
+def _among(ids: pa.ChunkedArray, known: pa.ChunkedArray | pa.Array) -> Bools:
+    values = known.combine_chunks() if isinstance(known, pa.ChunkedArray) else known
+    return pc.is_in(ids, value_set=values).to_numpy()
+
+
+def _disputed(snapshot: Snapshot) -> list[str]:
+    return sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
+
+
+def _items(snapshot: Snapshot, found: Worth, rows: list[int], settings: Settings) -> list[Item]:
+    """One item a memory. It rests on all that its worth rests on but counters."""
+    picked = found.memories.take(pa.array(rows, pa.int64()))
+    ids = picked["id"].to_pylist()
+    values: dict[str, dict[str, Value]] = {
+        id_: {"state": "archived", **{column: seen[column] for column in _RESTS_ON}}
+        for id_, seen in rows_by_id(snapshot, "memories", ids, _RESTS_ON).items()
+    }
+    mutations = set_columns(snapshot, "set_state", "memories", values)
+    texts = version_texts(snapshot, picked["current_version_id"]).to_pylist()
+    absorbed = _absorbed(snapshot)
+    items: list[Item] = []
+    for row, id_, text, ring, mutation in zip(rows, ids, texts, picked["ring"].to_pylist(), mutations, strict=True):
+        stands_for = absorbed.get(id_, 0)
+        evidence: dict[str, object] = {
+            "names": [quote(text, _QUOTED)],
+            "policy": settings.archive_policy,
+            "ring": ring,
+            "age_hours": round(float(found.age_hours[row]), 1),
+            "effective_importance": round(float(found.importance[row]), 4),
+            "relevance": round(float(found.relevance[row]), 4),
+            "stands_for": stands_for,
+        }
+        items.append(Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low"))
+    return items
+
+
+def _absorbed(snapshot: Snapshot) -> dict[str, int]:
+    """Memory → how many others were merged into it, for which it stands in recall."""
+    into = snapshot.table("memories")["merged_into"].drop_null()
+    counts = pc.value_counts(into)
+    return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+
+
+def _pinned(found: Worth, settings: Settings) -> tuple[Finding, ...]:
+    """A word on pinned memories that would be stale if they were not pinned."""
+    pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
+    unread = found.memories["access_count"].to_numpy() == 0
+    old = found.age_hours >= settings.archive_min_age_hours
+    stale = pinned & unread & old & (found.faded < settings.archive_effective_importance)
+    if not stale.any():
+        return ()
+    rows = tuple(found.memories["id"].filter(pa.array(stale)).to_pylist())
+    said = f"{len(rows):,} pinned memories were never read and would be stale. They stay while they are pinned."
+    return (Finding(said, rows=rows),)

@@ -1,0 +1,111 @@
+"""``backfill_tags``: memories get the concept tags of their text; tags that they have are never taken away.
+
+Complete the tags of active memories by the concepts of their subject and text (nexo 3.3).
+
+With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
+tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
+it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.mutations.cells import Value
+from slowwave.mutations.set_columns import set_columns
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.promote_memories import promote_memories
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.rows.memories import active_memories
+from slowwave.texts.concepts import concept, concept_tags
+
+OPERATION: Final = "backfill_tags"
+_LONG_TERM: Final = "longterm"
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "rejections"),
+    models=("recall_signals", "recall_signals_compat"),
+    after=("promote_memories",),
+    switch="backfill_tags_enabled",
+    permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
+)
+def backfill_tags(inputs: Inputs) -> Proposal:
+    """Promoted memories, or all, get the concept tags of their subject and text; tags that they have stay.
+
+    Which ones is a setting. A text that holds a secret gives no tags.
+    """
+    snapshot = inputs.snapshot
+    memories = active_memories(snapshot)
+    chosen = _in_scope(inputs, memories)
+    numbers: dict[str, int | float] = {
+        "active memories": len(memories),
+        "in scope": len(chosen),
+        "without text": 0,
+        "nothing to add": 0,
+        "tags that are no list": 0,
+        "blocked by screening": 0,
+    }
+    values: dict[str, dict[str, Value]] = {}
+    added: dict[str, list[str]] = {}
+    columns = ("id", "subject", "text", "tags", "current_version_id", "state")
+    for id_, subject, text, cell, version, state in zip(*(chosen[c].to_pylist() for c in columns), strict=True):
+        own = _listed(cell)
+        if not text:
+            numbers["without text"] += 1
+        elif own is None:
+            numbers["tags that are no list"] += 1
+        elif not (new := _missing(own, concept_tags(text, subject))):
+            numbers["nothing to add"] += 1
+        elif _holds_secret(f"{subject}\n{text}"):
+            numbers["blocked by screening"] += 1
+        else:
+            tags = json.dumps([*own, *new], ensure_ascii=False)
+            values[id_] = {"tags": tags, "subject": subject, "current_version_id": version, "state": state}
+            added[id_] = new
+    mutations = set_columns(snapshot, "set_attributes", "memories", values)
+    items = [Item(OPERATION, "tag", m, {"added": added[m.rows[0].id]}) for m in mutations]
+    numbers |= {"tags that would be added": sum(map(len, added.values())), "items": len(items)}
+    headline = f"{len(items):,} of {len(chosen):,} memories in scope would get tags."
+    return Proposal(tuple(items), Report(OPERATION, headline, numbers=numbers))
+
+
+def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
+    if inputs.settings.backfill_tags_scope == "all":
+        return memories
+    known = set(inputs.snapshot.live("promotions")["memory_id"].to_pylist())
+    if inputs.settings.promote_memories_enabled:  # so that the night after has nothing to tag
+        tonight = (i for i in promote_memories(inputs).items if i.decision == "promote")
+        known.update(item.mutation.rows[0].id for item in tonight)
+    promoted = pc.is_in(memories["id"], value_set=pa.array(sorted(known), pa.string()))
+    return memories.filter(pc.or_(pc.equal(memories["ring"], _LONG_TERM), promoted))
+
+
+def _listed(cell: str) -> list[object] | None:
+    """The tags of a memory; None where the cell holds something else."""
+    try:
+        found: object = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return list(found) if isinstance(found, list) else None
+
+
+def _holds_secret(text: str) -> bool:
+    """Whether a tag could take a secret out of the text, or a part of one that hidden characters split."""
+    from slowwave.texts.hidden import hidden
+    from slowwave.texts.secrets import secrets  # its rules take a while to load
+
+    return bool(secrets(text)) or (not text.isascii() and any(f.severity != "low" for f in hidden(text)))
+
+
+def _missing(own: list[object], tags: tuple[str, ...]) -> list[str]:
+    """The tags that are new; one that is there in other letters is not."""
+    known = {tag.casefold() for tag in own if isinstance(tag, str)} | {concept(t) for t in own if isinstance(t, str)}
+    return [tag for tag in tags if tag not in known]

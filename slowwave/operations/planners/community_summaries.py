@@ -1,0 +1,369 @@
+"""``community_summaries``: entities that hang together get a summary, which is replaced when its members change.
+
+A summary stands as long as its community has the very same members. Boundaries that are about as good as they were are not moved
+(``slowwave.graphs.steady``), so that noise does not rewrite everything every night. What a summary says belongs to
+``slowwave.operations.planners.community_text``.
+
+Summarise every community of ``community_summary_min_size`` live entities and more (khora 8.11, put right).
+
+Communities are those of ``entity_graph`` at ``community_resolution``. A community without a live summary of exactly its members
+gets one, in the place of those whose members are mostly its own (Jaccard of a half at least); a live summary of no community ends.
+Without a model its sentences are taken from the sources. With ``inputs.writer`` a model is asked once a community, the largest
+first, within ``inputs.budget``; where its endpoint fails, or nothing of what it says stands, the sources have the word again. A
+community for which the budget does not reach waits for the next night. When the settings name a model and none is at hand, as
+when a plan is looked at again, nothing is written. Time: that of ``communities``, and linear in members and ties.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.graphs.communities import communities, modularity
+from slowwave.graphs.relations import EntityGraph, entity_graph
+from slowwave.graphs.steady import steady
+from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
+from slowwave.mutations.insert_summary import Summary, insert_summary
+from slowwave.mutations.rows import rows_by_id
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.community_text import (
+    EXTRACTIVE,
+    Community,
+    Member,
+    Tie,
+    Written,
+    extracted,
+    payload,
+    written,
+)
+from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Finding, Report
+from slowwave.snapshots.snapshot import Snapshot
+
+OPERATION: Final = "community_summaries"
+
+DEPTH: Final = 1
+"""Summaries of entities; those of another depth, which summarise summaries, are left alone."""
+
+_SAME: Final = 0.5
+"""Jaccard overlap from which a community is one that had a summary."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Live:
+    """The s live summaries, the newest first: ids, numbers of members (s,), and (row, position among live entities) of the members."""
+
+    ids: list[str]
+    sizes: np.ndarray
+    row: np.ndarray
+    place: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What becomes of the live summaries: ``replaced`` by label, ``standing`` labels that keep theirs, ids of those ``ending``."""
+
+    replaced: Mapping[int, tuple[str, ...]]
+    standing: frozenset[int]
+    ending: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A community that needs a summary: its label, the ids of all its members, sorted, and the summaries that it replaces."""
+
+    label: int
+    ids: tuple[str, ...]
+    replaced: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What became of the communities that need a summary."""
+
+    summaries: list[tuple[_Group, Community, Written]] = field(default_factory=list)
+    no_budget: int = 0
+    no_writer: int = 0
+    calls: int = 0
+    stop: str = ""
+    failures: dict[str, str] = field(default_factory=dict)  # the first of each kind, as a sentence
+
+
+@operation(
+    kind="planner",
+    reads=("entities", "relationships", "communities", "conflicts", "rejections"),
+    models=("live_entities", "live_relationships"),
+    after=("reembed",),
+    switch="community_summary_enabled",
+    weekly=True,
+    permits=(Permit("insert_summary", {"communities"}, retires=None),),
+    khora=("vectorcypher_community_summary",),
+    planted=("communities",),
+)
+def community_summaries(inputs: Inputs) -> Proposal:
+    """Entities that hang together get a summary that says who they are and what ties them; every sentence cites its members.
+
+    A summary stands while its community has the same members; when they change it is *replaced*, and the old one stays readable as of
+    its time. Sentences are taken from the sources, or written by `SLOWWAVE_COMMUNITY_SUMMARY_MODEL`, of whose sentences only those
+    stay that the members bear out.
+    """
+    settings, snapshot = inputs.settings, inputs.snapshot
+    entities = inputs.models["live_entities"].combine_chunks()
+    ids = entities["id"].combine_chunks()
+    graph = entity_graph(ids, inputs.models["live_relationships"], settings.cooccurrence_edge_weight)
+    live = _live(snapshot, ids)
+    labels = _labels(inputs, graph, live, len(ids))
+    sizes = np.bincount(labels, minlength=1 if len(labels) else 0)
+    large = frozenset(np.flatnonzero(sizes >= settings.community_summary_min_size).tolist())
+    fate = _fate(live, labels, sizes, large)
+    groups = _groups(ids, labels, large - fate.standing, fate)
+    allowed = _not_rejected(snapshot, groups)
+    told = _tell(inputs, allowed, _shown(inputs, entities, graph, labels, allowed))
+    items = [*_items(snapshot, told), *_ends(snapshot, fate.ending)]
+    numbers = {
+        "live entities": len(ids),
+        "edges": len(graph.weight),
+        "communities": len(sizes),
+        "of enough members": len(large),
+        "entities in these": int(sizes[sorted(large)].sum()),
+        "live summaries": len(live.ids),
+        "unchanged": len(fate.standing),
+        "rejected before": len(groups) - len(allowed),
+        "llm_budget_exhausted": told.no_budget,
+        "no writer at hand": told.no_writer,
+        "model calls": told.calls,
+        "written by a model": sum(w.writer != EXTRACTIVE for _, _, w in told.summaries),
+        "claims kept": sum(len(w.claims) for _, _, w in told.summaries if w.writer != EXTRACTIVE),
+        "claims dropped": sum(w.dropped for _, _, w in told.summaries),
+        "tokens": sum(w.tokens for _, _, w in told.summaries),
+        "new": sum(not g.replaced for g, _, _ in told.summaries),
+        "replaced": sum(bool(g.replaced) for g, _, _ in told.summaries),
+        "ended": len(fate.ending),
+        "modularity": modularity(labels, graph.source, graph.target, graph.weight, settings.community_resolution),
+        "items": len(items),
+    }
+    return Proposal(tuple(items), Report(OPERATION, _headline(numbers), numbers, _findings(told)))
+
+
+def _live(snapshot: Snapshot, ids: pa.Array) -> _Live:
+    table = snapshot.live("communities")
+    table = table.filter(pc.equal(table["depth"], DEPTH))
+    table = table.sort_by([("valid_from", "descending"), ("id", "ascending")]).combine_chunks()
+    members = table["member_ids"].combine_chunks()
+    found = pc.index_in(pc.list_flatten(members), value_set=ids)
+    place = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    row = pc.list_parent_indices(members).to_numpy().astype(np.int64)
+    sizes = pc.list_value_length(members).to_numpy(zero_copy_only=False).astype(np.int64)
+    return _Live(table["id"].to_pylist(), sizes, row[place >= 0], place[place >= 0])
+
+
+def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarray:
+    """Tonight's communities, with the boundaries of the live summaries where these hold; a member of several is of the newest."""
+    settings = inputs.settings
+    found = communities(np.arange(n), graph.source, graph.target, graph.weight, settings.community_resolution)
+    before = np.full(n, -1, np.int64)
+    before[live.place[::-1]] = live.row[::-1]
+    return steady(
+        found,
+        before,
+        graph.source,
+        graph.target,
+        graph.weight,
+        settings.community_resolution,
+        settings.community_summary_min_size,
+    )
+
+
+def _fate(live: _Live, labels: np.ndarray, sizes: np.ndarray, large: frozenset[int]) -> _Fate:
+    """Every live summary belongs to the large community that it overlaps with most; one of a community of its very members stands."""
+    pairs, shared = np.unique(np.stack([live.row, labels[live.place]]), axis=1, return_counts=True)
+    overlap = shared / (live.sizes[pairs[0]] + sizes[pairs[1]] - shared)
+    best: dict[int, tuple[float, int]] = {}
+    for row, label, jaccard in zip(*pairs.tolist(), overlap.tolist(), strict=True):
+        if label in large and jaccard >= _SAME:
+            best[row] = min(best.get(row, (0.0, 0)), (-jaccard, label))
+    of: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for row, (jaccard, label) in best.items():
+        of[label].append((jaccard, row))
+    standing = {label: min(rows)[1] for label, rows in of.items() if min(rows)[0] == -1}
+    replaced = {label: tuple(live.ids[row] for _, row in sorted(rows)) for label, rows in of.items()}
+    kept = {*standing.values(), *(row for label, rows in of.items() if label not in standing for _, row in rows)}
+    ending = tuple(id_ for row, id_ in enumerate(live.ids) if row not in kept)
+    return _Fate({k: v for k, v in replaced.items() if k not in standing}, frozenset(standing), ending)
+
+
+def _groups(ids: pa.Array, labels: np.ndarray, wanted: frozenset[int], fate: _Fate) -> list[_Group]:
+    """The wanted communities, the largest first, then by their first member."""
+    order = np.argsort(labels, kind="stable")  # ids are sorted
+    starts = np.searchsorted(labels[order], np.arange(int(labels.max(initial=-1)) + 2))
+    groups = [
+        _Group(
+            label,
+            tuple(ids.take(pa.array(order[starts[label] : starts[label + 1]])).to_pylist()),
+            fate.replaced.get(label, ()),
+        )
+        for label in wanted
+    ]
+    return sorted(groups, key=lambda g: (-len(g.ids), g.ids))
+
+
+def _not_rejected(snapshot: Snapshot, groups: Sequence[_Group]) -> list[_Group]:
+    """Those that nobody has refused: no token is spent on the others."""
+    refused = rejected_subjects(snapshot, OPERATION)
+    if not refused:
+        return list(groups)
+    blank = insert_summary(snapshot, [Summary(g.ids, replaced=g.replaced) for g in groups])
+    return [g for g, m in zip(groups, blank, strict=True) if Item(OPERATION, "", m).subject() not in refused]
+
+
+def _shown(
+    inputs: Inputs, entities: pa.Table, graph: EntityGraph, labels: np.ndarray, groups: Sequence[_Group]
+) -> dict[int, Community]:
+    """Label → what a summary shows of the community: members by mentions, then name; ties by weight, then in the members' order."""
+    wanted = np.zeros(int(labels.max(initial=-1)) + 1, np.bool_)
+    wanted[[g.label for g in groups]] = True
+    places = np.flatnonzero(wanted[labels]) if len(labels) else np.empty(0, np.int64)
+    rows = entities.select(["id", "name", "entity_type", "description", "mention_count"]).take(pa.array(places))
+    rows = rows.append_column("place", pa.array(places)).append_column("label", pa.array(labels[places]))
+    rows = rows.sort_by(
+        [("label", "ascending"), ("mention_count", "descending"), ("name", "ascending"), ("id", "ascending")]
+    )
+    label = rows["label"].to_numpy()
+    rank = np.arange(len(label)) - np.searchsorted(label, label)
+    few = rank < inputs.settings.community_summary_max_members_per_prompt
+    rows = rows.filter(pa.array(few))
+    members: dict[int, list[Member]] = defaultdict(list)
+    for r in rows.select(["label", "id", "name", "entity_type", "description"]).to_pylist():
+        members[r["label"]].append(Member(r["id"], r["name"], r["entity_type"], r["description"] or ""))
+    ranks = np.full(len(labels), -1, np.int64)
+    ranks[rows["place"].to_numpy()] = rank[few]
+    ties = _ties(inputs, graph, labels, ranks)
+    return {g.label: Community(tuple(members[g.label]), tuple(ties[g.label]), len(g.ids)) for g in groups}
+
+
+def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndarray) -> defaultdict[int, list[Tie]]:
+    """Label → the ties among members that have a rank, the strongest first; none of those in an open conflict, for no summary tells as
+    true what may be the half of a contradiction."""
+    contested = {id_ for pair in open_conflicts(inputs.snapshot, "relationships") for id_ in pair}
+    one, two = ranks[graph.source], ranks[graph.target]
+    at = np.flatnonzero((one >= 0) & (two >= 0) & (labels[graph.source] == labels[graph.target]))
+    first, second = np.minimum(one, two)[at], np.maximum(one, two)[at]
+    at = at[np.lexsort((graph.row[at], second, first, -graph.weight[at]))]
+    columns = ["id", "source_entity_id", "target_entity_id", "relationship_type"]
+    rows = inputs.models["live_relationships"].select(columns).take(pa.array(graph.row[at])).to_pylist()
+    said = rows_by_id(inputs.snapshot, "relationships", [r["id"] for r in rows], ("description",))
+    ties: defaultdict[int, list[Tie]] = defaultdict(list)
+    for label, r in zip(labels[graph.source[at]].tolist(), rows, strict=True):
+        if r["id"] in contested:
+            continue
+        description = str(said[r["id"]]["description"] or "")
+        ties[label].append(Tie(r["source_entity_id"], r["target_entity_id"], r["relationship_type"], description))
+    return ties
+
+
+def _tell(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Told:
+    """Summaries of the communities, in their order, by the writer while it answers and the budget reaches."""
+    told, in_a_row = _Told(), 0
+    writer = inputs.writer
+    if writer is None and inputs.settings.community_summary_model:
+        told.no_writer = len(groups)
+        return told
+    for group in groups:
+        community = shown[group.label]
+        if writer is None or told.stop:
+            told.summaries.append((group, community, extracted(community)))
+            continue
+        summary = written(community, writer, inputs.budget, OPERATION)
+        if summary is None:
+            told.no_budget += 1
+            continue
+        told.summaries.append((group, community, summary))
+        told.calls += summary.problem != "too long"
+        if summary.problem:
+            told.failures.setdefault(summary.problem, summary.failure)
+        in_a_row = in_a_row + 1 if summary.problem in ENDPOINT_PROBLEMS else 0
+        if in_a_row == FAILURES_IN_A_ROW:
+            told.stop = f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
+    return told
+
+
+def _items(snapshot: Snapshot, told: _Told) -> list[Item]:
+    mutations = insert_summary(
+        snapshot,
+        [Summary(g.ids, payload(w, member_hash(g.ids)), w.cited(), g.replaced, DEPTH) for g, _, w in told.summaries],
+    )
+    return [
+        Item(
+            OPERATION,
+            "replace" if group.replaced else "summarise",
+            mutation,
+            evidence={
+                "members": len(group.ids),
+                "shown": [m.name for m in community.members],
+                "text": summary.text,
+                "writer": summary.writer,
+                "claims": len(summary.claims),
+                "claims_dropped": summary.dropped,
+                "problem": summary.problem,
+                "replaces": list(group.replaced),
+            },
+            risk="low" if summary.writer == EXTRACTIVE else "medium",
+            sources=summary.cited(),
+            tokens=summary.tokens,
+        )
+        for (group, community, summary), mutation in zip(told.summaries, mutations, strict=True)
+    ]
+
+
+def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
+    reason = (
+        "No community of tonight has at least half of its members in common with it, or another summary is of the same."
+    )
+    mutations = insert_summary(snapshot, [Summary(replaced=(id_,)) for id_ in ids])
+    return [Item(OPERATION, "end", mutation, evidence={"reason": reason}) for mutation in mutations]
+
+
+def member_hash(ids: Sequence[str]) -> str:
+    """SHA-256 of the sorted ids of all members, a line each."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+
+
+def _findings(told: _Told) -> tuple[Finding, ...]:
+    problems = Counter(w.problem for _, _, w in told.summaries if w.problem)
+    found = [
+        Finding(
+            f"{count:,} communities are summarised from their sources, as the model did not do it: {problem}."
+            + (f" {told.failures[problem]}" if told.failures[problem] else ""),
+            severity="warning",
+        )
+        for problem, count in sorted(problems.items(), key=lambda p: (-p[1], p[0]))
+    ]
+    if told.stop:
+        found.append(Finding(told.stop, severity="warning"))
+    if told.no_budget:
+        found.append(
+            Finding(
+                f"{told.no_budget:,} communities wait for another night: the token budget does not reach (llm_budget_exhausted). "
+                "Raise SLOWWAVE_LLM_MAX_TOKENS_PER_RUN or SLOWWAVE_LLM_MAX_TOKENS_PER_NAMESPACE_PER_DAY if that is too slow.",
+                severity="warning",
+            )
+        )
+    return tuple(found)
+
+
+def _headline(numbers: Mapping[str, int | float]) -> str:
+    if not numbers["of enough members"] and not numbers["ended"]:
+        return f"No community among {numbers['live entities']:,} live entities is large enough for a summary."
+    return (
+        f"{numbers['of enough members']:,} communities are large enough for a summary: {numbers['unchanged']:,} have theirs, "
+        f"{numbers['new']:,} get a first one, {numbers['replaced']:,} another; {numbers['ended']:,} summaries end."
+    )

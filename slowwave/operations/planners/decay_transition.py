@@ -1,0 +1,278 @@
+"""``decay_transition``: a memory that has been in its stage for its days is told shorter, and at last archived.
+
+No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to
+``slowwave.scoring.decay``, how it is worded to ``slowwave.operations.planners.summary_text``.
+
+Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
+
+A text longer than the next stage holds is told in fewer words: by its own sentences and whole items, or by ``consolidation_model``
+where it is prose; one that is short enough stays as it is, and so does one that cannot be told well in so few words. Either way it
+becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
+What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
+
+Exempt memories (``slowwave.rows.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
+would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
+memories and versions; texts are read of those due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.mutations.cells import Value
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.set_columns import set_columns
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
+from slowwave.operations.planners.archive_stale import leaving
+from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.operations.planners.summary_text import EXTRACTIVE, Told, Writing
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.reports.model import Report
+from slowwave.rows.exemptions import RESTS_ON, exemptions
+from slowwave.rows.memories import active_memories, attributes
+from slowwave.rows.screening_exemptions import is_held_back
+from slowwave.scoring.decay import STAGES, next_stage, reason, schedule
+from slowwave.texts.extractive import Source
+from slowwave.texts.quotation import quote
+from slowwave.texts.token_count import count
+
+OPERATION: Final = "decay_transition"
+
+_QUOTED: Final = 200  # characters
+_DROPS: Final = 20
+_COLUMNS: Final = ("id", "text", "valid_from", "recorded_at", "attributes", "source_document_ids", "source_chunk_ids")
+
+_RESTS_ON: Final = (*RESTS_ON, "valid_from")
+"""What has a stage, an end and no exemption; counters, which stretch a stage, change with every recall and guard nothing."""
+
+_LEAVING: Final = f"archived by {ARCHIVE}"
+
+_Fields = Mapping[str, Any]
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections"),
+    models=("recall_signals",),
+    after=("backfill_tags",),
+    switch="decay_transition_enabled",
+    weekly=True,
+    permits=(
+        Permit("new_version", {"memories"}, beside=OF_MEMORIES),
+        Permit("set_state", {"memories"}, "medium", only={"state", "stage"}, retires=1),
+    ),
+)
+def decay_transition(inputs: Inputs) -> Proposal:
+    """Memories that have been in their stage for its days are told shorter: full, compressed, summary, essence, and then the archive.
+
+    Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
+    pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. Lists are shortened by whole
+    items, and what cannot be told well in so few words stays as it is; what `archive_stale` takes in the same night is left to it. The
+    evidence names what a shorter text no longer says.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    memories = active_memories(snapshot)
+    plan = schedule(snapshot, memories, settings)
+    due = plan.is_due(int(snapshot.taken_at.timestamp() * 1_000_000))
+    archived = leaving(inputs) if inputs.runs(ARCHIVE) else ()
+    mine = due & ~pc.is_in(memories["id"], value_set=pa.array(sorted(archived), pa.string())).to_numpy()
+    rows = memories.select(_COLUMNS).filter(pa.array(mine)).to_pylist()
+    going_on = [
+        _Step(row, STAGES[stage], datetime.fromtimestamp(when // 1_000_000, UTC))
+        for row, stage, when in zip(rows, plan.stage[mine].tolist(), plan.due[mine].tolist(), strict=True)
+    ]
+    steps = [s for s in going_on if not _held_back(s)]
+    writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
+    absent = bool(settings.consolidation_model) and inputs.consolidator is None
+    told = _told(steps, settings, writing, absent=absent)
+    items = [*_versions(inputs, steps, told), *_forgotten(inputs, steps)]
+    refused = rejected_subjects(snapshot, OPERATION)
+    proposed = [i for i in items if not refused or i.subject() not in refused]
+    decisions = [i.decision for i in proposed]
+    numbers: dict[str, int | float] = {
+        "live memories": len(memories),
+        **{name: int(mask.sum()) for name, mask in exemptions(memories, settings).items()},
+        "due": int(due.sum()),
+        "held back by screening": len(going_on) - len(steps),
+        **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
+        **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
+        "no writer at hand": sum(s.to != STAGES[-1] and s.id not in told for s in steps) if absent else 0,
+        "shortened": decisions.count("shorten"),
+        "short enough": decisions.count("advance"),
+        "archived": decisions.count("forget"),
+        "could not be shortened": sum(bool(i.evidence.get("too_long")) for i in proposed),
+        "that drop a specific": sum(bool(i.evidence.get("drops")) for i in proposed),
+        "tokens saved": sum(_saved(i) for i in proposed),
+        "rejected before": len(items) - len(proposed),
+        **writing.numbers(),
+        "items": len(proposed),
+    }
+    return Proposal(tuple(proposed), Report(OPERATION, _headline(numbers), numbers, writing.findings()))
+
+
+def _held_back(step: _Step) -> bool:
+    """Whether the step would write a text that screening has to act on first; what is archived is not written."""
+    return step.to != STAGES[-1] and is_held_back(step.text, step.row["attributes"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A memory that leaves its ``stage``, which ended at ``due``."""
+
+    row: _Fields
+    stage: str
+    due: datetime
+
+    @property
+    def id(self) -> str:
+        return str(self.row["id"])
+
+    @property
+    def text(self) -> str:
+        return str(self.row["text"])
+
+    @property
+    def to(self) -> str:
+        return next_stage(self.stage)
+
+    def too_long(self, settings: Settings) -> bool:
+        return count(self.text) > settings.decay_tokens.get(self.to, 0)
+
+
+def _told(steps: Sequence[_Step], settings: Settings, writing: Writing, *, absent: bool) -> dict[str, Told | None]:
+    """Memory → its shorter text, None where the old one is kept; those that wait for another night are not among them."""
+    found: dict[str, Told | None] = {}
+    for step in steps:
+        if step.to == STAGES[-1]:
+            continue
+        if not step.text or not step.too_long(settings):
+            found[step.id] = None
+        elif not absent:
+            text = _dated(step, settings)
+            source = Source(step.id, text, step.row["valid_from"])
+            said = writing.tell([source], settings.decay_tokens.get(step.to, 0), may_lose=True)
+            if said is not None:
+                found[step.id] = said if said.text and count(said.text) < count(step.text) else None
+    return found
+
+
+def _dated(step: _Step, settings: Settings) -> str:
+    """The text with its relative dates made absolute: the sentences that fix them may not stay."""
+    from slowwave.texts.dates import absolutize
+
+    anchor, own = step.row["valid_from"], attributes(step.row["attributes"]).get("timezone")
+    if anchor is None:
+        return step.text
+    try:
+        return absolutize(step.text, anchor, zone=str(own or settings.dates_zone), write=settings.dates_write).text
+    except ValueError:  # a row may name any zone
+        return absolutize(step.text, anchor, zone=settings.dates_zone, write=settings.dates_write).text
+
+
+def _versions(inputs: Inputs, steps: Sequence[_Step], told: Mapping[str, Told | None]) -> list[Item]:
+    """The items of those that go on with a text, in the order of the steps."""
+    snapshot = inputs.snapshot
+    mine = [s for s in steps if s.id in told]
+    new = {id_: text for id_, text in told.items() if text is not None}
+    changed = [s for s in mine if s.id in new]
+    vectors = inputs.embed([new[s.id].text for s in changed]) if inputs.embed is not None and changed else None
+    if vectors is not None and vectors.shape[1] != snapshot.vectors["memory_vectors"].matrix.shape[1]:
+        vectors = None
+    kept = [s for s in mine if s.id not in new]
+    mutations = dict(zip([s.id for s in changed], _mutations(inputs, changed, new, vectors), strict=True))
+    mutations |= zip([s.id for s in kept], _mutations(inputs, kept, new, None), strict=True)
+    return [_item(s, mutations[s.id], new.get(s.id), inputs.settings) for s in mine]
+
+
+def _mutations(
+    inputs: Inputs, steps: Sequence[_Step], new: Mapping[str, Told], vectors: np.ndarray | None
+) -> list[Mutation]:
+    changes = [
+        NewVersion(s.id, new[s.id].text if s.id in new else s.text, reason(s.to), stage=s.to, rests_on=_RESTS_ON)
+        for s in steps
+    ]
+    return new_versions(inputs.snapshot, changes, vectors) if changes else []
+
+
+def _item(step: _Step, mutation: Mutation, told: Told | None, settings: Settings) -> Item:
+    before = count(step.text)
+    evidence: dict[str, object] = {
+        "from": step.stage,
+        "to": step.to,
+        "due": step.due.isoformat(),
+        "tokens_before": before,
+        "tokens_after": count(told.text) if told else before,
+    }
+    if told is None:
+        if step.too_long(settings):
+            evidence["too_long"] = "It cannot be told well in so few words, so its text stays."
+        return Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
+    drops = list(told.missing)
+    evidence |= {
+        "text": told.text,
+        "drops": drops[:_DROPS],
+        "dropped": len(drops),
+        "writer": told.writer,
+        "problem": told.problem,
+    }
+    low = not drops and told.writer == EXTRACTIVE
+    return Item(
+        OPERATION,
+        "shorten",
+        mutation,
+        evidence=evidence,
+        risk="low" if low else "medium",
+        sources=(step.id,),
+        tokens=told.tokens,
+    )
+
+
+def _saved(item: Item) -> int:
+    return int(str(item.evidence["tokens_before"])) - int(str(item.evidence["tokens_after"]))
+
+
+def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
+    last = {s.id: s for s in steps if s.to == STAGES[-1]}
+    values: dict[str, dict[str, Value]] = {
+        id_: {"stage": STAGES[-1], "state": "archived", **{c: seen[c] for c in _RESTS_ON}}
+        for id_, seen in rows_by_id(inputs.snapshot, "memories", last, _RESTS_ON).items()
+    }
+    return [
+        Item(
+            OPERATION,
+            "forget",
+            mutation,
+            evidence={
+                "from": last[mutation.rows[0].id].stage,
+                "to": STAGES[-1],
+                "due": last[mutation.rows[0].id].due.isoformat(),
+                "names": [quote(last[mutation.rows[0].id].text, _QUOTED)],
+                "tokens_before": count(last[mutation.rows[0].id].text),
+                "tokens_after": 0,
+            },
+            risk="medium",
+            sources=(mutation.rows[0].id,),
+        )
+        for mutation in (set_columns(inputs.snapshot, "set_state", "memories", values) if values else ())
+    ]
+
+
+def _headline(numbers: Mapping[str, int | float]) -> str:
+    return (
+        f"{numbers['due']:,} of {numbers['live memories']:,} live memories are due for their next stage: {numbers['shortened']:,} are "
+        f"told shorter, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
+        + (f", {numbers[_LEAVING]:,} are archived by {ARCHIVE} instead" if _LEAVING in numbers else "")
+        + f"; {numbers['tokens saved']:,} tokens are saved."
+    )

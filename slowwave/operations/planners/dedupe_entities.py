@@ -1,0 +1,426 @@
+"""``dedupe_entities``: entities that are the same thing become one; doubtful pairs go to a person.
+
+Who is the same as whom is decided by ``slowwave.matching``, the vector of the survivor by ``recompute_centroids``; here
+clusters become items that are whole: the merge carries provenance, aliases, counters, attributes and its vector. Where two
+models are at hand, they are asked about the doubtful pairs first.
+
+Propose merges of live entities, and pairs for review.
+
+The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id. Every entity stands
+in one item at most: a pair of which one row is merged tonight waits for the night after.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from slowwave.language.embedder import entity_text
+from slowwave.matching.comparisons import NAME_LEVELS, shared
+from slowwave.matching.judge import Judged, Question, Verdict, judge
+from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
+from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
+from slowwave.mutations.rows import standing_ids
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.coverage import Compares
+from slowwave.operations.planners.labels import labelled_pairs
+from slowwave.operations.planners.recompute_centroids import centroid_decision
+from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_ENTITIES, Permit
+from slowwave.reports.model import Finding, Report
+from slowwave.reports.plot import Bars
+from slowwave.snapshots.snapshot import Snapshot
+
+OPERATION: Final = "dedupe_entities"
+_ENDS: Final = ("source_entity_id", "target_entity_id")
+_SOURCES: Final = 10
+_QUOTED: Final = 3  # passages of sources that a judge reads
+_PLAIN_LEVELS: Final = frozenset(("exact", "compact"))  # merges on these alone are of low risk
+_FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
+_FLOOD_ROWS: Final = 50
+
+_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD))
+"""Reasons for a review that no model overrules."""
+
+_Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Rows that become one item; ``pairs`` are what joined them, weakest last; ``verdict`` is that of two models, if asked."""
+
+    decision: str
+    keep: str
+    absorb: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    verdict: Verdict | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.keep, *self.absorb)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """All that the report tells: what was matched and judged, the groups with their centroid decisions, and their items.
+
+    ``refused`` items were rejected before; ``waiting`` pairs share a row with an item.
+    """
+
+    matches: Matches
+    judged: Judged
+    groups: Sequence[_Group]
+    centroids: Sequence[str]
+    items: Sequence[Item]
+    refused: int
+    waiting: Sequence[ReviewPair]
+
+
+@operation(
+    kind="planner",
+    reads=(
+        *("entities", "entity_aliases", "relationships", "chunks", "documents"),
+        *("rejections", "conflicts", "decisions", "entity_vectors"),
+    ),
+    after=("consolidate_clusters",),
+    switch="dedupe_entities_enabled",
+    permits=(Permit("merge_rows", {"entities"}, beside=OF_ENTITIES, retires=None, ends={"relationships"}),),
+    compares=Compares("entity_vectors", "entities", alone=False),
+    khora=("vectorcypher_dedupe_entities",),
+    planted=("duplicates", "merge traps"),
+)
+def dedupe_entities(inputs: Inputs) -> Proposal:
+    """Entities that are one thing under several names: *merge* where the evidence agrees, *review* where a person should look.
+
+    Vectors alone never merge, and a pair with differing numbers, dates, versions or identifiers is never merged, nor one that
+    a person rejected before. What people approved, rejected or undid teaches the weights. The survivor keeps every alias, source,
+    counter and attribute, and gets its vector at once. The plan shows the evidence of its weakest merges step by step.
+    """
+    snapshot = inputs.snapshot
+    matches = _match(inputs)
+    merged = {id_ for ids in matches.merges for id_ in ids}
+    review, waiting = _apart(matches.review, merged)
+    rows = _rows(snapshot, merged | {id_ for p in review for id_ in (p.a, p.b)})
+    standing = standing_ids(snapshot, "chunks")
+    doubtful = matches.explain_all([(p.a, p.b) for p in review])
+    judged = _judge(inputs, doubtful, rows, standing)
+    groups = _merge_groups(matches, rows)
+    for pair in doubtful:
+        verdict = judged.verdicts.get((pair.a, pair.b))
+        groups.append(_group(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
+    decisions = _vectors(inputs, groups, rows)
+    merges = [Merge(g.keep, g.absorb, vector) for g, (_, vector) in zip(groups, decisions, strict=True)]
+    items = [
+        Item(
+            OPERATION,
+            group.decision,
+            mutation,
+            evidence=_evidence(group, rows, decision),
+            risk=_risk(group, decision),
+            sources=_sources(group.ids, rows, standing),
+            tokens=group.verdict.tokens if group.verdict else 0,
+            probability=group.pairs[-1].probability,
+        )
+        for group, mutation, (decision, _) in zip(groups, merge_rows(snapshot, merges), decisions, strict=True)
+    ]
+    refused = rejected_subjects(snapshot, OPERATION)
+    proposed = tuple(item for item in items if not refused or item.subject() not in refused)
+    centroids = [decision for decision, _ in decisions]
+    work = _Work(matches, judged, groups, centroids, proposed, len(items) - len(proposed), waiting)
+    return Proposal(proposed, _report(inputs, work, rows), learnt=matches.model, nearer=_nearer(snapshot, matches))
+
+
+def _match(inputs: Inputs) -> Matches:
+    snapshot = inputs.snapshot
+    entities = snapshot.live("entities").select(
+        ["id", "entity_type", "name", "attributes", "source_document_ids", "source"]
+    )
+    known = pc.if_else(pc.equal(entities["source"], ""), None, entities["source"])
+    vectors = snapshot.vectors["entity_vectors"]
+    return match(
+        entities.set_column(entities.schema.get_field_index("source"), "source", known),
+        inputs.settings,
+        matrix=vectors.matrix,
+        rows=vectors.rows_of(entities["id"].combine_chunks()),
+        links=snapshot.live("relationships").select(["source_entity_id", "target_entity_id"]),
+        aliases=snapshot.table("entity_aliases").select(["entity_id", "alias"]),
+        barred={"rejection": rejected_pairs(snapshot, OPERATION), "conflict": open_conflicts(snapshot, "entities")},
+        labelled=labelled_pairs(snapshot, OPERATION),
+        focus=inputs.focus,
+        model=inputs.learnt.get(OPERATION),
+    )
+
+
+def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
+    """Rows of candidate pairs that stand beside one merge: they share a neighbour after it, and weigh more on a second look."""
+    cluster = {id_: k for k, ids in enumerate(matches.merges) for id_ in ids}
+    if not cluster:
+        return ()
+    ids, merged = pa.array(matches.ids, pa.string()), pa.array(list(cluster), pa.string())
+    of = np.array(list(cluster.values()))
+    links = snapshot.live("relationships")
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for end, other in (_ENDS, _ENDS[::-1]):
+        beside = pc.fill_null(pc.index_in(links[other], value_set=merged), -1).to_numpy()
+        row = pc.fill_null(pc.index_in(links[end], value_set=ids), -1).to_numpy()
+        known = (beside >= 0) & (row >= 0)
+        rows.append(row[known])
+        columns.append(of[beside[known]])
+    at = (np.concatenate(rows), np.concatenate(columns))
+    beside = sparse.csr_matrix((np.ones(len(at[0]), np.float32), at), shape=(len(ids), len(matches.merges)))
+    some = np.diff(beside.indptr) > 0
+    i, j = matches.candidate_pairs
+    i, j = i[some[i] & some[j]], j[some[i] & some[j]]
+    near = shared(beside, i, j) > 0
+    return tuple(matches.ids[np.unique(np.concatenate([i[near], j[near]]))].tolist())
+
+
+def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPair], list[ReviewPair]]:
+    """The strongest pairs that share no row with each other or a merge, and those that wait."""
+    taken = set(merged)
+    now: list[ReviewPair] = []
+    later: list[ReviewPair] = []
+    for pair in pairs:
+        if taken.isdisjoint((pair.a, pair.b)):
+            taken.update((pair.a, pair.b))
+            now.append(pair)
+        else:
+            later.append(pair)
+    return now, later
+
+
+def _rows(snapshot: Snapshot, ids: set[str]) -> dict[str, _Fields]:
+    live = snapshot.live("entities")
+    wanted = ("id", "name", "entity_type", "description", "attributes", "source_chunk_ids")
+    ranked = ("mention_count", "pinned", "valid_from", "recorded_at")
+    found = live.filter(pc.is_in(live["id"], value_set=pa.array(sorted(ids), pa.string())))
+    return {r["id"]: r for r in found.select([*wanted, *ranked]).to_pylist()}
+
+
+def _judge(inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], standing: frozenset[str]) -> Judged:
+    """Ask the judges about the pairs that a score left open; what an identifier or a name speaks against is a person's to say."""
+    open_ = [p for p in pairs if p.reason not in _FOR_PEOPLE] if inputs.judges else []
+    cited = {(p.a, p.b): _sources((p.a, p.b), rows, standing)[:_QUOTED] for p in open_}
+    chunks = inputs.snapshot.table("chunks")
+    wanted = pa.array(sorted({c for ids in cited.values() for c in ids}), pa.string())
+    found = chunks.filter(pc.is_in(chunks["id"], value_set=wanted)).select(["id", "content"])
+    texts = dict(zip(found["id"].to_pylist(), found["content"].to_pylist(), strict=True))
+
+    def fields(id_: str) -> Mapping[str, object]:
+        shown = {column: rows[id_][column] for column in ("name", "entity_type", "description")}
+        return shown | {"attributes": json.loads(rows[id_]["attributes"])}
+
+    questions = [
+        Question(
+            p.a,
+            p.b,
+            (fields(p.a), fields(p.b)),
+            evidence=p.waterfall,
+            sources=tuple(texts[c] for c in cited[p.a, p.b]),
+            probability=p.probability,
+        )
+        for p in open_
+    ]
+    settings = inputs.settings
+    return judge(
+        questions,
+        inputs.judges,
+        budget=settings.judge_token_budget,
+        confidence=settings.judge_confidence,
+        pairs=settings.judge_pairs,
+        purse=inputs.budget,
+        operation=OPERATION,
+    )
+
+
+def _merge_groups(matches: Matches, rows: Mapping[str, _Fields]) -> list[_Group]:
+    """The clusters with all that is known about their joints, which are weighed in one go."""
+    pairs = iter(matches.explain_all([joint for joints in matches.joints for joint in joints]))
+    found = zip(matches.merges, matches.joints, strict=True)
+    return [_group("merge", ids, tuple(next(pairs) for _ in joints), rows) for ids, joints in found]
+
+
+def _group(
+    decision: str,
+    ids: Sequence[str],
+    pairs: tuple[Pair, ...],
+    rows: Mapping[str, _Fields],
+    verdict: Verdict | None = None,
+) -> _Group:
+    keep, *absorb = survivor_first(rows[id_] for id_ in ids)
+    return _Group(decision, keep, tuple(absorb), pairs, verdict)
+
+
+def _vectors(
+    inputs: Inputs, groups: Sequence[_Group], rows: Mapping[str, _Fields]
+) -> list[tuple[str, NDArray[np.float32] | None]]:
+    """Each group's centroid decision and vector; texts that need the model are embedded in one call.
+
+    Where ``centroid_recompute_enabled`` is off the survivor keeps the vector that it has.
+    """
+    vectors = inputs.snapshot.vectors["entity_vectors"]
+    if not inputs.settings.centroid_recompute_enabled:
+        return [("off", None)] * len(groups)
+    if not vectors.model:
+        return [("no_vectors", None)] * len(groups)
+    members = [sorted(g.ids) for g in groups]
+    flat = [id_ for ids in members for id_ in ids]
+    place = dict(zip(flat, vectors.rows_of(pa.array(flat, pa.string())).tolist(), strict=True))
+    found: list[tuple[str, NDArray[np.float32] | None]] = []
+    for ids in members:
+        known = [id_ for id_ in ids if place[id_] >= 0]
+        mentions = np.array([rows[id_]["mention_count"] for id_ in known], np.int64)
+        matrix = vectors.matrix[[place[id_] for id_ in known]]
+        found.append(centroid_decision([rows[id_]["name"] for id_ in ids], matrix, mentions, inputs.settings))
+    again = [k for k, (decision, _) in enumerate(found) if decision == "re_embed"]
+    embed = inputs.embed
+    if embed is None:
+        for k in again:
+            found[k] = ("re_embed_unavailable", None)
+    elif again:
+        for k, vector in zip(again, embed([_text(groups[k], rows) for k in again]), strict=True):
+            found[k] = ("re_embed", vector)
+    return found
+
+
+def _text(group: _Group, rows: Mapping[str, _Fields]) -> str:
+    """The survivor's text after the merge: a survivor without a description takes the longest of the absorbed ones."""
+    keep = rows[group.keep]
+    absorbed = (str(rows[a]["description"] or "") for a in sorted(group.absorb))
+    return entity_text(keep["name"], keep["entity_type"], keep["description"] or max(absorbed, key=len))
+
+
+def _evidence(group: _Group, rows: Mapping[str, _Fields], decision: str) -> dict[str, object]:
+    """The weakest joint stands for the item; clusters of more than two show every joint."""
+    weakest = group.pairs[-1]
+    shown: dict[str, object] = {
+        "probability": weakest.probability,
+        "cosine": weakest.cosine,
+        "waterfall": [dict(step) for step in weakest.waterfall],
+        "centroid": decision,
+        "names": [rows[id_]["name"] for id_ in group.ids],
+    }
+    if len(group.pairs) > 1:
+        shown["pairs"] = [
+            {
+                "names": [rows[p.a]["name"], rows[p.b]["name"]],
+                "name_level": p.level,
+                "probability": p.probability,
+                "cosine": p.cosine,
+            }
+            for p in group.pairs
+        ]
+    if weakest.reason:
+        shown["reason"] = weakest.reason
+    if group.verdict and group.verdict.opinions:
+        shown["judges"] = json.loads(json.dumps(asdict(group.verdict)))  # as it reads back
+    return shown
+
+
+def _risk(group: _Group, decision: str) -> str:
+    if group.decision == "review":
+        return "high"
+    plain = all(p.level in _PLAIN_LEVELS for p in group.pairs) and group.verdict is None
+    return "low" if plain and decision != "skip_multimodal" else "medium"
+
+
+def _sources(ids: Iterable[str], rows: Mapping[str, _Fields], standing: frozenset[str]) -> tuple[str, ...]:
+    """The first chunks that every member comes from, the members taking turns."""
+    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in standing][:_SOURCES] for id_ in ids]
+    turns = [queue[turn] for turn in range(_SOURCES) for queue in queues if turn < len(queue)]
+    return tuple(dict.fromkeys(turns))[:_SOURCES]
+
+
+def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
+    matches, items, counts = work.matches, work.items, work.matches.counts
+    merges = [i for i in items if i.decision == "merge"]
+    gone = sum(len(i.mutation.absorb) for i in merges)
+    first = ("rows", "with vector", "candidates", "merge clusters", "review pairs")
+    numbers: dict[str, int | float] = {name: counts.get(name, 0) for name in first}
+    numbers |= {
+        "items": len(items),
+        "rejected_before": work.refused + counts.get("vetoed by rejection", 0),
+        "review pairs that wait": len(work.waiting),
+        "expected false merges": round(sum(1 - i.probability for i in merges), 4),
+    }
+    if inputs.judges:
+        numbers |= {"tokens of the judges": work.judged.tokens, "llm_budget_exhausted": work.judged.over_budget}
+    numbers |= {name: count for name, count in counts.items() if name not in first}
+    numbers |= {f"centroid {kind}": work.centroids.count(kind) for kind in sorted(set(work.centroids))}
+    by_key = {n.removeprefix("candidates by "): c for n, c in counts.items() if n.startswith("candidates by ")}
+    joints = [pair.level for group in work.groups if group.decision == "merge" for pair in group.pairs]
+    levels = [level for level in NAME_LEVELS if level in joints]
+    doubtful = len(items) - len(merges)
+    flood = _flood(inputs, gone, doubtful, counts["rows"])
+    headline = (
+        f"{gone:,} of {counts['rows']:,} entities would join {len(merges):,} others; {doubtful:,} pairs are for review."
+    )
+    return Report(
+        OPERATION,
+        f"{headline} {flood}".strip(),
+        numbers,
+        findings=(
+            *((Finding(flood, severity="warning"),) if flood else ()),
+            *_thresholds(matches),
+            *(Finding(f"Left out of the search: {text}.", severity="info") for text in matches.dropped),
+            *(Finding(sentence, severity="info") for sentence in work.judged.sentences),
+            *_waiting(work.waiting),
+        ),
+        table=tuple(
+            {
+                "decision": i.decision,
+                "names": " = ".join(str(rows[r.id]["name"]) for r in (i.mutation.keep, *i.mutation.absorb) if r),
+                "probability": i.probability,
+                "risk": i.risk,
+            }
+            for i in sorted(items, key=lambda i: (i.decision, i.probability, i.id))[:10]
+        ),
+        plots=(
+            Bars("Candidate pairs by key", list(by_key), list(by_key.values()), own=True),
+            *(
+                (Bars("Joints by name evidence", levels, [joints.count(level) for level in levels], own=True),)
+                if levels
+                else ()
+            ),
+        ),
+    )
+
+
+def _thresholds(matches: Matches) -> tuple[Finding, ...]:
+    """How sure a merge must be, by type."""
+    told = ", ".join(f"{p:.4f} for {kind}" for kind, p in sorted(matches.thresholds.items())[:_SOURCES])
+    more = len(matches.thresholds) - _SOURCES
+    return (
+        (Finding(f"A merge needs a probability of {told}{f' and {more:,} types more' if more > 0 else ''}."),)
+        if told
+        else ()
+    )
+
+
+def _flood(inputs: Inputs, merged_away: int, doubtful: int, rows: int) -> str:
+    """What is wrong when a namespace in which nothing was ever merged is full of merges and doubtful pairs, else nothing."""
+    before = inputs.snapshot.table("entities")["merged_into"]
+    fresh = before.null_count == len(before) and inputs.focus is None
+    if not fresh or rows < _FLOOD_ROWS or merged_away + doubtful <= _FLOOD_SHARE * rows:
+        return ""
+    return (
+        f"The problem is upstream: {(merged_away + doubtful) / rows:.0%} of the entities repeat another one or may do so, and none "
+        "was ever merged here. Look at how they are written before approving."
+    )
+
+
+def _waiting(pairs: Sequence[ReviewPair]) -> tuple[Finding, ...]:
+    """One finding about the pairs that wait, with the rows of the strongest."""
+    if not pairs:
+        return ()
+    rows = tuple(dict.fromkeys(id_ for p in pairs[:_SOURCES] for id_ in (p.a, p.b)))
+    return (Finding(f"{len(pairs):,} doubtful pairs wait, as one of their rows stands in another item.", rows=rows),)

@@ -1,0 +1,200 @@
+"""``dedupe_facts``: facts that say the same in other letters become one.
+
+Same means the same subject, predicate and object by ``slowwave.texts.keys``, and no difference in a number, a date or a negation by
+``slowwave.texts.differences``, nor in a sign by ``slowwave.texts.signs``. No vector and no model has a say. What replaces what belongs to
+``supersede_facts``.
+
+Propose merges of live, active facts of one subject, predicate and object, and one end in the world.
+
+The survivor is the fact with the greatest confidence, else the earliest start (none is since ever), else the smallest id.
+Two facts with another object between them in time are no duplicates, unless the predicate takes many: things went back to what
+they had been. Cost: a sort of the facts; only groups of two or more are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.rows import standing_ids
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.rows.facts import SAYS, live_facts, standing_facts, told_facts, topics
+from slowwave.scoring.predicates import weigh
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.differences import difference
+from slowwave.texts.signs import other_signs
+from slowwave.texts.specifics import may_have_specifics, specifics
+
+OPERATION: Final = "dedupe_facts"
+_SOURCES: Final = 10
+_READ: Final = 8_192
+
+_Fields = Mapping[str, Any]
+_Bars = frozenset[tuple[str, str]]
+
+
+@operation(
+    kind="planner",
+    reads=("memory_facts", "chunks", "conflicts", "rejections"),
+    after=("resolve_conflicts",),
+    switch="dedupe_facts_enabled",
+    permits=(Permit("merge_rows", {"memory_facts"}, retires=None),),
+    planted=("duplicate facts",),
+)
+def dedupe_facts(inputs: Inputs) -> Proposal:
+    """Facts that say the same in other letters become one: the surest stays, with the sources of all and the earliest start.
+
+    Same means subject, predicate and object without regard to case, spaces, punctuation and accents; numbers, dates and
+    negations must be equal.
+    """
+    snapshot = inputs.snapshot
+    groups, returned = _groups(snapshot)
+    live = len(live_facts(snapshot))
+    bars = rejected_pairs(snapshot, OPERATION, "memory_facts") | conflicting_pairs(snapshot, "memory_facts")
+    read = lru_cache(_READ)(specifics)
+    merges: list[tuple[_Fields, ...]] = []
+    numbers = {"barred by rejection or conflict": 0, "differing in specifics": 0}
+    for group in groups:
+        merges += _split(group, bars, read, numbers)
+    refused = rejected_subjects(snapshot, OPERATION)
+    mutations = merge_facts(snapshot, [FactMerge(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
+    standing = standing_ids(snapshot, "chunks") if merges else frozenset[str]()
+    items = [
+        Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, standing))
+        for rows, mutation in zip(merges, mutations, strict=True)
+    ]
+    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    gone = sum(len(i.mutation.absorb) for i in proposed)
+    return Proposal(
+        proposed,
+        Report(
+            OPERATION,
+            f"{gone:,} of {live:,} live facts say what another says and would become part of it.",
+            numbers={
+                "live facts": live,
+                "groups that say the same": len(groups),
+                "facts in them": sum(map(len, groups)),
+                "subjects that went back to an object": returned,
+                **numbers,
+                "rejected before": len(items) - len(proposed),
+                "items": len(proposed),
+                "facts that would be absorbed": gone,
+            },
+        ),
+    )
+
+
+def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
+    """Live facts that say the same, best survivor first; and how many topics went back to an object after another one."""
+    facts, live = standing_facts(snapshot), len(live_facts(snapshot))  # those that hold come first
+    if live < 2:
+        return [], 0
+    topic, object_ = topics(facts)
+    run, returned = _runs(topic, object_, _instants(facts["valid_from"]), _takes_one(facts, topic, snapshot))
+    columns = [c[:live] for c in (topic, object_, run, _instants(facts["valid_to"]))]
+    order = np.lexsort(columns[::-1])
+    new = np.ones(live, bool)
+    new[1:] = np.logical_or.reduce([c[order][1:] != c[order][:-1] for c in columns])
+    group = np.cumsum(new) - 1
+    several = np.bincount(group)[group] > 1
+    names = ("id", *SAYS, "fact_text", "confidence", "valid_from", "source_chunk_ids")
+    rows = facts.select(names).take(pa.array(order[several])).to_pylist()
+    found: dict[int, list[_Fields]] = {}
+    for number, row in zip(group[several].tolist(), rows, strict=True):
+        found.setdefault(number, []).append(row)
+    return [tuple(sorted(g, key=_first)) for g in found.values()], returned
+
+
+def _takes_one(facts: pa.Table, topic: np.ndarray, snapshot: Snapshot) -> np.ndarray:
+    """(n,): whether the fact's predicate may take one object at a time; what the data do not tell counts as that."""
+    told = told_facts(snapshot)
+    many = [s for p in weigh(*(told[c] for c in SAYS)) if p.verdict == "many" for s in p.spellings]
+    several = pc.is_in(facts["predicate"], value_set=pa.array(many, pa.string())).to_numpy()
+    return ~np.isin(topic, topic[several])  # another spelling of the predicate takes many as well
+
+
+def _runs(topic: np.ndarray, object_: np.ndarray, start: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, int]:
+    """(n,): equal for facts of one topic and object that no other object parts in time; and how many topics were parted."""
+    order = np.lexsort((object_, start, topic))
+    change = np.zeros(len(order), np.int64)
+    change[1:] = (topic[order][1:] != topic[order][:-1]) | (object_[order][1:] != object_[order][:-1])
+    run = np.zeros(len(order), np.int64)
+    run[order] = np.cumsum(change)
+    run[~one] = -1
+    pairs = np.unique(np.column_stack([topic, object_, run])[one], axis=0)
+    again = (pairs[1:, :2] == pairs[:-1, :2]).all(axis=1)
+    return run, len(np.unique(pairs[1:, 0][again]))
+
+
+def _first(row: _Fields) -> tuple[float, bool, Any, str]:
+    """Sorts the best survivor first; a fact without a start holds since ever."""
+    start = row["valid_from"]
+    return (-row["confidence"], start is not None, start.timestamp() if start else 0.0, row["id"])
+
+
+def _split(group: Sequence[_Fields], bars: _Bars, read: Any, numbers: dict[str, int]) -> list[tuple[_Fields, ...]]:
+    """The group as one merge, or as several where pairs are barred or differ in a specific: each row joins the first that it may."""
+    if not bars and all(group[0][c] == row[c] for row in group[1:] for c in SAYS):
+        return [tuple(group)]
+    parts: list[list[_Fields]] = []
+    for row in group:
+        for part in parts:
+            if any(_pair(row, other) in bars for other in part):
+                numbers["barred by rejection or conflict"] += 1
+            elif any(_differ(row, other, read) for other in part):
+                numbers["differing in specifics"] += 1
+            else:
+                part.append(row)
+                break
+        else:
+            parts.append([row])
+    return [tuple(part) for part in parts if len(part) > 1]
+
+
+def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:
+    return (a["id"], b["id"]) if a["id"] < b["id"] else (b["id"], a["id"])
+
+
+def _differ(a: _Fields, b: _Fields, read: Any) -> bool:
+    """Whether equal keys hide a difference in a number, a date, a negation or a sign."""
+    return any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS))
+
+
+def _other_specifics(x: str, y: str, read: Any) -> bool:
+    if not (may_have_specifics(x) or may_have_specifics(y)):
+        return False
+    p, q = read(x), read(y)
+    return p.figures() != q.figures() or p.negations != q.negations or _clash(p, q)
+
+
+def _clash(p: Any, q: Any) -> bool:
+    found = difference(p, q)
+    return found is not None and found.degree == "conflict"
+
+
+def _instants(column: pa.ChunkedArray) -> np.ndarray:
+    """(n,) microseconds; null is before everything."""
+    return pc.fill_null(column.cast(pa.int64()), np.iinfo(np.int64).min).to_numpy()
+
+
+def _evidence(rows: Sequence[_Fields]) -> dict[str, object]:
+    return {
+        "names": [" ".join(r[c] for c in SAYS) for r in rows],
+        "confidence": [r["confidence"] for r in rows],
+        "valid_from": [r["valid_from"].isoformat() if r["valid_from"] else None for r in rows],
+    }
+
+
+def _sources(rows: Sequence[_Fields], standing: frozenset[str]) -> tuple[str, ...]:
+    """The first chunks that say so."""
+    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in standing))[:_SOURCES]

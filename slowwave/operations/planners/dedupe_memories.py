@@ -1,0 +1,367 @@
+"""``dedupe_memories``: memories that tell the same become one: events within a window (khora 8.15), all others at any time (mnemo 2.4).
+
+Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
+merged, nor are those that differ in a word, unless one of them is mistyped. Of events one may say more than another; other memories must
+have the same words and figures, in whatever form.
+
+Propose merges of live memories of one kind, scope, subject, author and audience.
+
+Every member has the rule's cosine with the survivor, or its text; the whole cluster lies within the window, where there is one; and no
+two members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so
+that nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence,
+importance, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs
+(``slowwave.operations.planners.memory_pairs``) and a look at the texts of each pair that is near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.rows import standing_ids
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.coverage import MEMORIES
+from slowwave.operations.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
+from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.probes.merges import chain, merged_into
+from slowwave.reports.model import Report
+from slowwave.rows.memories import active_memories, version_texts
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.contradictions import find
+from slowwave.texts.differences import difference
+from slowwave.texts.quotation import quote
+from slowwave.texts.sameness import WordsInUse, sameness
+from slowwave.texts.specifics import specifics
+
+OPERATION: Final = "dedupe_memories"
+_EVENT: Final = "event"
+_SOURCES: Final = 10
+_QUOTED: Final = 200  # characters
+_READ: Final = 16_384
+
+_LEFT_OUT: Final = (
+    "pairs barred by rejection or conflict",
+    "pairs differing in specifics",
+    "pairs beyond the window as a cluster",
+    "pairs that do not tell the same",
+    "pairs with a pinned memory to lose",
+)
+
+_Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """For memories of one kind, or, without one, of all kinds that have no rule: the cosine that two of them need, and the days that all of
+    a cluster may lie apart (None: any). ``loose``: one may say more than the other."""
+
+    kind: str
+    threshold: float
+    window_days: int | None = None
+    loose: bool = False
+
+    @property
+    def name(self) -> str:
+        """How reports call its memories."""
+        return self.kind or "other"
+
+    def of(self, memories: pa.Table) -> pa.Table:
+        """Those of the memories that it is about."""
+        same = pc.equal(memories["kind"], self.kind or _EVENT)
+        return memories.filter(same if self.kind else pc.invert(same))
+
+
+def rules(settings: Settings) -> tuple[Rule, ...]:
+    """The kinds that are looked at: events (khora: .95 within 7 days) unless switched off, and all others (mnemo: .92)."""
+    events = Rule(_EVENT, settings.event_clustering_cosine_threshold, settings.event_clustering_window_days, loose=True)
+    others = Rule("", settings.memory_dedupe_cosine_threshold)
+    return (events, others) if settings.cluster_events_enabled else (others,)
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
+    after=("supersede_facts",),
+    switch="dedupe_memories_enabled",
+    permits=(Permit("merge_rows", {"memories"}, retires=None),),
+    compares=MEMORIES,
+    khora=("cluster_events", "chronicle_event_clustering"),
+    planted=("duplicate events",),
+)
+def dedupe_memories(inputs: Inputs) -> Proposal:
+    """Memories that tell the same become one: the survivor keeps its text and takes tags, sources and counts of the others.
+
+    They must have kind, scope, subject, author and audience in common and be near the survivor; events besides within the window. What
+    contradicts, or differs in a number, a date or a negation, is never merged, nor is a pinned memory absorbed.
+    """
+    snapshot = inputs.snapshot
+    bars = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
+    numbers: dict[str, int] = {}
+    merges: list[_Cluster] = []
+    words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
+    for rule in rules(inputs.settings):
+        merges += _clusters(snapshot, rule, inputs.settings, bars, words, numbers)
+    mutations = merge_memories(
+        snapshot, [MemoryMerge(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges]
+    )
+    standing = standing_ids(snapshot, "chunks") if merges else frozenset[str]()
+    items = [
+        Item(
+            OPERATION,
+            "merge",
+            mutation,
+            evidence=_evidence(cluster),
+            risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
+            sources=_sources(cluster.rows, standing),
+            probability=round(min(1.0, *cluster.cosines), 4),
+        )
+        for cluster, mutation in zip(merges, mutations, strict=True)
+    ]
+    refused = rejected_subjects(snapshot, OPERATION)
+    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    gone = sum(len(i.mutation.absorb) for i in proposed)
+    looked = sum(numbers.get(f"live {rule.name} memories", 0) for rule in rules(inputs.settings))
+    return Proposal(
+        proposed,
+        Report(
+            OPERATION,
+            f"{gone:,} of {looked:,} live memories tell what another tells and would become part of it.",
+            numbers={
+                **numbers,
+                "rejected before": len(items) - len(proposed),
+                "items": len(proposed),
+                "memories that would be absorbed": gone,
+            },
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """``rows`` with their texts, the survivor first; ``cosines`` of the others with it."""
+
+    rule: Rule
+    rows: tuple[_Fields, ...]
+    cosines: tuple[float, ...]
+
+
+def _clusters(
+    snapshot: Snapshot,
+    rule: Rule,
+    settings: Settings,
+    bars: frozenset[tuple[str, str]],
+    words: WordsInUse,
+    numbers: dict[str, int],
+) -> list[_Cluster]:
+    live = rule.of(active_memories(snapshot))
+    vectors = snapshot.vectors["memory_vectors"]
+    numbers[f"live {rule.name} memories"] = len(live)
+    places = vectors.rows_of(live["id"].combine_chunks()) if len(live) else np.empty(0, np.int64)
+    silent = pc.equal(live["text"], "").to_numpy().astype(bool)
+    started = live["valid_from"].is_valid().to_numpy().astype(bool)
+    usable = (places >= 0) & ~silent & (started | (rule.window_days is None))
+    numbers[f"{rule.name} memories without a vector"] = int((places < 0).sum())
+    numbers[f"{rule.name} memories without a text"] = int(silent.sum())
+    if rule.window_days is not None:
+        numbers[f"{rule.name} memories without a start"] = int((~started).sum())
+    live, places = live.filter(pa.array(usable)), places[usable]
+    rank = _rank(live, settings)
+    i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
+    used = np.unique(np.concatenate([i, j]))
+    window = None if rule.window_days is None else rule.window_days * DAY
+    people = _People.of(snapshot, live.take(pa.array(used)), rank[used], window)
+    place = np.zeros(len(live), np.int64)
+    place[used] = np.arange(len(used))
+    return _grown(rule, people, place[i], place[j], cosine, bars, words, numbers)
+
+
+def _near(live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: Rule, numbers: dict[str, int]) -> Pairs:
+    """Who may take whom, by vectors."""
+    if rule.window_days is None:
+        return at_any_time(live, live["text"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
+    i, j, cosine = within_window(live, matrix, places, rule.threshold, rule.window_days, numbers)
+    return np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cosine, cosine])
+
+
+def _rank(live: pa.Table, settings: Settings) -> Ints:
+    """(n,) places in the order in which memories survive, 0 the best; rows are sorted by id."""
+    trust = {source: n for n, source in enumerate(settings.source_precedence)}
+    sources = live["source"].combine_chunks().dictionary_encode()
+    ranks = np.array([trust.get(s, len(trust)) for s in sources.dictionary.to_pylist()] or [0], np.int64)
+    start = pc.fill_null(live["valid_from"].cast(pa.int64()), -(2**62)).to_numpy()
+    order = np.lexsort(
+        (
+            *(np.arange(len(live)), -start, -live["importance"].to_numpy(), -live["confidence"].to_numpy()),
+            *(ranks[sources.indices.to_numpy(zero_copy_only=False)], ~live["pinned"].to_numpy().astype(bool)),
+        )
+    )
+    rank = np.empty(len(live), np.int64)
+    rank[order] = np.arange(len(live))
+    return rank
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _People:
+    """The memories of near pairs. ``rows`` with their texts; ``rank`` (n,) of the survivor's rule, the least the best; ``lineage`` holds
+    for each row its own text and those of what was merged into it, ``first`` and ``last`` (n,) when the earliest and latest of these began.
+
+    A survivor has taken over the earliest start; when it began itself is not on record, but it was within a window of that.
+    """
+
+    rows: Sequence[_Fields]
+    rank: Ints
+    lineage: Sequence[tuple[str, ...]]
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _People:
+        columns = ("id", "text", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
+        rows = picked.select(columns).to_pylist()
+        start = pc.fill_null(picked["valid_from"].cast(pa.int64()), 0).to_numpy()
+        first, last = start.copy(), start.copy()
+        lineage: list[tuple[str, ...]] = [(row["text"],) for row in rows]
+        place = {row["id"]: k for k, row in enumerate(rows)}
+        for survivor, text, began in _absorbed(snapshot, place):
+            k = place[survivor]
+            lineage[k] = (*lineage[k], text)
+            began = first[k] if began is None else began
+            first[k] = min(first[k], began)
+            last[k] = max(last[k], began, first[k] + (window or 0))
+        return cls(rows, rank, lineage, first, last)
+
+
+def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[str, str, int | None]]:
+    """(survivor, text, start) of the memories that were merged into the survivors, by whatever number of merges."""
+    table = snapshot.table("memories")
+    gone = table.filter(pc.is_valid(table["merged_into"]))
+    if not len(gone):
+        return []
+    into = merged_into(snapshot, ("memories",))
+    ends = [chain(id_, into)[-1] for id_ in gone["id"].to_pylist()]
+    mine = pa.array([end in survivors for end in ends])
+    own = gone.filter(mine)
+    starts = own["valid_from"].cast(pa.int64()).to_pylist()
+    return list(
+        zip(
+            (e for e in ends if e in survivors),
+            version_texts(snapshot, own["current_version_id"]).to_pylist(),
+            starts,
+            strict=True,
+        )
+    )
+
+
+def _grown(
+    rule: Rule,
+    people: _People,
+    i: Ints,
+    j: Ints,
+    cosine: Floats,
+    bars: frozenset[tuple[str, str]],
+    words: WordsInUse,
+    numbers: dict[str, int],
+) -> list[_Cluster]:
+    """Clusters around survivors: the best row of all takes what it may of its partners, the nearest first, then the next best.
+
+    A partner that may not join stays for those that come after. What forbids it holds for ever, as lineages only grow: so a second
+    night finds nothing that the first one left.
+    """
+    differ, tells = _reader(words, loose=rule.loose)
+    partners: dict[int, list[tuple[float, int]]] = {}
+    for a, b, c in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True):
+        partners.setdefault(a, []).append((c, b))
+    left_out = dict.fromkeys(_LEFT_OUT, 0)
+    taken = np.zeros(len(people.rows), bool)
+    found: list[_Cluster] = []
+    rank, window = people.rank, None if rule.window_days is None else rule.window_days * DAY
+    for keep in np.argsort(rank).tolist():
+        if taken[keep]:
+            continue
+        taken[keep] = True
+        members: list[int] = [keep]
+        near: list[float] = []
+        first, last, texts = int(people.first[keep]), int(people.last[keep]), set(people.lineage[keep])
+        for c, other in sorted(partners.get(keep, ()), key=lambda p: (-p[0], rank[p[1]])):
+            if taken[other]:
+                continue
+            begins, ends = min(first, int(people.first[other])), max(last, int(people.last[other]))
+            if people.rows[other]["pinned"]:
+                left_out["pairs with a pinned memory to lose"] += 1
+            elif window is not None and ends - begins > window:
+                left_out["pairs beyond the window as a cluster"] += 1
+            elif bars and any(_pair(people.rows[m]["id"], people.rows[other]["id"]) in bars for m in members):
+                left_out["pairs barred by rejection or conflict"] += 1
+            elif any(differ(a, b) for b in people.lineage[other] for a in texts):
+                left_out["pairs differing in specifics"] += 1
+            elif not tells(people.rows[keep]["text"], people.rows[other]["text"]):
+                left_out["pairs that do not tell the same"] += 1
+            else:
+                taken[other] = True
+                members.append(other)
+                near.append(c)
+                first, last = begins, ends
+                texts.update(people.lineage[other])
+        if near:
+            found.append(_Cluster(rule, tuple(people.rows[m] for m in members), tuple(near)))
+    for name, n in left_out.items():
+        numbers[name] = numbers.get(name, 0) + n
+    return found
+
+
+def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], bool]]:
+    """Whether two texts contradict each other, or differ in a specific, or only one of them denies something; and whether they tell the
+    same."""
+    read = lru_cache(_READ)(specifics)
+
+    @lru_cache(_READ)
+    def differ(a: str, b: str) -> bool:
+        if a.casefold().strip(" .!") == b.casefold().strip(" .!"):
+            return False
+        one, two = read(a), read(b)
+        if bool(one.negations) != bool(two.negations):
+            return True
+        found = difference(one, two)
+        return (found is not None and found.degree == "conflict") or find([(a, b)])[0] is not None
+
+    @lru_cache(_READ)
+    def tells(a: str, b: str) -> bool:
+        found = sameness(a, b, known=words)
+        return found.decision == "same" or (loose and found.more)
+
+    return (
+        lambda a, b: a != b and differ(min(a, b), max(a, b)),
+        lambda a, b: a == b or tells(min(a, b), max(a, b)),
+    )
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return min(a, b), max(a, b)
+
+
+def _evidence(cluster: _Cluster) -> dict[str, object]:
+    rows = cluster.rows
+    return {
+        "names": [quote(r["text"], _QUOTED) for r in rows],
+        "kind": rows[0]["kind"],
+        "subject": rows[0]["subject"],
+        "cosine": [round(c, 4) for c in cluster.cosines],
+        "threshold": cluster.rule.threshold,
+        "window_days": cluster.rule.window_days,
+        "valid_from": [r["valid_from"] and r["valid_from"].isoformat() for r in rows],
+    }
+
+
+def _sources(rows: Sequence[_Fields], standing: frozenset[str]) -> tuple[str, ...]:
+    """The first chunks that tell it."""
+    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in standing))[:_SOURCES]

@@ -1,0 +1,233 @@
+"""``normalize_schema``: types get the names that the operator maps them to; what becomes one thing by it is merged.
+
+Rename the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
+
+Type names are compared exactly, as ``schema_drift`` shows them. An entity that comes to stand beside a live one of the same
+folded name and type is merged with it, under the new type; a merge that people rejected, or a conflict that nobody has resolved,
+leaves it a rename, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded
+when they are read. Time: linear in live rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.matching.names import fold_all
+from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
+from slowwave.mutations.rename_type import TYPES, rename_type
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_ENTITIES, Permit
+from slowwave.reports.model import Finding, Report
+from slowwave.snapshots.snapshot import Snapshot
+
+OPERATION: Final = "normalize_schema"
+
+Side = Literal["entities", "relationships"]
+
+_MEMBER: Final = ("name", "attributes", "mention_count", "pinned", "valid_from", "recorded_at")
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """Entities that have one name and, once renamed, one type; ``differing`` are attributes in which they disagree."""
+
+    ids: tuple[str, ...]
+    entity_type: str
+    names: tuple[str, ...]
+    before: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+@operation(
+    kind="planner",
+    reads=("entities", "relationships", "entity_aliases", "chunks", "documents", "conflicts", "rejections"),
+    after=("recompute_centroids",),
+    switch="normalize_schema_enabled",
+    permits=(
+        Permit("rename_type", {"entities", "relationships"}, "medium"),
+        Permit("merge_rows", {"entities"}, "medium", beside=OF_ENTITIES, retires=None, ends={"relationships"}),
+    ),
+    khora=("vectorcypher_normalize_schema",),
+    planted=("drifted types",),
+)
+def normalize_schema(inputs: Inputs) -> Proposal:
+    """Types of live entities and relationships are renamed by the mappings in the settings, exactly as they are written there.
+
+    An entity that would stand beside one of the same name and new type becomes one with it: *merge*, or *review* where their
+    attributes differ. Without a mapping there is nothing to do. The audit `schema_drift` shows the types in use.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    mappings = {side: mapping(settings, side) for side in TYPES}
+    if not any(mappings.values()):
+        headline = "Nothing to do: no mapping of types is set (SLOWWAVE_NORMALIZE_SCHEMA_MAPPING)."
+        return Proposal((), Report(OPERATION, headline, {"items": 0}, skipped="insufficient_input"))
+    entities, edges = (_renamed(snapshot, side, mappings[side]) for side in ("entities", "relationships"))
+    merges, apart = _merges(snapshot, mappings["entities"], entities)
+    refused = rejected_subjects(snapshot, OPERATION)
+    items = [i for i in _merge_items(snapshot, merges) if not refused or i.subject() not in refused]
+    merging = {id_ for item in items for id_ in item.mutation.row_ids()}
+    items += _rename_items(snapshot, "entities", {i: t for i, t in entities.items() if i not in merging})
+    items += _rename_items(snapshot, "relationships", edges)
+    return Proposal(tuple(items), _report(snapshot, mappings, items, apart))
+
+
+def mapping(settings: Settings, side: str) -> dict[str, str]:
+    """Old type → new type of one side: the common mapping overlaid by its own; identities and empty names are left out."""
+    own = settings.normalize_schema_entity_types if side == "entities" else settings.normalize_schema_relationship_types
+    return {old: new for old, new in {**settings.normalize_schema_mapping, **own}.items() if new.strip() and old != new}
+
+
+def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[str, str]:
+    """Live row → its new type, for those that get one."""
+    live, column = snapshot.live(side), TYPES[side]
+    found = live.filter(pc.is_in(live[column], value_set=pa.array(sorted(types), pa.string())))
+    return {i: types[t] for i, t in zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)}
+
+
+def _merges(
+    snapshot: Snapshot, types: Mapping[str, str], renamed: Mapping[str, str]
+) -> tuple[list[_Merged], list[_Merged]]:
+    """Groups that become one entity, and those that stay apart all the same.
+
+    Rows that have had the same type all along are no business of a rename: whether they are one is for ``dedupe_entities`` to say.
+    """
+    live = snapshot.live("entities").select(["id", "entity_type", *_MEMBER])
+    coming = live.filter(pc.is_in(live["entity_type"], value_set=pa.array([*types, *types.values()], pa.string())))
+    keys = fold_all(coming["name"].combine_chunks()).to_pylist()
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for key, row in zip(keys, coming.to_pylist(), strict=True):
+        groups[key, renamed.get(row["id"], row["entity_type"])].append(row)
+    barred = rejected_pairs(snapshot, "dedupe_entities") | open_conflicts(snapshot, "entities")
+    merged: list[_Merged] = []
+    apart: list[_Merged] = []
+    for (key, entity_type), rows in sorted(groups.items()):
+        if not key or len({r["entity_type"] for r in rows}) < 2:
+            continue
+        ids = survivor_first(rows)
+        of = {r["id"]: r for r in rows}
+        group = _Merged(
+            tuple(ids),
+            entity_type,
+            tuple(str(of[i]["name"]) for i in ids),
+            tuple(str(of[i]["entity_type"]) for i in ids),
+            _differing([json.loads(r["attributes"]) for r in rows]),
+        )
+        (apart if not barred.isdisjoint(combinations(sorted(ids), 2)) else merged).append(group)
+    return merged, apart
+
+
+def _differing(attributes: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """Attributes of which two rows say different things, case and outer spaces aside."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for row in attributes:
+        for name, value in row.items():
+            if value not in (None, "", [], {}):
+                said[name].add(json.dumps(value, sort_keys=True).casefold().strip(' "'))
+    return tuple(sorted(name for name, values in said.items() if len(values) > 1))
+
+
+def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
+    made = merge_rows(snapshot, [Merge(m.ids[0], m.ids[1:], entity_type=m.entity_type) for m in merges])
+    items: list[Item] = []
+    for merge, mutation in zip(merges, made, strict=True):
+        evidence: dict[str, object] = {
+            "names": list(merge.names),
+            "types_before": list(merge.before),
+            "type_after": merge.entity_type,
+        }
+        if merge.differing:
+            evidence["differing"] = list(merge.differing)
+            evidence["reason"] = f"They would have one name and one type, but differ in {', '.join(merge.differing)}."
+        else:
+            evidence["reason"] = "After the rename they have one name and one type."
+        review = bool(merge.differing)
+        items.append(
+            Item(OPERATION, "review" if review else "merge", mutation, evidence, risk="high" if review else "medium")
+        )
+    return items
+
+
+def _rename_items(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> list[Item]:
+    return [
+        Item(
+            OPERATION,
+            "rename",
+            mutation,
+            {"old_type": mutation.writes[0].seen, "new_type": mutation.writes[0].value},
+            risk="medium",
+        )
+        for mutation in rename_type(snapshot, side, types)
+    ]
+
+
+def _report(
+    snapshot: Snapshot, mappings: Mapping[str, Mapping[str, str]], items: Sequence[Item], apart: Sequence[_Merged]
+) -> Report:
+    renames = [i for i in items if i.decision == "rename"]
+    merges = [i for i in items if i.decision == "merge"]
+    reviews = sum(i.decision == "review" for i in items)
+    counts = {side: sum(i.mutation.table == side for i in renames) for side in TYPES}
+    headline = (
+        f"{counts['entities']:,} entities and {counts['relationships']:,} relationships would be renamed; "
+        f"{sum(1 + len(i.mutation.absorb) for i in merges):,} entities would become {len(merges):,}."
+    )
+    numbers = {
+        **{f"live {side}": snapshot.live(side).num_rows for side in TYPES},
+        **{f"{side} types mapped": len(mappings[side]) for side in TYPES},
+        **{f"{side} renamed": counts[side] for side in TYPES},
+        "merges": len(merges),
+        "merges for review": reviews,
+        "kept apart": len(apart),
+        "items": len(items),
+    }
+    return Report(
+        OPERATION,
+        headline,
+        numbers,
+        findings=(*_again(mappings), *_apart(apart)),
+        table=tuple(_table(renames)),
+        details={"mappings": {side: dict(m) for side, m in mappings.items()}},
+    )
+
+
+def _table(renames: Sequence[Item]) -> list[dict[str, object]]:
+    """The ten commonest renames."""
+    counts = Counter((i.mutation.table, str(i.evidence["old_type"]), str(i.evidence["new_type"])) for i in renames)
+    return [{"of": side, "from": old, "to": new, "rows": n} for (side, old, new), n in counts.most_common(10)]
+
+
+def _again(mappings: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+    """A type that is mapped and mapped to: rows that get it tonight are renamed again the night after."""
+    return [
+        Finding(
+            f"The {TYPES[side]} “{name}” is mapped to another and others are mapped to it: a rename is one step, so rows that get it "
+            "tonight would be renamed again the night after. Take the mapping out once it is applied.",
+            severity="warning",
+            details={"table": side, "type": name},
+        )
+        for side, types in mappings.items()
+        for name in sorted(set(types) & set(types.values()))
+    ]
+
+
+def _apart(groups: Sequence[_Merged]) -> list[Finding]:
+    return [
+        Finding(
+            f"{len(g.ids)} entities would have the name “{g.names[0]}” and the type “{g.entity_type}”, and stay apart: a person rejected "
+            "their merge, or a conflict between them is open.",
+            rows=g.ids,
+        )
+        for g in groups[:_SHOWN]
+    ]

@@ -1,0 +1,204 @@
+"""``promote_memories``: what recall has proven goes from working memory to the long-term ring; what it no longer proves comes back.
+
+Promote the best memories that pass every gate (nexo 3.2), and revoke promotions that nothing speaks for any more.
+
+The gates: recalls, distinct days, distinct questions and score, all within the recall window; no promotion that stands; no
+rejection; nothing in the text that screening finds. What fails one is left out before the best are taken, so that leaders which
+are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``promote_max_per_night`` at most: when it is planned
+again after some of them were applied, the others wait for the next one.
+
+A promotion is revoked when its memory is retired or archived, or scores below ``promote_revoke_score``; not for its score when it
+is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
+the night's number is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.mutations.promote import Promotion, promote, revoke
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.probes.merges import chain, merged_into
+from slowwave.reports.model import Finding, Report
+from slowwave.rows.memories import active_memories, attributes
+from slowwave.scoring.signals import Bools, Scored, score_memories
+from slowwave.texts.quotation import quote
+
+OPERATION: Final = "promote_memories"
+RINGS: Final[Mapping[str, str]] = {"working": "longterm"}
+"""Ring → the ring to which a memory is promoted; in any other it is promoted where it is."""
+
+NIGHT: Final = timedelta(hours=12)
+"""Promotions that were planned within this of each other are of one night."""
+
+_BATCH: Final = 256
+_PLANNED: Final = "planned_at"  # among a promotion's figures: seconds since 1970
+_QUOTED: Final = 200  # characters
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "rejections"),
+    models=("recall_signals", "recall_signals_compat"),
+    after=("archive_stale",),
+    switch="promote_memories_enabled",
+    permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
+)
+def promote_memories(inputs: Inputs) -> Proposal:
+    """Memories that recall has proven on several days and by several questions go to the long-term ring, the best first.
+
+    A promotion is revoked when its memory is retired or recall no longer proves it. What screening finds something in is not
+    promoted.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    memories = active_memories(snapshot)
+    scored = score_memories(memories, inputs.models, settings, snapshot.taken_at)
+    standing = snapshot.live("promotions")
+    promoted = pc.is_in(memories["id"], value_set=standing["memory_id"].combine_chunks()).to_numpy()
+    numbers: dict[str, int] = {"active memories": len(memories), "recalled": int((scored.uses.recalls > 0).sum())}
+    passed = _gated(inputs, scored, promoted, numbers)
+    order = passed[np.argsort(-scored.signals.score[passed], kind="stable")]  # equals by id, as memories are sorted
+    numbers["promoted this night already"] = _tonight(standing, snapshot.taken_at)
+    items, findings = _promotions(inputs, memories, scored, order, numbers)
+    revoked = _revocations(inputs, memories, scored, standing)
+    numbers |= {
+        "promotions that stand": len(standing),
+        "promotions that would be revoked": len(revoked),
+        "items": len(items) + len(revoked),
+    }
+    headline = f"{len(items):,} of {numbers['recalled']:,} recalled memories would be promoted"
+    headline += f" and {len(revoked):,} promotions revoked." if revoked else "."
+    return Proposal((*items, *revoked), Report(OPERATION, headline, numbers=numbers, findings=tuple(findings)))
+
+
+def _gated(inputs: Inputs, scored: Scored, promoted: Bools, numbers: dict[str, int]) -> NDArray[np.int64]:
+    """The rows that pass, ascending; ``numbers`` counts whom each gate left out of those that the gates before it let through."""
+    settings = inputs.settings
+    gates = (
+        ("promoted already", ~promoted),
+        ("too few recalls", scored.uses.recalls >= settings.promote_min_recalls),
+        ("too few days", scored.days >= settings.promote_min_days),
+        ("too few questions", scored.queries >= settings.promote_min_queries),
+        ("too low a score", scored.signals.score >= settings.promote_min_score),
+    )
+    left = scored.uses.recalls > 0
+    for name, gate in gates:
+        numbers[name] = int((left & ~gate).sum())
+        left &= gate
+    return np.flatnonzero(left)
+
+
+def _promotions(
+    inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np.int64], numbers: dict[str, int]
+) -> tuple[list[Item], list[Finding]]:
+    """The best of ``order`` that nobody has rejected and that screening lets pass, up to the night's number."""
+    from slowwave.texts.screening import unsafe  # its rules take a while to load
+
+    most = 0 if numbers["promoted this night already"] else inputs.settings.promote_max_per_night
+    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    items: list[Item] = []
+    findings: list[Finding] = []
+    looked = rejected = 0
+    for item, text in _items(inputs, memories, scored, order):
+        if len(items) == most:
+            break
+        looked += 1
+        if refused and item.subject() in refused:
+            rejected += 1
+        elif why := unsafe(text):
+            row = item.mutation.rows[0].id
+            findings.append(
+                Finding(
+                    f"Memory {row} is not promoted: {why}. Redact or quarantine it.",
+                    rows=(row,),
+                    severity="warning",
+                )
+            )
+        else:
+            items.append(item)
+    numbers["rejected before"] = rejected
+    numbers["blocked by screening"] = len(findings)
+    numbers["waiting for a later night"] = len(order) - looked
+    return items, findings
+
+
+def _items(inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np.int64]) -> Iterator[tuple[Item, str]]:
+    """Items in the given order with the memories' texts, built some at a time."""
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
+        picked = memories.select(["id", "ring", "kind", "subject", "text"]).take(pa.array(rows)).to_pylist()
+        planned = {_PLANNED: int(inputs.snapshot.taken_at.timestamp())}
+        wanted = [
+            Promotion(m["id"], _to_ring(m["ring"]), scored.at(int(n)) | planned)
+            for m, n in zip(picked, rows, strict=True)
+        ]
+        mutations = promote(inputs.snapshot, wanted)
+        for memory, promotion, mutation in zip(picked, wanted, mutations, strict=True):
+            evidence = {
+                "names": [quote(memory["text"], _QUOTED)],
+                "kind": memory["kind"],
+                "subject": memory["subject"],
+                "from_ring": memory["ring"],
+                "to_ring": promotion.to_ring,
+                "scores": dict(promotion.scores),
+            }
+            yield Item(OPERATION, "promote", mutation, evidence), memory["text"]
+
+
+def _revocations(inputs: Inputs, memories: pa.Table, scored: Scored, standing: pa.Table) -> list[Item]:
+    """Items for the promotions that nothing speaks for. Of a memory that was merged the promotion stands for the survivor."""
+    snapshot, settings = inputs.snapshot, inputs.settings
+    floor = min(settings.promote_revoke_score, settings.promote_min_score)  # else one night undoes the other for ever
+    into = merged_into(snapshot, ("memories",))
+    ends = {memory: chain(memory, into)[-1] for memory in standing["memory_id"].to_pylist()}
+    pinned = _among(memories, ends.values(), "pinned")
+    score = _scores(inputs, {*ends, *ends.values()}) if scored.uses.recalls.any() else {}
+    named: list[str] = []
+    why: dict[str, dict[str, object]] = {}
+    for id_, memory in zip(standing["id"].to_pylist(), standing["memory_id"].to_pylist(), strict=True):
+        end = ends[memory]
+        best = max(score.get(memory, 0.0), score.get(end, 0.0))
+        if end not in pinned:
+            why[memory] = {"because": "retired"}
+        elif score and best < floor and not pinned[end]:
+            why[memory] = {"because": "score", "score": round(best, 4), "floor": floor}
+        else:
+            continue
+        named.append(id_)
+    refused = rejected_subjects(snapshot, OPERATION)
+    items = [Item(OPERATION, "revoke", m, why[m.rows[0].id]) for m in revoke(snapshot, named)]
+    return [i for i in items if not refused or i.subject() not in refused]
+
+
+def _scores(inputs: Inputs, ids: Iterable[str]) -> dict[str, float]:
+    """Memory → its score, retired ones as well: what was merged keeps the recalls that it had."""
+    whole = inputs.snapshot.table("memories")
+    rows = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(ids), pa.string())))
+    found = score_memories(rows, inputs.models, inputs.settings, inputs.snapshot.taken_at)
+    return dict(zip(rows["id"].to_pylist(), found.signals.score.tolist(), strict=True))
+
+
+def _among(memories: pa.Table, ids: Iterable[str], column: str) -> dict[str, bool]:
+    """Those of ``ids`` that recall can find → the column's value."""
+    rows = memories.filter(pc.is_in(memories["id"], value_set=pa.array(sorted(set(ids)), pa.string())))
+    return dict(zip(rows["id"].to_pylist(), rows[column].to_pylist(), strict=True))
+
+
+def _tonight(standing: pa.Table, taken_at: datetime) -> int:
+    """Promotions that stand and that the night of ``taken_at`` planned; those that no night planned count for none."""
+    planned = (attributes(cell).get(_PLANNED) for cell in standing["scores"].to_pylist())
+    return sum(isinstance(p, int) and abs(taken_at.timestamp() - p) < NIGHT.total_seconds() for p in planned)
+
+
+def _to_ring(ring: str) -> str:
+    return RINGS.get(ring, ring)

@@ -1,0 +1,206 @@
+"""``prune_edges``: weak edges that nothing supports any more are retired; weak edges that somebody asserted go to a person.
+
+Retire live edges of the given types under the confidence threshold of which no chunk stands (khora 8.7).
+
+With ``prune_edges_score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
+age counted in days from the newer of valid_from and recorded_at. Retired is a candidate whose chunks are all gone. Asked about
+are the others: an edge that never had a chunk was asserted by somebody (khora takes it for dead), one whose document stands has
+only lost its passages, and one between two pinned entities is there on purpose. Time: linear in edges and references.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.config.settings import Settings
+from slowwave.mutations.invalidate_rows import NOW, invalidate_each
+from slowwave.mutations.rows import rows_where
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.snapshots.snapshot import Snapshot
+
+OPERATION: Final = "prune_edges"
+
+_RESTS_ON: Final = (
+    *("relationship_type", "confidence", "weight", "valid_from"),
+    *("source_chunk_ids", "source_document_ids"),
+)
+"""What the decision was taken on: a change of any of these makes the item stale."""
+
+_ENDS: Final = ("source_entity_id", "target_entity_id")
+_DAY: Final = 86_400_000_000  # microseconds
+
+Flags = NDArray[np.bool_]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Edges:
+    """The n live edges of the types that may be pruned, and what is known of each; arrays are (n,).
+
+    ``chunks`` counts its chunk references, ``standing`` those of them that name something, ``documents`` the standing documents;
+    ``score`` is weight times recency, ``pinned`` whether both ends are.
+    """
+
+    table: pa.Table
+    chunks: NDArray[np.int64]
+    standing: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    confidence: Reals
+    age_days: Reals
+    score: Reals
+    pinned: Flags
+
+
+@operation(
+    kind="planner",
+    reads=("relationships", "entities", "chunks", "documents", "rejections"),
+    after=("normalize_schema",),
+    switch="prune_edges_enabled",
+    permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
+    khora=("vectorcypher_prune_edges",),
+    planted=("weak edges",),
+)
+def prune_edges(inputs: Inputs) -> Proposal:
+    """Weak relationships of which every chunk is gone are retired, of the types that may be pruned (`ASSOCIATED_WITH` unless set).
+
+    *Review* asks about weak ones that cite no chunk at all, that a standing document speaks for, or that join two pinned entities.
+    With a score threshold set, those whose weight has faded with age are asked about as well.
+    """
+    snapshot, settings = inputs.snapshot, inputs.settings
+    live = snapshot.live("relationships")
+    edges = _edges(snapshot, live, settings)
+    weak = edges.confidence < settings.prune_edges_confidence_threshold
+    least = settings.prune_edges_score_threshold
+    faded = (edges.score < least) & (least > 0)
+    dead, bare = (edges.chunks > 0) & (edges.standing == 0), edges.chunks == 0
+    candidate = (weak & (dead | bare)) | faded
+    prune = candidate & dead & (edges.documents == 0) & ~edges.pinned
+    items = _items(snapshot, edges, np.flatnonzero(candidate), prune, settings)
+    reviews = sum(i.decision == "review" for i in items)
+    headline = (
+        f"{len(items) - reviews:,} of {len(live):,} live relationships are weak and unsupported, and would be retired; "
+    )
+    headline += f"{reviews:,} are asked about." if reviews else "none is asked about."
+    numbers = {
+        "live relationships": len(live),
+        "of the types that may be pruned": len(edges.table),
+        "under the confidence threshold": int(weak.sum()),
+        "of these all chunks gone": int((weak & dead).sum()),
+        "of these without any chunk": int((weak & bare).sum()),
+        "of these still supported": int((weak & ~dead & ~bare).sum()),
+        "under the score threshold": int(faded.sum()),
+        "whose document still stands": int((candidate & dead & (edges.documents > 0)).sum()),
+        "between pinned entities": int((candidate & edges.pinned).sum()),
+        "pruned": len(items) - reviews,
+        "for review": reviews,
+        "items": len(items),
+    }
+    return Proposal(tuple(items), Report(OPERATION, headline, numbers))
+
+
+def score(weight: Reals, age_days: Reals, half_life_days: float) -> Reals:
+    """(n,) weight times recency: weight · 0.5^(age / half-life); an edge of the future has age 0."""
+    return weight * np.exp2(-np.maximum(age_days, 0.0) / half_life_days)
+
+
+def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
+    wanted = pa.array(settings.prune_edges_target_predicates, pa.string())
+    table = live.filter(pc.is_in(live["relationship_type"], value_set=wanted)).combine_chunks()
+    newest = pc.max_element_wise(*(table[c].cast(pa.int64()) for c in ("valid_from", "recorded_at")))
+    then = newest.to_numpy().astype(np.float64)
+    now = snapshot.taken_at.astimezone(UTC) - datetime.fromtimestamp(0, UTC)
+    age = (now.total_seconds() * 1e6 - then) / _DAY
+    weight = table["weight"].to_numpy().astype(np.float64)
+    entities = snapshot.table("entities")
+    pinned = entities["id"].filter(entities["pinned"]).combine_chunks()
+    held = [pc.is_in(table[end], value_set=pinned).to_numpy() for end in _ENDS]
+    chunks, standing = _references(table["source_chunk_ids"], snapshot.table("chunks"))
+    _, documents = _references(table["source_document_ids"], snapshot.table("documents"))
+    return _Edges(
+        table,
+        chunks,
+        standing,
+        documents,
+        table["confidence"].to_numpy().astype(np.float64),
+        age,
+        score(weight, age, settings.prune_edges_half_life_days),
+        held[0] & held[1],
+    )
+
+
+def _references(lists: pa.ChunkedArray, named: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) how many ids each list holds, and how many of these name a row that is there and not invalidated."""
+    whole = lists.combine_chunks()
+    rows = pc.list_parent_indices(whole).to_numpy()
+    there = named["id"].filter(pc.is_null(named["invalidated_at"])).combine_chunks()
+    stands = pc.is_in(pc.list_flatten(whole), value_set=there).to_numpy(zero_copy_only=False)
+    counts = (np.bincount(r, minlength=len(whole)).astype(np.int64) for r in (rows, rows[stands]))
+    return next(counts), next(counts)
+
+
+def _items(
+    snapshot: Snapshot, edges: _Edges, places: NDArray[np.int64], prune: Flags, settings: Settings
+) -> list[Item]:
+    rows = (
+        edges.table.take(pa.array(places))
+        .select(["id", "relationship_type", "confidence", "weight", *_ENDS])
+        .to_pylist()
+    )
+    mutations = invalidate_each(snapshot, "relationships", {str(r["id"]): NOW for r in rows}, _RESTS_ON)
+    names = _names(snapshot, {str(r[end]) for r in rows for end in _ENDS})
+    items: list[Item] = []
+    for place, row in zip(places.tolist(), rows, strict=True):
+        decided = bool(prune[place])
+        evidence: dict[str, object] = {
+            "relationship_type": row["relationship_type"],
+            "source": names.get(row["source_entity_id"], ""),
+            "target": names.get(row["target_entity_id"], ""),
+            "confidence": row["confidence"],
+            "confidence_threshold": settings.prune_edges_confidence_threshold,
+            "chunks": int(edges.chunks[place]),
+            "chunks_standing": int(edges.standing[place]),
+            "reason": _reason(edges, place, decided=decided),
+        }
+        if settings.prune_edges_score_threshold > 0:
+            evidence |= {"weight": row["weight"], "half_life_days": settings.prune_edges_half_life_days}
+            evidence |= {"score_threshold": settings.prune_edges_score_threshold}
+            evidence |= {
+                "age_days": round(float(edges.age_days[place]), 1),
+                "score": round(float(edges.score[place]), 6),
+            }
+        items.append(
+            Item(
+                OPERATION,
+                "prune" if decided else "review",
+                mutations[row["id"]],
+                evidence,
+                risk="low" if decided else "high",
+            )
+        )
+    return items
+
+
+def _names(snapshot: Snapshot, ids: set[str]) -> dict[str, str]:
+    return {str(row["id"]): str(row["name"]) for row in rows_where(snapshot, "entities", "id", ids, ("name",))}
+
+
+def _reason(edges: _Edges, place: int, *, decided: bool) -> str:
+    if decided:
+        return f"None of its {edges.chunks[place]:,} chunks stands, and no document does."
+    if edges.pinned[place]:
+        return "Both of its ends are pinned: somebody wants to keep them."
+    if edges.chunks[place] == 0:
+        return "It cites no chunk: somebody may have asserted it, and nothing speaks against it but that it is weak."
+    if edges.standing[place]:
+        return f"It fades, but {edges.standing[place]:,} of its {edges.chunks[place]:,} chunks still stand."
+    return "Its chunks are gone, but a document that it comes from still stands."

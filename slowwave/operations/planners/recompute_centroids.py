@@ -1,0 +1,93 @@
+"""``recompute_centroids``: which vector a merged entity gets, and vectors for entities that have none.
+
+The decision rule is khora's. ``dedupe_entities`` takes it for every cluster and puts the vector into the merge itself; here,
+as a planner of its own, live entities without a vector get that of their text. Merging belongs to ``dedupe_entities``.
+
+Propose a vector for live entities that have none, at most ``reembed_max_per_night`` in the order of their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from slowwave.config.settings import Settings
+from slowwave.language.embedder import entity_text
+from slowwave.matching.vectors import unit_rows
+from slowwave.mutations.set_vector import set_vector
+from slowwave.mutations.vectors import weighted_mean
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+
+OPERATION: Final = "recompute_centroids"
+
+Centroid = Literal["centroid", "re_embed", "skip_multimodal", "skip_singleton"]
+
+
+def centroid_decision(
+    names: Sequence[str], matrix: NDArray[np.float32], mentions: NDArray[np.int64], settings: Settings
+) -> tuple[Centroid, NDArray[np.float32] | None]:
+    """The decision for one cluster and, for ``centroid``, the vector.
+
+    ``names`` are those of all members; ``matrix`` (v, d) and ``mentions`` (v,) belong to the members that have a vector, in id
+    order. Fewer than two names: ``skip_singleton``. Smallest pairwise cosine under ``centroid_min_intra_cluster_cosine``:
+    ``skip_multimodal`` (fewer than two vectors count as 1). Largest pairwise Levenshtein distance of the names within
+    ``centroid_lev_threshold``: ``centroid``, the unit mean weighted by mentions. Else ``re_embed``: the caller embeds the text.
+    """
+    if len(names) < 2:
+        return "skip_singleton", None
+    units, kept = unit_rows(matrix) if len(matrix) else (matrix, np.empty(0, np.int64))
+    if len(units) > 1 and float((units @ units.T).min()) < settings.centroid_min_intra_cluster_cosine:
+        return "skip_multimodal", None
+    limit = settings.centroid_lev_threshold
+    if int(process.cdist(names, names, scorer=Levenshtein.distance, score_cutoff=limit).max()) > limit:
+        return "re_embed", None
+    return "centroid", weighted_mean(units, mentions[kept]) if len(units) else None
+
+
+@operation(
+    kind="planner",
+    reads=("entities", "entity_vectors", "rejections"),
+    after=("dedupe_entities",),
+    switch="centroid_recompute_enabled",
+    permits=(Permit("set_vector", {"entity_vectors"}),),
+    khora=("vectorcypher_centroid_recompute",),
+)
+def recompute_centroids(inputs: Inputs) -> Proposal:
+    """Live entities without a vector get that of their text; similarity does not see them until then.
+
+    A merge decides on its own vector and carries it: see `dedupe_entities`.
+    """
+    snapshot = inputs.snapshot
+    live = snapshot.live("entities")
+    vectors = snapshot.vectors["entity_vectors"]
+    missing = live.filter(vectors.rows_of(live["id"].combine_chunks()) < 0)
+    embed = inputs.embed
+    numbers = {"live entities": len(live), "without a vector": len(missing)}
+    if not len(missing) or not vectors.model or embed is None:
+        headline = (
+            "Every live entity has a vector."
+            if not len(missing)
+            else f"{len(missing):,} entities have no vector, and no embedder of the model {vectors.model!r} is at hand."
+            if vectors.model
+            else "The namespace has no vectors, and none are planned."
+        )
+        return Proposal((), Report(OPERATION, headline, {**numbers, "items": 0}))
+    rows = missing.select(["id", "name", "entity_type", "description"]).to_pylist()
+    rows = rows[: inputs.settings.reembed_max_per_night]
+    texts = [entity_text(r["name"], r["entity_type"], r["description"] or "") for r in rows]
+    matrix = embed(texts)
+    of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}
+    items = tuple(
+        Item(OPERATION, "re_embed", mutation, evidence={"centroid": "re_embed", "text": of[mutation.rows[0].id][0]})
+        for mutation in set_vector(snapshot, "entity_vectors", {id_: vector for id_, (_, vector) in of.items()})
+    )
+    headline = f"{len(items):,} entities without a vector get one."
+    return Proposal(items, Report(OPERATION, headline, {**numbers, "items": len(items)}))

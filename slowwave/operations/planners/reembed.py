@@ -1,0 +1,142 @@
+"""``reembed``: memories and chunks that similarity does not see get a vector, and vectors that say nothing get another.
+
+Entities belong to ``recompute_centroids``; memories whose text an outside dreamer replaced to ``accept_external_edits``.
+
+A vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not finite.
+
+At most ``reembed_max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
+Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
+linear in rows and vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.language import Embed
+from slowwave.mutations.set_vector import set_vector
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.snapshot import Vectors
+
+OPERATION: Final = "reembed"
+
+BATCH: Final = 512
+"""Texts that a model is given at a time."""
+
+_ROWS: Final = 16_384  # of vectors looked at together
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanting:
+    """Rows of one table that want a vector, in id order: ``missing`` of them have none, ``broken`` one that is zero or not finite."""
+
+    ids: list[str]
+    texts: list[str]
+    missing: int
+    broken: int
+    blank: int
+    live: int
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
+    after=("decay_transition",),
+    switch="reembed_enabled",
+    permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
+)
+def reembed(inputs: Inputs) -> Proposal:
+    """Memories and chunks without a vector of the namespace's model get one; similarity does not see them until then.
+
+    Vectors that are zero or not finite are replaced. A night makes as many as `reembed_max_per_night` says; entities get
+    theirs from `recompute_centroids`.
+    """
+    snapshot, limit = inputs.snapshot, inputs.settings.reembed_max_per_night
+    active, chunks = active_memories(snapshot), snapshot.live("chunks")
+    wanting = {
+        "memory_vectors": _wanting(active["id"], active["text"], snapshot.vectors["memory_vectors"], inputs.focus),
+        "chunk_vectors": _wanting(chunks["id"], chunks["content"], snapshot.vectors["chunk_vectors"], inputs.focus),
+    }
+    items: list[Item] = []
+    misfit = 0
+    for table, found in wanting.items():
+        vectors, ids = snapshot.vectors[table], found.ids[: max(0, limit - len(items))]
+        if not ids or not vectors.model or inputs.embed is None:
+            continue
+        fresh: dict[str, np.ndarray] = {}
+        for batch, matrix in _embedded(inputs.embed, ids, found.texts):
+            if len(vectors) and matrix.shape[1] != vectors.matrix.shape[1]:
+                misfit = matrix.shape[1]
+                break
+            fresh.update(zip(batch, matrix, strict=True))
+        items += [Item(OPERATION, "embed", mutation) for mutation in set_vector(snapshot, table, fresh)]
+    return Proposal(tuple(items), _report(inputs, wanting, misfit, len(items)))
+
+
+def _wanting(ids: pa.ChunkedArray, texts: pa.ChunkedArray, vectors: Vectors, focus: frozenset[str] | None) -> _Wanting:
+    """``ids`` and ``texts`` (n,) of live rows."""
+    if focus is not None:
+        near = pc.is_in(ids, value_set=pa.array(sorted(focus), pa.string()))
+        ids, texts = ids.filter(near), texts.filter(near)
+    places = vectors.rows_of(ids.combine_chunks())
+    broken = np.zeros(len(places), bool)
+    held = np.flatnonzero(places >= 0)
+    for start in range(0, len(held), _ROWS):
+        some = held[start : start + _ROWS]
+        rows = vectors.matrix[places[some]]
+        broken[some] = ~np.isfinite(rows).all(axis=1) | ~rows.any(axis=1)
+    wants = (places < 0) | broken
+    spoken = pc.not_equal(pc.utf8_trim_whitespace(pc.fill_null(texts, "")), "").to_numpy()
+    chosen = pa.array(wants & spoken)
+    return _Wanting(
+        ids.filter(chosen).to_pylist(),
+        texts.filter(chosen).to_pylist(),
+        missing=int((places < 0).sum()),
+        broken=int(broken.sum()),
+        blank=int((wants & ~spoken).sum()),
+        live=len(places),
+    )
+
+
+def _embedded(embed: Embed, ids: list[str], texts: list[str]) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Batches of ids with the vectors (n, d) of their texts."""
+    for start in range(0, len(ids), BATCH):
+        end = min(start + BATCH, len(ids))
+        yield ids[start:end], embed(texts[start:end])
+
+
+def _report(inputs: Inputs, wanting: dict[str, _Wanting], misfit: int, items: int) -> Report:
+    memories, chunks = wanting["memory_vectors"], wanting["chunk_vectors"]
+    model = inputs.snapshot.vectors["memory_vectors"].model
+    wanted = len(memories.ids) + len(chunks.ids)
+    numbers: dict[str, int | float] = {
+        "live memories": memories.live,
+        "live chunks": chunks.live,
+        "memories without a vector": memories.missing,
+        "chunks without a vector": chunks.missing,
+        "vectors zero or not finite": memories.broken + chunks.broken,
+        "left out without text": memories.blank + chunks.blank,
+        "left for later": wanted - items if items else 0,
+        "items": items,
+    }
+    if not wanted:
+        headline = "Every live memory and chunk with a text has a vector."
+    elif not model:
+        headline = "The namespace has no vectors, and none are planned."
+    elif inputs.embed is None:
+        headline = f"{wanted:,} memories and chunks have no vector, and no embedder of the model {model!r} is at hand."
+    elif misfit:
+        headline = f"The embedder gives vectors of {misfit:,} numbers, those of the model {model!r} have others: none are planned."
+    else:
+        headline = f"{items:,} of {wanted:,} memories and chunks without a vector get one."
+    return Report(OPERATION, headline, numbers)

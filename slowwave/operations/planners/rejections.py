@@ -1,0 +1,100 @@
+"""What stands against a proposal, as a planner sees it: subjects that must not come back, and pairs that must not merge.
+
+Writing rejections belongs to the gate and to undo; what decisions teach the weights belongs to ``slowwave.operations.planners.labels``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from slowwave.mutations.cells import Cell, Guard
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.rows import Fields, rows_where
+from slowwave.plans.items import Item
+from slowwave.probes.merges import chain, merged_into
+from slowwave.snapshots.snapshot import Snapshot
+
+_REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name", "entity_type", "attributes"),
+    "memory_facts": ("subject", "predicate", "object"),
+    "memories": ("current_version_id", "subject"),
+}
+"""Columns of a merged row that a subject covers, by table, see ``Item.subject``."""
+
+
+def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
+    """Subjects of the operation's items that were rejected or undone."""
+    table = snapshot.table("rejections")
+    return frozenset(table["subject"].filter(pc.equal(table["operation"], operation)).to_pylist())
+
+
+def open_conflicts(snapshot: Snapshot, table: str) -> frozenset[tuple[str, str]]:
+    """Pairs of the table's rows in a recorded conflict that nobody has resolved, the smaller id first."""
+    rows = snapshot.table("conflicts")
+    rows = rows.filter(pc.and_(pc.equal(rows["table_name"], table), pc.is_null(rows["resolved_at"])))
+    pairs = zip(rows["row_a_id"].to_pylist(), rows["row_b_id"].to_pylist(), strict=True)
+    return frozenset((min(pair), max(pair)) for pair in pairs)
+
+
+def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> frozenset[tuple[str, str]]:
+    """Pairs of ids out of rejected merges of rows of a table that are as they were: they must not come back in a larger cluster.
+
+    A rejection remembers a hash of what was seen. It holds while the same rows hash to it, whichever of them would survive. A
+    row that was merged since stands for its survivor: what was refused of the part is refused of the whole. Of a rejected cluster
+    every pair counts: nobody said which member was the wrong one. Cost: linear in the rows of the rejections.
+    """
+    table = snapshot.table("rejections")
+    mine = table.filter(pc.equal(table["operation"], operation)).select(["subject", "row_ids"]).to_pylist()
+    rejected = sorted({(str(r["subject"]), tuple(sorted(r["row_ids"]))) for r in mine if len(r["row_ids"]) > 1})
+    if not rejected:
+        return frozenset()
+    named = {id_ for _, rows in rejected for id_ in rows}
+    seen = {str(row["id"]): row for row in rows_where(snapshot, of, "id", named, _REMEMBERED[of])}
+    into = merged_into(snapshot, (of,))
+    pairs: set[tuple[str, str]] = set()
+    for subject, rows in rejected:
+        if seen.keys() >= set(rows) and subject in _subjects(operation, of, rows, seen):
+            pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
+    return frozenset(pairs)
+
+
+def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]:
+    """Pairs of ids of a table that were found to contradict each other, whatever was decided since; merged rows stand for survivors.
+
+    Rows that say the same as one of a pair, and stand behind it in the conflict, are in conflict as well. Cost: linear in
+    the conflicts, and for each the product of the rows on its sides.
+    """
+    table = snapshot.table("conflicts")
+    mine = table.filter(pc.equal(table["table_name"], of)).select(["row_a_id", "row_b_id", "evidence"]).to_pylist()
+    into = merged_into(snapshot, (of,)) if mine else {}
+    found: set[tuple[str, str]] = set()
+    for row in mine:
+        one, two = ({chain(id_, into)[-1] for id_ in side} for side in _sides(row))
+        found.update((min(a, b), max(a, b)) for a in one for b in two if a != b)
+    return frozenset(found)
+
+
+def _sides(conflict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The ids of all rows on either side of a conflict."""
+    evidence = json.loads(conflict["evidence"] or "{}")
+    also = evidence.get("also") if isinstance(evidence, dict) else None
+    behind = also if isinstance(also, dict) else {}
+    return [conflict["row_a_id"], *behind.get("a", ())], [conflict["row_b_id"], *behind.get("b", ())]
+
+
+def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:
+    """The subjects that a merge of the rows may have: the survivor's attributes are not covered when the merge adds to them."""
+    for completed in ("", *rows) if "attributes" in _REMEMBERED[of] else ("",):
+        guards = [
+            Guard(Cell(of, row, column), seen[row][column])
+            for row in rows
+            for column in _REMEMBERED[of]
+            if (row, column) != (completed, "attributes")
+        ]
+        merge = Mutation("merge_rows", of, guards=tuple(guards), rows=tuple(Row(row) for row in rows))
+        yield Item(operation, "merge", merge).subject()

@@ -1,0 +1,1 @@
+"""What agents recall, as it is recorded."""

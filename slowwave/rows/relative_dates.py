@@ -1,0 +1,88 @@
+"""Memories that may hold a relative date, each with its text and the day on which it was told, as its author knew it.
+
+What the phrases mean belongs to ``slowwave.texts.dates``. That day is ``valid_from`` in the zone that the memory's attributes name
+(``timezone``), else in the setting ``dates_zone``. A summary speaks of several days and is left out, as is a memory without a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Final
+
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.errors import SettingsError
+from slowwave.rows.memories import active_memories, attributes
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.date_phrases import HINT
+from slowwave.texts.dates import local_day
+
+LONGEST: Final = 65_536
+"""Signs: a longer text is a document, not a memory, and is left as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One memory: its ``id``, what it says, ``told`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
+
+    id: str
+    text: str
+    told: datetime
+    zone: str
+    day: date
+    pinned: bool
+    attributes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Memories to be read, by id, and how many there were before each gate."""
+
+    memories: tuple[Told, ...]
+    numbers: Mapping[str, int]
+
+
+def candidates(snapshot: Snapshot, settings: Settings) -> Candidates:
+    """Active memories whose text has a word that every relative date has. Cost: a pass over the texts, without Python for most.
+
+    Raises ``SettingsError`` where ``dates_zone`` is no time zone.
+    """
+    if not _is_zone(settings.dates_zone):
+        raise SettingsError(
+            f"The setting dates_zone is {settings.dates_zone[:64]!r}, which is no time zone. Use an IANA name such as Europe/Oslo."
+        )
+    live = active_memories(snapshot)
+    numbers = {"active memories": len(live)}
+    hinted = live.filter(pc.match_substring_regex(live["text"], HINT))
+    numbers["with a word of time"] = len(hinted)
+    dated = hinted.filter(pc.is_valid(hinted["valid_from"]))
+    numbers["of these without a start"] = len(hinted) - len(dated)
+    own = dated.filter(pc.not_equal(dated["kind"], "summary"))
+    numbers["of these summaries"] = len(dated) - len(own)
+    short = own.filter(pc.less_equal(pc.utf8_length(own["text"]), LONGEST))
+    numbers["of these too long"] = len(own) - len(short)
+    columns = ("id", "text", "valid_from", "pinned", "attributes")
+    found: list[Told] = []
+    unknown = 0
+    for row in short.select(columns).to_pylist():
+        more = attributes(row["attributes"])
+        named = more.get("timezone")
+        zone = str(named) if named and _is_zone(str(named)) else settings.dates_zone
+        unknown += bool(named) and zone != named
+        day = local_day(row["valid_from"], zone)
+        found.append(Told(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
+    numbers["with a time zone that is not known"] = unknown
+    return Candidates(tuple(found), numbers)
+
+
+@lru_cache(maxsize=1024)
+def _is_zone(name: str) -> bool:
+    try:
+        local_day(datetime.fromisoformat("2000-01-01T00:00:00+00:00"), name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What rows are worth: signals of recall, relevance, decay, and what predicates allow."""

@@ -1,0 +1,153 @@
+"""The reference retriever: exact cosine and BM25 over a snapshot's searched rows, fused by reciprocal rank.
+
+It stands for whatever recall an agent uses: plain, deterministic and exact, so that a difference between two snapshots is a
+difference between the snapshots. It serves probes, not agents: it reads a snapshot, never the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.errors import EmbeddingError
+from slowwave.language import Embed
+from slowwave.search.bm25 import Counts, postings
+from slowwave.search.ranking import Ranked, Scored, best, fused, ranked
+from slowwave.search.rows import SEARCHED, Searched, searched_rows
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.tables import VECTORS
+
+DEPTH: Final = 100
+"""Places of each list that count in the fusion (more when more are asked for)."""
+
+_TILE: Final = 4_000_000  # scores held at once: 16 MB
+_COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, whatever its place in a matrix
+_BM25_STEP: Final = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """One vectors table: ``rows`` (n,) are row numbers of the searched rows, -1 where the vector's row is not searched."""
+
+    matrix: np.ndarray
+    rows: np.ndarray
+    inverse_norms: np.ndarray
+
+
+class Retriever:
+    """Built once for a snapshot; with ``base``, texts that stand unchanged in another retriever are not read again.
+
+    It finds rows of ``tables`` alone, as if an agent had indexed nothing else.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        embed: Embed | None = None,
+        *,
+        base: Retriever | None = None,
+        tables: Sequence[str] = SEARCHED,
+    ) -> None:
+        self.embed = embed
+        self.rows = searched_rows(snapshot, tables)
+        self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
+        self._postings = postings(self.counts.matrix)
+        self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]
+
+    def embedded(self, queries: Sequence[str]) -> np.ndarray | None:
+        """Queries (q) → unit vectors (q, d) float32, or None where there is no embedder or nothing to compare with."""
+        return self.embed(queries) if self.embed is not None and self._blocks and queries else None
+
+    def search(self, queries: Sequence[str], query_vectors: np.ndarray | None = None, k: int = 10) -> list[list[str]]:
+        """The ids of the ``k`` best rows of each query, best first, ties by id; fewer where fewer rows match at all.
+
+        ``query_vectors`` (q, d) are made by the embedder when they are not given; with neither, BM25 ranks alone.
+        Vectors of another width than the rows' raise ``EmbeddingError``.
+        """
+        vectors = self.embedded(queries) if query_vectors is None else query_vectors
+        depth = max(k, DEPTH)
+        lists = [self._by_words(queries, depth)]
+        if vectors is not None and self._blocks:
+            lists.append(self._by_vectors(vectors, depth))
+        hits = fused(lists, k)
+        ids = self.rows.ids.take(pa.array(hits.row, pa.int64())).to_pylist()
+        ends = np.searchsorted(hits.query, np.arange(len(queries)), side="right").tolist()
+        return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def finds_the_same_as(self, other: Retriever) -> bool:
+        """Whether every search must give the same result, because rows, texts and vectors are equal."""
+        return (
+            self.rows.ids.equals(other.rows.ids)
+            and self.rows.texts.equals(other.rows.texts)
+            and len(self._blocks) == len(other._blocks)
+            and all(
+                np.array_equal(a.rows, b.rows) and (a.matrix is b.matrix or np.array_equal(a.matrix, b.matrix))
+                for a, b in zip(self._blocks, other._blocks, strict=True)
+            )
+        )
+
+    def _by_words(self, queries: Sequence[str], depth: int) -> Ranked:
+        asked = self.counts.count_known(pa.array(queries, pa.large_string()))
+        found = [
+            _shifted(best((asked[start:end] @ self._postings).toarray(), depth, _BM25_STEP), start)
+            for start, end in _tiles(len(queries), len(self.rows))
+        ]
+        return ranked(_joined(found), depth)
+
+    def _by_vectors(self, vectors: np.ndarray, depth: int) -> Ranked:
+        found: list[Scored] = []
+        for block in self._blocks:
+            if vectors.shape[1] != block.matrix.shape[1]:
+                raise EmbeddingError(
+                    f"Queries have vectors of {vectors.shape[1]} numbers and the namespace's rows of {block.matrix.shape[1]}: "
+                    "they come from different models. Set embedding_model to the namespace's model."
+                )
+            unsearched = np.flatnonzero(block.rows < 0)
+            for start, end in _tiles(len(vectors), len(block.matrix)):
+                scores = vectors[start:end] @ block.matrix.T
+                scores *= block.inverse_norms
+                scores[:, unsearched] = -1
+                part = best(scores, depth, _COSINE_STEP)
+                found.append(_shifted(Scored(part.query, block.rows[part.row], part.score), start))
+        return ranked(_joined(found), depth)
+
+
+def _recounted(rows: Searched, base: Retriever) -> Counts:
+    """Word counts of ``rows``: those of ``base`` where the text is the same, counted anew elsewhere."""
+    before = pc.index_in(rows.ids, value_set=base.rows.ids)
+    same = pc.fill_null(pc.equal(base.rows.texts.take(before), rows.texts), False)
+    changed = pc.invert(same).to_numpy(zero_copy_only=False)
+    source = pc.fill_null(before, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    source[changed] = len(base.rows) + np.arange(int(changed.sum()))
+    return base.counts.extended(rows.texts.filter(pc.invert(same))).taken(source)
+
+
+def _block(snapshot: Snapshot, name: str, ids: pa.Array) -> _Block | None:
+    vectors = snapshot.vectors.get(name)
+    if vectors is None or not len(vectors):
+        return None
+    rows = pc.fill_null(pc.index_in(vectors.ids, value_set=ids), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors.matrix, vectors.matrix))
+    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    return _Block(vectors.matrix, rows, inverse) if (rows >= 0).any() else None
+
+
+def _tiles(queries: int, rows: int) -> Iterator[tuple[int, int]]:
+    size = max(1, _TILE // max(1, rows))
+    return ((start, min(start + size, queries)) for start in range(0, queries, size))
+
+
+def _shifted(scored: Scored, start: int) -> Scored:
+    return Scored(scored.query + start, scored.row, scored.score)
+
+
+def _joined(parts: Sequence[Scored]) -> Scored:
+    if not parts:
+        return Scored(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    query, row, score = (np.concatenate([getattr(p, name) for p in parts]) for name in ("query", "row", "score"))
+    return Scored(query, row, score)

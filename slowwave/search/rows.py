@@ -1,0 +1,79 @@
+"""What recall searches: the rows of a snapshot that can be found, each with its text.
+
+Live, active rows alone: entities (name, description, aliases), chunks (content) and memories (their current version). Facts,
+relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.snapshots.snapshot import Snapshot
+
+SEARCHED: Final = ("entities", "chunks", "memories")
+"""Tables whose rows can be found."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """``ids`` (n, sorted, of all tables together) and ``texts`` (n, ``large_string``, never null)."""
+
+    ids: pa.Array
+    texts: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> Searched:
+    """The rows of ``tables`` that recall can find in ``snapshot``; archived, quarantined and merged ones are out as retired ones are."""
+    parts = [_TEXTS[table](snapshot) for table in tables]
+    ids = pa.concat_arrays([_flat(ids, pa.string()) for ids, _ in parts])
+    texts = pa.concat_arrays([_flat(texts, pa.large_string()) for _, texts in parts])
+    order = pc.sort_indices(ids)
+    return Searched(ids.take(order), pc.fill_null(texts, "").take(order))
+
+
+def searched_table(snapshot: Snapshot, table: str) -> pa.Table:
+    """The live rows of one table whose state, where there is one, is ``active``."""
+    rows = snapshot.live(table)
+    return rows.filter(pc.equal(rows["state"], "active")) if "state" in rows.column_names else rows
+
+
+def _entities(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    rows = searched_table(snapshot, "entities")
+    # One thread keeps the aliases of an entity in id order, so that equal rows have equal texts.
+    known = snapshot.table("entity_aliases").group_by("entity_id", use_threads=False).aggregate([("alias", "list")])
+    joined = pc.binary_join(known["alias_list"], " ")
+    aliases = joined.take(pc.index_in(rows["id"], value_set=known["entity_id"].combine_chunks()))
+    text = pc.binary_join_element_wise(
+        rows["name"], rows["description"], aliases, " ", null_handling="replace", null_replacement=""
+    )
+    return rows["id"], text
+
+
+def _chunks(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    rows = searched_table(snapshot, "chunks")
+    return rows["id"], rows["content"]
+
+
+def _memories(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    rows, versions = searched_table(snapshot, "memories"), snapshot.table("memory_versions")
+    current = pc.index_in(rows["current_version_id"], value_set=versions["id"].combine_chunks())
+    return rows["id"], versions["content"].take(current)
+
+
+_TEXTS: Final[Mapping[str, Callable[[Snapshot], tuple[pa.ChunkedArray, pa.ChunkedArray]]]] = {
+    "entities": _entities,
+    "chunks": _chunks,
+    "memories": _memories,
+}
+
+
+def _flat(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays([chunk.cast(kind) for chunk in column.chunks] or [pa.array([], kind)])

@@ -1,0 +1,201 @@
+"""Reading a namespace out of Postgres: one REPEATABLE READ transaction, a COPY a table, straight into Arrow.
+
+Rows come as CSV into ``pyarrow.csv`` (its types are those of ``slowwave.snapshots.schema``), vectors as binary COPY, whose
+fixed-width rows NumPy reads in place. Nothing is parsed by hand, and no Python object is made for a cell.
+"""
+
+from __future__ import annotations
+
+import io
+import uuid
+from datetime import UTC, datetime
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from psycopg import sql
+from sqlalchemy import Table
+
+from slowwave.errors import Refused, SnapshotError
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema, decisions
+from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.store.connect import Connection, Store
+from slowwave.store.tables import VECTORS
+
+_COPY_HEADER = 19
+
+_DECISIONS = """
+SELECT id, operation, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
+  (SELECT jsonb_agg(jsonb_build_array(c -> 1, c -> 3, c -> CASE jsonb_array_length(c) WHEN 5 THEN 4 ELSE 5 END))
+   FROM jsonb_array_elements((mutation -> 'guards') || (mutation -> 'writes')) AS c  -- see slowwave.mutations.cells
+   WHERE c ->> 0 = 'entities' AND c ->> 3 IN ('name', 'entity_type', 'attributes')) AS seen
+FROM (
+  SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.status, i.mutation, p.recorded_at
+  FROM night.plan_items i JOIN night.plans p USING (plan_hash)
+  WHERE i.namespace_id = {namespace} AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
+  ORDER BY i.item_id, p.recorded_at DESC
+) decided
+ORDER BY recorded_at DESC, id LIMIT 10000
+"""
+
+
+def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
+    """The namespace as it is now. ``model`` is the vector model that is preferred where its settings name none.
+
+    Logs in as reader. An unknown namespace is refused.
+    """
+    with store.connect("reader") as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        with connection.transaction():
+            return read_snapshot(connection, namespace, model=model)
+
+
+def read_snapshot(connection: Connection, namespace: str, *, model: str = "") -> Snapshot:
+    """The same, on a connection whose transaction the caller holds."""
+    found = connection.execute(
+        "SELECT id::text, read_only, settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) "
+        "FROM memory.namespaces n WHERE slug = %s",
+        (namespace,),
+    ).fetchone()
+    if found is None:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    id_, read_only, settings, taken_at, counter = found
+    if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
+        raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
+    namespace_id, taken_at = str(id_), taken_at.astimezone(UTC)
+    model = _current_model(connection, namespace_id, str(settings.get("embedding_model") or model))
+    return Snapshot(
+        namespace_id=namespace_id,
+        namespace=namespace,
+        snapshot_id=f"{taken_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}",
+        taken_at=taken_at,
+        change_counter=int(str(counter)),
+        read_only=bool(read_only),
+        settings=settings,
+        tables={name: _rows(connection, namespace_id, table) for name, table in SNAPSHOT_TABLES.items()},
+        vectors={name: _vectors(connection, namespace_id, name, model) for name in VECTORS},
+    )
+
+
+def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
+    """The preferred model where the namespace has vectors of it, or no vectors at all; else the commonest of its vectors.
+
+    A model need not be registered: the first vectors that are applied register it.
+    """
+    counted = sql.SQL(" UNION ALL ").join(
+        sql.SQL("SELECT model, count(*) AS n FROM {} WHERE namespace_id = {} GROUP BY model").format(
+            sql.Identifier("memory", table), sql.Literal(namespace_id)
+        )
+        for table in VECTORS
+    )
+    found = connection.execute(
+        sql.SQL(
+            "SELECT model FROM ({}) counted GROUP BY model ORDER BY model = {} DESC, sum(n) DESC, model LIMIT 1"
+        ).format(counted, sql.Literal(preferred))
+    ).fetchone()
+    return str(found[0]) if found else preferred
+
+
+def _rows(connection: Connection, namespace_id: str, table: Table) -> pa.Table:
+    schema = arrow_schema(table)
+    rows = sql.SQL(
+        _DECISIONS if table is decisions else "SELECT * FROM {table} WHERE namespace_id = {namespace}"
+    ).format(table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(namespace_id))
+    statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY id) TO STDOUT (FORMAT csv)").format(
+        sql.SQL(", ").join(_expression(f) for f in schema), rows
+    )
+    text = _copy(connection, statement)
+    if not text.getbuffer().nbytes:
+        return schema.empty_table()
+    read = pacsv.read_csv(
+        text,
+        read_options=pacsv.ReadOptions(column_names=schema.names, block_size=1 << 24),
+        parse_options=pacsv.ParseOptions(newlines_in_values=True),
+        convert_options=pacsv.ConvertOptions(
+            column_types={f.name: _wire_type(f.type) for f in schema},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+    columns = [_from_wire(read[f.name].combine_chunks(), f.type) for f in schema]
+    return pa.table(columns, schema=schema)
+
+
+def _expression(field: pa.Field) -> sql.Composable:
+    name = sql.Identifier(field.name)
+    if pa.types.is_timestamp(field.type):
+        return sql.SQL("(extract(epoch FROM {}) * 1000000)::bigint").format(name)
+    if pa.types.is_list(field.type):
+        return sql.SQL("nullif(array_to_string({}, ','), '')").format(name)
+    return name
+
+
+def _wire_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    return pa.string() if pa.types.is_list(kind) else kind
+
+
+def _from_wire(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_list(kind):
+        commas = pc.fill_null(pc.add(pc.count_substring(column, ","), 1), 0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(commas)]).astype(np.int32)
+        values = pc.list_flatten(pc.split_pattern(column, ",")).cast(kind.value_type)
+        return pa.ListArray.from_arrays(pa.array(offsets), values).cast(kind)
+    return column.cast(kind)
+
+
+def _vectors(connection: Connection, namespace_id: str, table: str, model: str) -> Vectors:
+    chosen = sql.SQL("FROM {} WHERE namespace_id = {} AND model = {}").format(
+        sql.Identifier("memory", table), sql.Literal(namespace_id), sql.Literal(model)
+    )
+    found = connection.execute(
+        sql.SQL("SELECT dimensions FROM memory.vector_models WHERE model = {}").format(sql.Literal(model))
+    ).fetchone()
+    if found is None:
+        return Vectors.empty(model)
+    dimensions = int(str(found[0]))
+    raw = _copy(connection, sql.SQL("COPY (SELECT id, vector {} ORDER BY id) TO STDOUT (FORMAT binary)").format(chosen))
+    head = [
+        ("fields", ">i2"),
+        ("id_size", ">i4"),
+        ("id", "V16"),
+        ("size", ">i4"),
+        ("dimensions", ">i2"),
+        ("unused", ">i2"),
+    ]
+    row = np.dtype([*head, ("vector", ">f4", (dimensions,))])
+    body = raw.getbuffer()[_COPY_HEADER:-2]
+    if len(body) % row.itemsize:
+        raise SnapshotError(_odd_vectors(table, model, dimensions))
+    rows = np.frombuffer(body, dtype=row)
+    if (rows["id_size"] != 16).any() or (rows["dimensions"] != dimensions).any():
+        raise SnapshotError(_odd_vectors(table, model, dimensions))
+    hexes = rows["id"].tobytes().hex()
+    ids = [
+        f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+        for h in (hexes[i : i + 32] for i in range(0, len(hexes), 32))
+    ]
+    return Vectors(model, pa.array(ids, pa.string()), np.ascontiguousarray(rows["vector"], dtype=np.float32))
+
+
+def _odd_vectors(table: str, model: str, dimensions: int) -> str:
+    return (
+        f"memory.{table} holds vectors of {model} that have not {dimensions} dimensions as registered, so they cannot be "
+        "compared. Delete them and embed those rows again."
+    )
+
+
+def _copy(connection: Connection, statement: sql.Composed) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for block in copy:
+            buffer.write(block)
+    buffer.seek(0)
+    return buffer

@@ -1,0 +1,234 @@
+"""Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once, read by mapping.
+
+BASE is a folder or an fsspec URL; IDENTITY tells the database (``slowwave.store.identity``), since several may share a BASE and have
+namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. Local files are mapped into memory, remote
+ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0 wrote ``BASE/namespace/snapshot_id``;
+such snapshots are read by their location, and go when the ledger that lists them lets go of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+
+from slowwave.errors import SnapshotError
+from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.store.connect import Store
+from slowwave.store.identity import identity
+from slowwave.store.ownership import hand_over, make_private
+from slowwave.store.paths import path_part
+from slowwave.store.server import default_home
+
+_META: Final = "meta.json"
+_ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
+
+
+def base_path() -> str:
+    """``SLOWWAVE_SNAPSHOTS``: a folder or an fsspec URL; by default a folder beside the embedded server's data."""
+    return os.environ.get("SLOWWAVE_SNAPSHOTS") or str(default_home() / "snapshots")
+
+
+def database_base(store: Store) -> str:
+    """The part of ``base_path`` that is this database's alone."""
+    return f"{base_path().rstrip('/')}/db.{identity(store)}"
+
+
+def folder_of(base: str, namespace: str) -> str:
+    """Where the snapshots of a namespace lie in a database's base."""
+    return f"{base.rstrip('/')}/{path_part(namespace)}"
+
+
+def save_snapshot(snapshot: Snapshot, base: str) -> str:
+    """Write every table and vector; returns the snapshot's location. An id that is there already is refused.
+
+    Raises ``SnapshotError`` when the files cannot be written, and then nothing of them stays behind.
+    """
+    location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
+    system, path = fsspec.url_to_fs(location)
+    try:
+        if system.exists(f"{path}/{_META}"):
+            raise SnapshotError(
+                f"Snapshot {snapshot.snapshot_id} is written already, and snapshots are never overwritten."
+            )
+        if _is_local(system):
+            _write_folder(snapshot, Path(path))
+        else:
+            _upload(snapshot, system, path)
+    except OSError as problem:
+        raise SnapshotError(
+            f"The snapshot cannot be written to {base}: {problem.strerror or problem}. Nothing of it stays. Make room "
+            "there or let this account write there, or set SLOWWAVE_SNAPSHOTS to another folder."
+        ) from None
+    return location
+
+
+def _write_folder(snapshot: Snapshot, target: Path) -> None:
+    """Write under another name and rename last: what is interrupted is no snapshot, and what fails leaves nothing."""
+    make_private(target.parent)
+    staged = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        staged.mkdir(mode=0o700)
+        _write_files(snapshot, staged)
+        for made in (staged, *staged.iterdir()):
+            hand_over(made)
+        staged.rename(target)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
+        _write_files(snapshot, Path(folder))
+        names = sorted(p.name for p in Path(folder).iterdir() if p.name != _META)
+        try:
+            system.makedirs(path, exist_ok=True)
+            for name in (*names, _META):
+                system.put_file(str(Path(folder, name)), f"{path}/{name}")
+        except BaseException:
+            with suppress(OSError):
+                system.rm(path, recursive=True)
+            raise
+
+
+def load_snapshot(location: str) -> Snapshot:
+    """Read a snapshot back; its tables and vectors stay on disk until they are looked at."""
+    system, path = fsspec.url_to_fs(location)
+    if not system.exists(f"{path}/{_META}"):
+        raise SnapshotError(
+            f"There is no snapshot at {location}: it was never finished, or retention removed it. Run the night again."
+        )
+    folder = Path(path) if _is_local(system) else _cached(system, path)
+    meta = json.loads((folder / _META).read_text())
+    return replace(
+        _snapshot(meta),
+        tables={name: _read_table(folder / f"{name}.arrow") for name in meta["tables"]},
+        vectors={name: _read_vectors(folder, name, model) for name, model in meta["vectors"].items()},
+    )
+
+
+def load_table(location: str, name: str) -> pa.Table:
+    """One table of a snapshot."""
+    return load_snapshot(location).table(name)
+
+
+def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
+    """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
+
+    A location is a row of the ledger, and rows can be written: only the very folder that this snapshot of this database has, in today's
+    layout or in that of 0.1.0, is ever removed, and of the latter only what says itself that it is that snapshot.
+    """
+    today = f"{folder_of(base, namespace)}/{snapshot_id}"
+    former = f"{base.rstrip('/').rpartition('/')[0]}/{namespace}/{snapshot_id}"
+    plain = _ID.fullmatch(snapshot_id) and "/" not in namespace and not namespace.startswith(".")
+    if not plain or location not in (today, former):
+        return False
+    try:
+        system, path = fsspec.url_to_fs(location)
+        if location == former and not _says(system, path, namespace, snapshot_id):
+            return not system.exists(path)
+        system.rm(path, recursive=True)
+        if not _is_local(system):
+            shutil.rmtree(_cache(system, path), ignore_errors=True)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot_id: str) -> bool:
+    try:
+        meta = json.loads(system.cat_file(f"{path}/{_META}"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(meta, dict) and (meta.get("namespace"), meta.get("snapshot_id")) == (namespace, snapshot_id)
+
+
+def _write_files(snapshot: Snapshot, folder: Path) -> None:
+    for name, table in snapshot.tables.items():
+        with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    for name, vectors in snapshot.vectors.items():
+        np.save(folder / f"{name}.npy", vectors.matrix, allow_pickle=False)
+        ids = pa.table({"id": vectors.ids})
+        with pa.OSFile(str(folder / f"{name}.ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, ids.schema) as writer:
+            writer.write_table(ids)
+    meta = {
+        "namespace_id": snapshot.namespace_id,
+        "namespace": snapshot.namespace,
+        "snapshot_id": snapshot.snapshot_id,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "change_counter": snapshot.change_counter,
+        "read_only": snapshot.read_only,
+        "settings": dict(snapshot.settings),
+        "tables": sorted(snapshot.tables),
+        "vectors": {name: v.model for name, v in snapshot.vectors.items()},
+    }
+    (folder / _META).write_text(json.dumps(meta))
+    for file in folder.iterdir():
+        file.chmod(0o600)
+
+
+def _snapshot(meta: dict[str, Any]) -> Snapshot:
+    return Snapshot(
+        namespace_id=meta["namespace_id"],
+        namespace=meta["namespace"],
+        snapshot_id=meta["snapshot_id"],
+        taken_at=datetime.fromisoformat(meta["taken_at"]),
+        change_counter=meta["change_counter"],
+        read_only=meta["read_only"],
+        settings=meta["settings"],
+    )
+
+
+def _read_table(path: Path) -> pa.Table:
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def _read_vectors(folder: Path, name: str, model: str) -> Vectors:
+    ids = _read_table(folder / f"{name}.ids.arrow")["id"].combine_chunks()
+    matrix = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    return Vectors(model, ids, matrix)
+
+
+def _is_local(system: fsspec.AbstractFileSystem) -> bool:
+    protocol = system.protocol
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+def _cached(system: fsspec.AbstractFileSystem, path: str) -> Path:
+    folder = _cache(system, path)
+    if not (folder / _META).exists():
+        folder.parent.mkdir(exist_ok=True, mode=0o700)
+        status = folder.parent.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise SnapshotError(
+                f"{folder.parent} is not this account's own folder, so no snapshot is cached there. Remove it, or set TMPDIR."
+            )
+        folder.parent.chmod(0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        names = [Path(str(p)).name for p in system.ls(path, detail=False)]
+        for name in (*(n for n in names if n != _META), _META):
+            system.get_file(f"{path}/{name}", str(folder / name))
+    return folder
+
+
+def _cache(system: fsspec.AbstractFileSystem, path: str) -> Path:
+    """Where a remote snapshot is cached, by the whole of its address: two buckets may hold the same path."""
+    name = hashlib.sha256(system.unstrip_protocol(path).encode()).hexdigest()[:32]
+    return Path(tempfile.gettempdir(), f"slowwave-cache-{os.getuid()}", name)

@@ -1,0 +1,278 @@
+"""SQL models: one DuckDB SELECT a file over a snapshot's tables, with dependencies and column lineage read by sqlglot.
+
+Here models are loaded, ordered, run and checked. Their SQL lies in ``dbt_like_sql/models``; the assets that show them belong
+to ``dbt_like_sql``. Nothing here reads or writes a store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.config.settings import Settings
+from slowwave.errors import ModelError
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.snapshot import Snapshot
+
+if TYPE_CHECKING:  # sqlglot takes 0.4 s to import, so only functions that parse do it
+    import duckdb
+    from sqlglot import exp
+
+SOURCE_SCHEMA: Final = "snapshot"
+
+PARAMETERS: Final = ("taken_at", "window_days", "frequency_cap")
+"""What a model may name as ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""
+
+_DIALECT: Final = "duckdb"
+_MODEL_SCHEMA: Final = "model"  # what lineage calls the schema of tables without one: its schemas nest evenly
+_CHECK: Final = re.compile(r"check:\s*(\w+)\s+(.+)")
+_CHECK_KINDS: Final = ("unique", "not_null")
+_NEXT: Final = "Correct the file and run the night again."
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A promise about a model's rows: ``unique`` (the columns together) or ``not_null`` (each column)."""
+
+    kind: str
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {', '.join(self.columns)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One SELECT. ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted."""
+
+    name: str
+    description: str
+    sql: str
+    parents: tuple[str, ...]
+    sources: tuple[str, ...]
+    parameters: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+def models_folder() -> Path:
+    """Where the SQL lies: inside the installed package, else in the checkout beside it."""
+    packaged = Path(__file__).with_name("sql_models")
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "dbt_like_sql" / "models"
+
+
+def load_models(folder: Path | None = None) -> tuple[Model, ...]:
+    """All models of ``folder`` (default ``models_folder()``), parents before children, otherwise by name.
+
+    Raises ``ModelError``, naming the file, for anything but one SELECT, for a table that is neither a model nor a snapshot
+    table, for an unknown parameter or check, and for models that depend on each other in a circle.
+    """
+    folder = folder or models_folder()
+    files = sorted(folder.glob("*.sql"))
+    if not files:
+        raise ModelError(f"There is no SQL model in {folder}. Reinstall Slowwave, or give a folder of .sql files.")
+    names = {file.stem for file in files}
+    models = {file.stem: _read(file, names) for file in files}
+    sorter = TopologicalSorter({name: model.parents for name, model in models.items()})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = " → ".join(f"{name}.sql" for name in error.args[1])
+        raise ModelError(f"SQL models depend on each other in a circle: {circle}. Break it and run again.") from error
+    ordered: list[Model] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        ordered += (models[name] for name in ready)
+        sorter.done(*ready)
+    return tuple(ordered)
+
+
+def run_models(models: Sequence[Model], snapshot: Snapshot, settings: Settings) -> dict[str, pa.Table]:
+    """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result.
+
+    One DuckDB connection in memory, on at most two threads, that can reach no file, no network and no extension. Raises
+    ``ModelError`` with the file's name when DuckDB refuses a model.
+    """
+    import duckdb
+
+    values = {
+        "taken_at": snapshot.taken_at,
+        "window_days": settings.recall_window_days,
+        "frequency_cap": settings.frequency_cap,
+    }
+    results: dict[str, pa.Table] = {}
+    with _connection() as connection:
+        connection.execute(f"create schema {SOURCE_SCHEMA}")
+        for source in sorted({source for model in models for source in model.sources}):
+            connection.register(f"source_{source}", snapshot.table(source))
+            connection.execute(f"create view {SOURCE_SCHEMA}.{source} as select * from source_{source}")  # noqa: S608
+        for model in models:
+            parameters = {name: values[name] for name in model.parameters}
+            try:
+                result = connection.execute(model.sql, parameters).to_arrow_table()
+            except duckdb.Error as error:
+                reason = str(error).splitlines()[0]
+                raise ModelError(f"DuckDB cannot run {model.name}.sql: {reason} {_NEXT}") from error
+            connection.register(model.name, result)
+            results[model.name] = result
+    return results
+
+
+def check_models(models: Iterable[Model], results: Mapping[str, pa.Table]) -> tuple[str, ...]:
+    """The broken promises of the models as sentences; empty when all checks hold."""
+    return tuple(
+        failure
+        for model in models
+        for check in model.checks
+        for failure in _failures(model, check, results[model.name])
+    )
+
+
+def column_lineage(model: Model, models: Iterable[Model]) -> dict[str, list[tuple[str, str]]]:
+    """Each column of ``model`` → the (table, column) pairs it is computed from, sorted.
+
+    A table is one that the model reads itself: ``snapshot.entities`` or the name of a parent. ``models`` must hold the
+    model's ancestors. Raises ``ModelError`` when a column cannot be found.
+    """
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+    from sqlglot.lineage import lineage
+    from sqlglot.optimizer.scope import build_scope
+
+    try:
+        tree, schema = _qualified(model, {m.name: m for m in models})
+        scope = build_scope(tree)
+        found: dict[str, list[tuple[str, str]]] = {}
+        for column in tree.named_selects:
+            root = lineage(column, tree, schema=schema, dialect=_DIALECT, scope=scope)
+            leaves = {
+                (_table_name(node.source), node.name.rsplit(".", 1)[-1].strip('"'))
+                for node in root.walk()
+                if isinstance(node.source, exp.Table)
+            }
+            found[column] = sorted(leaves)
+    except SqlglotError as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"The columns of {model.name}.sql cannot be traced: {reason} {_NEXT}") from error
+    return found
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """A connection that models cannot leave: neither files nor extensions nor the variables of this process."""
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": min(2, os.cpu_count() or 1),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "enable_external_access": False,
+            "temp_directory": "",
+        },
+    )
+    connection.execute("set python_enable_replacements = false; set timezone = 'UTC'; set lock_configuration = true")
+    return connection
+
+
+def _read(file: Path, names: set[str]) -> Model:
+    from sqlglot import exp, parse
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.scope import traverse_scope
+
+    text = file.read_text("utf-8")
+    try:
+        statements = [s for s in parse(text, dialect=_DIALECT) if s is not None]
+    except SqlglotError as error:
+        raise ModelError(f"{file.name} is not SQL that can be read: {str(error).splitlines()[0]} {_NEXT}") from error
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise ModelError(f"{file.name} must hold exactly one SELECT and nothing else. {_NEXT}")
+    tree = statements[0]
+    tables = [s for scope in traverse_scope(tree) for s in scope.sources.values() if isinstance(s, exp.Table)]
+    parents, sources = _split(file, tables, names)
+    parameters = sorted({p.name for p in tree.find_all(exp.Placeholder, exp.Parameter)})
+    if unknown := [p for p in parameters if p not in PARAMETERS]:
+        raise ModelError(f"{file.name} names the parameter ${unknown[0]}; known are ${', $'.join(PARAMETERS)}. {_NEXT}")
+    description, checks = _comments(file, text)
+    return Model(file.stem, description, text, parents, sources, tuple(parameters), checks)
+
+
+def _split(file: Path, tables: Iterable[exp.Table], names: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Tables without a schema are models, those of schema ``snapshot`` are sources, all else is refused."""
+    parents: set[str] = set()
+    sources: set[str] = set()
+    for table in tables:
+        if table.db == SOURCE_SCHEMA and not table.catalog and table.name in SNAPSHOT_TABLES:
+            sources.add(table.name)
+        elif not table.db and table.name in names and table.name != file.stem:
+            parents.add(table.name)
+        else:
+            raise ModelError(
+                f"{file.name} reads {table.sql(dialect=_DIALECT)}, which is neither another model nor a table of the "
+                f"snapshot ({SOURCE_SCHEMA}.…). {_NEXT}"
+            )
+    return tuple(sorted(parents)), tuple(sorted(sources))
+
+
+def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...]]:
+    """Description and checks from the comments before the first line of SQL."""
+    description: list[str] = []
+    checks: list[Check] = []
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        comment = line.removeprefix("--").strip()
+        if not comment.startswith("check:"):
+            description.append(comment)
+        elif (match := _CHECK.fullmatch(comment)) and match[1] in _CHECK_KINDS:
+            checks.append(Check(match[1], tuple(column.strip() for column in match[2].split(","))))
+        else:
+            raise ModelError(
+                f"{file.name} has a check that is not known: {comment!r}; write “check: unique id” or "
+                f"“check: not_null id, name”. {_NEXT}"
+            )
+    return " ".join(description), tuple(checks)
+
+
+def _failures(model: Model, check: Check, table: pa.Table) -> list[str]:
+    if missing := [column for column in check.columns if column not in table.column_names]:
+        return [f"Model {model.name} has no column {missing[0]}, which its check “{check}” needs."]
+    if check.kind == "not_null":
+        nulls = {column: table[column].null_count for column in check.columns}
+        return [
+            f"Model {model.name}: {n:,} of {table.num_rows:,} rows have no {column}."
+            for column, n in nulls.items()
+            if n
+        ]
+    groups = table.group_by(list(check.columns)).aggregate([([], "count_all")])
+    repeated = pc.sum(pc.greater(groups["count_all"], 1)).as_py() or 0
+    columns = ", ".join(check.columns)
+    return [f"Model {model.name}: {repeated:,} values of ({columns}) occur more than once."] if repeated else []
+
+
+def _qualified(model: Model, models: Mapping[str, Model]) -> tuple[exp.Query, dict[str, object]]:
+    """The model's tree with every column named by its table, and the schema it was resolved with."""
+    from sqlglot import exp, parse_one
+    from sqlglot.optimizer.qualify import qualify
+
+    sources = {
+        name: {f.name: str(f.type) for f in arrow_schema(SNAPSHOT_TABLES[name])}  # only names matter here
+        for name in model.sources
+    }
+    parents = {name: dict.fromkeys(_qualified(models[name], models)[0].named_selects, "text") for name in model.parents}
+    schema: dict[str, object] = {k: v for k, v in ((SOURCE_SCHEMA, sources), (_MODEL_SCHEMA, parents)) if v}
+    tree = qualify(parse_one(model.sql, dialect=_DIALECT), schema=schema, db=_MODEL_SCHEMA, dialect=_DIALECT)
+    if not isinstance(tree, exp.Query):
+        raise TypeError(f"{model.name} is no query.")
+    return tree, schema
+
+
+def _table_name(table: exp.Table) -> str:
+    return table.name if table.db == _MODEL_SCHEMA else f"{table.db}.{table.name}"

@@ -1,0 +1,32 @@
+"""The settings page says what the settings are, and forgets none of the settings of other systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slowwave.config.settings import Settings
+from slowwave.operations.settings_page import SEEDS, page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_is_the_model() -> None:
+    """Renew it with `python -m slowwave.operations.settings_page > docs/settings.md`."""
+    assert (DOCS / "settings.md").read_text() == page()
+
+
+def test_every_counterpart_exists_and_every_difference_has_a_reason() -> None:
+    """A setting that has no counterpart here says why."""
+    for system, seeds in SEEDS.items():
+        for seed in seeds:
+            assert seed.ours in ({*Settings.model_fields} if seed.ours else {""}), (system, seed.name)
+            assert seed.ours or seed.note, (system, seed.name)
+
+
+def test_every_setting_of_khora_that_has_our_name_is_ours() -> None:
+    """khora's users find their variables by name."""
+    (khora,) = [seeds for system, seeds in SEEDS.items() if system.startswith("khora")]
+    assert len(khora) > 50
+    assert {s.ours for s in khora if s.name in Settings.model_fields} == {
+        s.name for s in khora if s.name in Settings.model_fields
+    }

@@ -1,0 +1,54 @@
+"""BM25 against arithmetic done by hand, and the vocabulary that two snapshots share."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from slowwave.search.bm25 import Counts, postings, split_words
+
+
+def texts(*values: str) -> pa.Array:
+    return pa.array(values, pa.large_string())
+
+
+def test_scores_are_those_of_a_hand_computed_example():
+    """N = 3, lengths 2, 4, 1, mean 7/3; "red" is in two texts: ln(1 + 1.5/2.5) = 0.47000; "apple" in one: ln(1 + 2.5/1.5) = 0.98083."""
+    counts = Counts.of(texts("red apple", "red red pear tree", "plum"))
+    scores = (counts.count_known(texts("red apple", "plum unheard")) @ postings(counts.matrix)).toarray()
+    # "red" in text 0: 0.47000 · 2.2 / (1 + 1.2 · (0.25 + 0.75 · 6/7)) = 0.47000 · 1.06207; "apple": 0.98083 · 1.06207
+    # "red" in text 1: 0.47000 · 4.4 / (2 + 1.2 · (0.25 + 0.75 · 12/7)) = 0.47000 · 1.14498
+    # "plum" in text 2: 0.98083 · 2.2 / (1 + 1.2 · (0.25 + 0.75 · 3/7)) = 0.98083 · 1.30508
+    assert scores == pytest.approx(np.array([[1.540883, 0.538146, 0], [0, 0, 1.280065]]), abs=1e-5)
+
+
+def test_a_word_in_every_text_still_counts():
+    """The textbook weight of a word that is everywhere is negative and would rank its best text last."""
+    assert (postings(Counts.of(texts("tea", "tea cake")).matrix).data > 0).all()
+
+
+def test_words_are_folded_and_unspaced_scripts_are_read_by_character():
+    assert [
+        [w for w in words if w] for words in split_words(texts("ANNA’s Café, v2", "東京 tower", "…")).to_pylist()
+    ] == [
+        ["anna", "café", "v2"],
+        ["東", "京", "tower"],
+        [],
+    ]
+
+
+def test_a_vocabulary_extended_with_new_texts_counts_as_one_made_anew():
+    """Before and after a plan share the words of all rows that the plan leaves alone."""
+    grown = Counts.of(texts("red apple", "green pear")).extended(texts("red plum plum", "")).taken(np.array([2, 0, 3]))
+    anew = Counts.of(texts("red plum plum", "red apple", ""))
+    for word, column in zip(anew.words.to_pylist(), anew.matrix.toarray().T, strict=True):
+        position = grown.words.index(word).as_py()
+        assert grown.matrix.toarray()[:, position].tolist() == column.tolist()
+    assert grown.matrix.sum() == anew.matrix.sum()
+    assert postings(grown.matrix).sum() == pytest.approx(postings(anew.matrix).sum())
+
+
+def test_texts_are_counted_alike_however_many_there_are():
+    """The texts are split in slices; a word of the first and the last slice is one word."""
+    counts = Counts.of(texts(*(f"shared w{n % 7}" for n in range(25_000))))
+    assert len(counts.words) == 8
+    assert counts.matrix.sum(axis=0)[counts.words.index("shared").as_py()] == 25_000

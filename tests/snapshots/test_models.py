@@ -1,0 +1,305 @@
+"""The SQL models: how files are read, what the models say, and what their SQL cannot reach."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from slowwave.config.settings import Settings
+from slowwave.errors import ModelError
+from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, run_models
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.tables import entity_vectors, memories
+from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+PAST, FUTURE = TAKEN_AT - timedelta(days=1), TAKEN_AT + timedelta(days=1)
+
+
+def rows(snapshot: Snapshot, model: str) -> list[dict[str, object]]:
+    """One model's result over one snapshot."""
+    return make_inputs(snapshot).models[model].to_pylist()
+
+
+def edge(source: str, target: str, kind: str = "KNOWS", **more: object) -> dict[str, object]:
+    """A relationship between entities named by ``uid``."""
+    ends = {"source_entity_id": uid(source), "target_entity_id": uid(target)}
+    return {"id": uid((source, target, kind, *more)), **ends, "relationship_type": kind, **more}
+
+
+def entities(*names: str) -> list[dict[str, object]]:
+    """Live entities of one type."""
+    return [{"id": uid(name), "name": name, "entity_type": "PERSON"} for name in names]
+
+
+# What the files say
+
+
+def test_models_come_parents_first_with_their_dependencies_checks_and_parameters() -> None:
+    """The asset graph is what the SQL says; nobody keeps it by hand."""
+    models = {model.name: model for model in load_models()}
+    order = list(models)
+    assert order == [m.name for m in load_models()]
+    assert {*order} == {
+        "type_census", "live_entities", "live_relationships", "entity_degree", "dead_references", "recall_signals",
+        "recall_signals_compat",
+    }  # fmt: skip
+    assert all(order.index(parent) < order.index(m.name) for m in models.values() for parent in m.parents)
+    assert models["entity_degree"].parents == ("live_entities", "live_relationships")
+    assert models["entity_degree"].sources == ()
+    assert models["live_relationships"].sources == ("relationships",)
+    assert models["recall_signals"].parameters == ("frequency_cap", "taken_at", "window_days")
+    assert (
+        Check("unique", ("source_entity_id", "target_entity_id", "relationship_type"))
+        in models["live_relationships"].checks
+    )
+    assert all(model.description.endswith(".") and "check:" not in model.description for model in models.values())
+
+
+def test_column_lineage_names_the_tables_a_model_reads_itself() -> None:
+    """The operator asks where a number comes from, one step at a time."""
+    models = {model.name: model for model in load_models()}
+    lineage = {name: column_lineage(model, models.values()) for name, model in models.items()}
+    assert lineage["live_entities"]["name"] == [("snapshot.entities", "name")]
+    assert lineage["entity_degree"]["cooccurrences"] == [
+        ("live_relationships", "relationship_type"),
+        ("live_relationships", "source_entity_id"),
+        ("live_relationships", "target_entity_id"),
+    ]
+    assert ("live_entities", "source_chunk_ids") in lineage["dead_references"]["dead_ids"]
+    results = make_inputs(make_snapshot()).models
+    assert {name: list(columns) for name, columns in lineage.items()} == {n: t.column_names for n, t in results.items()}
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({"a": "select 1 as id from memory.entities"}, r"a\.sql reads memory\.entities, which is neither"),
+        ({"a": "select id from snapshot.secrets"}, r"a\.sql reads snapshot\.secrets"),
+        ({"a": "select id from b"}, r"a\.sql reads b, which is neither"),
+        ({"a": "select id from a"}, r"a\.sql reads a, which is neither"),
+        ({"a": "select * from read_csv('/etc/passwd')"}, r"a\.sql reads READ_CSV"),
+        ({"a": "select * from '/etc/passwd'"}, r"a\.sql reads"),
+        (
+            {"a": "select id from b", "b": "select id from a"},
+            r"circle: (a\.sql → b\.sql → a\.sql|b\.sql → a\.sql → b\.sql)",
+        ),
+        ({"a": "select 1 as x; select 2 as x"}, r"a\.sql must hold exactly one SELECT"),
+        ({"a": "drop table x"}, r"a\.sql must hold exactly one SELECT"),
+        ({"a": ""}, r"a\.sql must hold exactly one SELECT"),
+        ({"a": "select from where ("}, r"a\.sql is not SQL that can be read"),
+        ({"a": "select $password as x"}, r"a\.sql names the parameter \$password"),
+        ({"a": "-- check: positive id\nselect 1 as id"}, r"a\.sql has a check that is not known: 'check: positive id'"),
+        ({}, "There is no SQL model in"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_names_it(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
+    """At load, before a night has begun."""
+    for name, sql in files.items():
+        (tmp_path / f"{name}.sql").write_text(sql)
+    with pytest.raises(ModelError, match=sentence):
+        load_models(tmp_path)
+
+
+def test_a_cte_may_bear_the_name_of_a_table(tmp_path: Path) -> None:
+    """A name belongs to the query that defines it; the snapshot's table keeps its schema."""
+    (tmp_path / "a.sql").write_text("with chunks as (select id from snapshot.chunks) select id from chunks")
+    (model,) = load_models(tmp_path)
+    assert (model.parents, model.sources) == ((), ("chunks",))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select id, nonsense as x from snapshot.entities",
+        "select (select content from read_text('/etc/hostname')) as x",
+        "select getenv('HOME') as x",
+        "select * from duckdb_settings()",
+    ],
+)
+def test_sql_that_fails_or_reaches_outside_stops_with_the_name_of_its_file(tmp_path: Path, sql: str) -> None:
+    """Models see Arrow tables and nothing else: no file, no environment, no extension."""
+    (tmp_path / "curious.sql").write_text(sql)
+    with pytest.raises(ModelError, match=r"curious\.sql"):
+        run_models(load_models(tmp_path), make_snapshot(), Settings())
+
+
+def test_broken_promises_are_counted_in_sentences(tmp_path: Path) -> None:
+    """A check fails in words that say how many rows."""
+    (tmp_path / "kinds.sql").write_text(
+        "-- Kinds.\n-- check: unique entity_type\n-- check: not_null external_id\n-- check: not_null absent\n"
+        "select entity_type, external_id from snapshot.entities"
+    )
+    models = load_models(tmp_path)
+    results = run_models(models, make_snapshot(entities=entities("Anna", "Ben")), Settings())
+    assert check_models(models, results) == (
+        "Model kinds: 1 values of (entity_type) occur more than once.",
+        "Model kinds: 2 of 2 rows have no external_id.",
+        "Model kinds has no column absent, which its check “not_null absent” needs.",
+    )
+
+
+# What the models say
+
+
+def test_live_is_what_the_snapshot_calls_live() -> None:
+    """One meaning of live in Python and in SQL: retired rows and rows that ended in the world are out, later ends are in."""
+    named = entities("stands", "ends later", "ended", "retired", "ends now")
+    for row, more in zip(
+        named,
+        ({}, {"valid_to": FUTURE}, {"valid_to": PAST}, {"invalidated_at": FUTURE}, {"valid_to": TAKEN_AT}),
+        strict=True,
+    ):
+        row |= more
+    snapshot = make_snapshot(entities=named)
+    live = rows(snapshot, "live_entities")
+    assert {row["name"] for row in live} == {"stands", "ends later"}
+    assert [row["id"] for row in live] == snapshot.live("entities")["id"].to_pylist()
+
+
+def test_parallel_edges_fold_and_edges_of_the_dead_vanish() -> None:
+    """Two merges may leave three edges where one is meant; a reader sees one with everything that the three knew."""
+    people = [*entities("a", "b"), {"id": uid("gone"), "name": "gone", "entity_type": "PERSON", "invalidated_at": PAST}]
+    one, two = sorted([uid("c1"), uid("c2")])
+    snapshot = make_snapshot(
+        entities=people,
+        relationships=[
+            edge("a", "b", weight=0.5, source_chunk_ids=[two, one], source_document_ids=[uid("d")]),
+            edge("a", "b", weight=2.0, confidence=0.3, source_chunk_ids=[two]),
+            edge("a", "b", weight=9.0, invalidated_at=PAST),
+            edge("b", "a"),
+            edge("a", "b", "WORKS_WITH"),
+            edge("a", "gone"),
+        ],
+    )
+    folded = {
+        (r["source_entity_id"], r["target_entity_id"], r["relationship_type"]): r
+        for r in rows(snapshot, "live_relationships")
+    }
+    assert {*folded} == {
+        (uid("a"), uid("b"), "KNOWS"),
+        (uid("b"), uid("a"), "KNOWS"),
+        (uid("a"), uid("b"), "WORKS_WITH"),
+    }
+    both = folded[uid("a"), uid("b"), "KNOWS"]
+    assert (both["weight"], both["confidence"], both["parallel_edges"]) == (2.0, 1.0, 2)
+    assert (both["source_chunk_ids"], both["source_document_ids"]) == ([one, two], [uid("d")])
+
+
+def test_degree_counts_both_directions_and_no_loop() -> None:
+    """An entity that only points at itself is as alone as one without edges."""
+    snapshot = make_snapshot(
+        entities=entities("a", "b", "loop", "alone"),
+        relationships=[edge("a", "b"), edge("b", "a"), edge("a", "b", "associated_with"), edge("loop", "loop")],
+    )
+    degree = {r["id"]: r for r in rows(snapshot, "entity_degree")}
+    assert [degree[uid(n)]["degree"] for n in ("a", "b", "loop", "alone")] == [3, 3, 0, 0]
+    assert degree[uid("a")] | {"id": ""} == {
+        "id": "", "degree": 3, "outgoing": 2, "incoming": 1, "cooccurrences": 1, "neighbours": 1,
+    }  # fmt: skip
+
+
+def test_type_census_counts_types_as_they_are_written() -> None:
+    """``Person`` and ``PERSON`` are two types until somebody renames one."""
+    people = [*entities("a", "b"), {"name": "c", "entity_type": "Person", "invalidated_at": PAST}]
+    snapshot = make_snapshot(entities=people, relationships=[edge("a", "b")])
+    assert {(r["table_name"], r["type"], r["all_rows"], r["live_rows"]) for r in rows(snapshot, "type_census")} == {
+        ("entities", "PERSON", 2, 2),
+        ("entities", "Person", 1, 0),
+        ("relationships", "KNOWS", 1, 1),
+    }
+
+
+def test_dead_references_are_those_to_missing_and_invalidated_rows() -> None:
+    """Every table with provenance is looked at; a document that merely ended in the world is still a source."""
+    dead = [uid("missing"), uid("retired")]
+    snapshot = make_snapshot(
+        documents=[{"id": uid("old"), "valid_to": PAST}],
+        chunks=[{"id": uid("kept"), "content": ""}, {"id": uid("retired"), "content": "", "invalidated_at": PAST}],
+        entities=[
+            {"id": uid("e"), "name": "", "entity_type": "", "source_chunk_ids": [*dead, uid("kept"), dead[0]],
+             "source_document_ids": [uid("old")]},
+            {"name": "", "entity_type": "", "source_chunk_ids": dead, "invalidated_at": PAST},
+        ],
+        relationships=[edge("e", "e", source_document_ids=[uid("none")])],
+        memories=[{"id": uid("m"), "kind": "episodic", "source_chunk_ids": [uid("kept")]}],
+        memory_facts=[{"id": uid("f"), "subject": "", "predicate": "", "object": "", "source_chunk_ids": [dead[0]]}],
+    )  # fmt: skip
+    found = {(r["kind"], r["table_name"]): r for r in rows(snapshot, "dead_references")}
+    assert {*found} == {("chunk", "entities"), ("document", "relationships"), ("chunk", "memory_facts")}
+    entity = found["chunk", "entities"]
+    assert entity["dead_ids"] == sorted(dead)
+    assert (entity["row_id"], entity["length_before"], entity["length_after"]) == (uid("e"), 4, 1)
+    assert found["document", "relationships"]["column_name"] == "source_document_ids"
+
+
+def test_recall_signals_saturate_fold_queries_and_forget_what_is_outside_the_window() -> None:
+    """Thirty recalls by two spellings of one question on two days are thirty, one and two."""
+    often = [
+        {"query": " Where is  ANNA?" if i % 2 else "where is anna?", "occurred_at": TAKEN_AT - timedelta(days=i % 2),
+         "hit_ids": [uid("other"), uid("often")], "selected_ids": [uid("often")] if i < 15 else [], "scores": [0.9, 0.5]}
+        for i in range(30)
+    ]  # fmt: skip
+    snapshot = make_snapshot(
+        recall_events=[
+            *often,
+            {"query": "q", "occurred_at": TAKEN_AT - timedelta(days=90), "hit_ids": [uid("forgotten")]},
+            {"query": "q", "occurred_at": TAKEN_AT + timedelta(seconds=1), "hit_ids": [uid("tomorrow")]},
+            {
+                "query": "q",
+                "occurred_at": TAKEN_AT - timedelta(days=45),
+                "hit_ids": [uid("x"), uid("once"), uid("once")],
+            },
+        ]
+    )
+    signals = {r["row_id"]: r for r in rows(snapshot, "recall_signals")}
+    assert {*signals} == {uid("often"), uid("other"), uid("x"), uid("once")}
+    often_row, once = signals[uid("often")], signals[uid("once")]
+    assert (often_row["recalls"], often_row["queries"], often_row["days"], often_row["selections"]) == (30, 1, 2, 15)
+    expected = {
+        "frequency": 1,
+        "relevance": 0.5,
+        "diversity": 0.2,
+        "consolidation": 0.4,
+        "recency": 1,
+        "selected_rate": 0.5,
+    }
+    assert {k: often_row[k] for k in expected} == pytest.approx(expected)
+    weights = {
+        "frequency": 0.24,
+        "relevance": 0.3,
+        "diversity": 0.15,
+        "consolidation": 0.1,
+        "recency": 0.15,
+        "selected_rate": 0.06,
+    }
+    assert often_row["score"] == pytest.approx(sum(w * expected[k] for k, w in weights.items()))
+    assert once["recalls"] == 1, "a row counts once an event"
+    assert once["frequency"] == pytest.approx(math.log(2) / math.log(21))
+    assert once["relevance"] == pytest.approx(1 / 2), "without scores the rank speaks"
+    assert once["recency"] == pytest.approx(0.5**0.5)
+
+
+def test_all_checks_hold_and_an_empty_namespace_is_no_special_case() -> None:
+    """The first night of a namespace has no rows at all, and results keep their types."""
+    models = load_models()
+    results = run_models(models, make_snapshot(), Settings())
+    assert check_models(models, results) == ()
+    assert {name: table.num_rows for name, table in results.items()} == dict.fromkeys(results, 0)
+    assert results["dead_references"].schema.field("dead_ids").type == pa.list_(pa.string())
+
+
+def test_arrow_schemas_leave_out_what_triggers_keep_and_refuse_vectors() -> None:
+    """A snapshot of one namespace names it once; vectors travel in a matrix."""
+    schema = arrow_schema(memories)
+    assert not {"namespace_id", "content_version", "updated_at"} & {*schema.names}
+    assert schema.field("valid_from").type == pa.timestamp("us", tz="UTC")
+    assert schema.field("source_chunk_ids").type == pa.list_(pa.string())
+    assert (schema.field("access_count").type, schema.field("pinned").type) == (pa.int64(), pa.bool_())
+    assert {"rejections", "conflicts"} < {*SNAPSHOT_TABLES}
+    with pytest.raises(TypeError, match="has no place in a snapshot"):
+        arrow_schema(entity_vectors)
