@@ -256,8 +256,8 @@ def test_a_planner_is_told_what_else_runs() -> None:
     """``run_planner`` passes on what the night was asked for."""
     inputs = make_inputs(world(memory("m", LONG, 30)))
     both = frozenset(("archive_stale", "decay_transition"))
-    assert run_planner("decay_transition", decay_transition, inputs, both).items == ()
-    assert len(run_planner("decay_transition", decay_transition, inputs, both - {"archive_stale"}).items) == 1
+    assert run_planner(decay_transition, inputs, both).items == ()
+    assert len(run_planner(decay_transition, inputs, both - {"archive_stale"}).items) == 1
 
 
 def test_a_night_of_decay_on_a_store_and_back(store: Store) -> None:
