@@ -54,7 +54,8 @@ def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
         for other in made.after or ():
             if other not in found or found[other].kind != made.kind:
                 raise SettingsError(
-                    f"The operation {name} is to stand after {other}, and there is no such {made.kind}. Change its after."
+                    f"The operation {name} in {made.module} is to stand after {other}, and there is no such {made.kind}. "
+                    "Change its after."
                 )
     places: dict[str, int] = {}
     try:

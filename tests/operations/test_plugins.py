@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.errors import SettingsError
+from slowwave.operations import operations
 from tests.operations.chapter import ROOT, blocks, code
 
 
@@ -89,13 +91,14 @@ DELETING = code("archive_blank").replace("retires=1)", "retires=1, deletes=True)
         ({"off": code("long_memories").replace("options=O", 'switch="of", options=O')}, "night_extras.off", "no setting of"),
     ],
 )  # fmt: skip
-def test_a_package_that_cannot_be_used_is_named(tmp_path: Path, modules: dict[str, str], point: str, said: str) -> None:
+def test_a_package_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules: dict[str, str], point: str, said: str
+) -> None:
     """A night without what was installed for it would be silent about it."""
-    folder = install(tmp_path, modules, {"it": point})
-    done = python(
-        folder,
-        "from slowwave.errors import SettingsError\n"
-        "from slowwave.operations import operations\n"
-        "try:\n    operations()\nexcept SettingsError as problem:\n    print(problem)\n",
-    )
-    assert said in done.stdout, done.stdout + done.stderr[-2000:]
+    for name in [name for name in sys.modules if name.split(".")[0] == "night_extras"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(install(tmp_path, modules, {"it": point}))
+    with pytest.raises(SettingsError) as raised:
+        operations.__wrapped__()  # looked for again
+    assert said in str(raised.value)
+    assert "night_extras" in str(raised.value)
