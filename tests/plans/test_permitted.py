@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -99,3 +101,16 @@ def test_a_foreign_table_is_not_touched() -> None:
     assert "may not touch memories" in violation(Item("community_summaries", "summarise", mutation))
     assert "may not carry" in violation(Item("consolidate_clusters", "summarise", mutation))
     assert "may not carry" in violation(Item("no such operation", "summarise", mutation))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from slowwave.plans.permitted import table; print(len(table()['purge_expired']))",
+        "from slowwave.reports.redaction import redact; print(len(redact({'operation': 'census'}, 'all')['operation'][:1]))",
+    ],
+)
+def test_a_process_that_has_listed_no_operations_knows_them_all_the_same(code: str) -> None:
+    """One that only approves or applies must not take every item for a forgery, nor hide the names of operations."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "1", done.stderr[-2000:]
