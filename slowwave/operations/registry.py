@@ -111,6 +111,7 @@ def khora_kinds() -> dict[str, str]:
     return {kind: name for name, made in operations().items() for kind in made.khora}
 
 
+@cache  # asked for each item of a plan
 def permits() -> dict[str, tuple[Permit, ...]]:
     """Planner → what its items may carry."""
     return {name: made.permits for name, made in PLANNERS.items()}
