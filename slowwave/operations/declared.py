@@ -19,7 +19,7 @@ from slowwave.operations.inputs import Inputs
 from slowwave.operations.spec import Operation
 
 _SMALL: Final = (
-    *("dataclasses", "slowwave.operations.coverage", "slowwave.operations", "slowwave.operations.spec"),
+    *("dataclasses", "pydantic", "typing", "slowwave.operations.coverage", "slowwave.operations", "slowwave.operations.spec"),
     *("slowwave.plans.permitted", "slowwave.store.tables"),
 )
 """Modules whose names a declaration may use; all are imported by whatever lists operations."""
@@ -27,6 +27,7 @@ _SMALL: Final = (
 _IMPORTS: Final = re.compile(
     rf"^from (?:{'|'.join(map(re.escape, _SMALL))}) import (?:\([^)]*\)|[^\n(]*)$", re.MULTILINE
 )
+_OPTIONS: Final = re.compile(r"^class \w+\(BaseModel\):\n(?:(?: {4}[^\n]*)?\n)+", re.MULTILINE)
 _BEGINNING: Final = re.compile(r"^@operation\(", re.MULTILINE)
 _DECLARED: Final = re.compile(r'^@operation\(.*?^def \w+\([^\n]*\n {4}""".*?"""', re.MULTILINE | re.DOTALL)
 """From the decorator to the end of the docstring."""
@@ -56,10 +57,12 @@ def declared(spec: ModuleSpec) -> list[Operation[Any]]:
 def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
     """What can be read without the rest of the module."""
     known: dict[str, Any] = {"__name__": spec.name}
-    parts = ("\n".join(m.group() for m in _IMPORTS.finditer(source)), *(m.group() for m in _DECLARED.finditer(source)))
+    parts = ["\n".join(m.group() for m in _IMPORTS.finditer(source))]
+    parts += [m.group() for m in _OPTIONS.finditer(source)]
+    parts += [f"from __future__ import annotations\n{m.group()}" for m in _DECLARED.finditer(source)]
     try:
         for part in parts:
-            code = compile(f"from __future__ import annotations\n{part}", spec.origin or "", "exec")
+            code = compile(part, spec.origin or "", "exec", dont_inherit=True)
             exec(code, known)  # noqa: S102 - a part of what an import would run
     except (NameError, SyntaxError):
         return []
