@@ -10,6 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from slowwave.mutations.cells import (
@@ -29,6 +30,8 @@ _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 _SAYS: Final = frozenset(
     ("name", "entity_type", "attributes", "subject", "predicate", "object", "current_version_id")
 )  # of a merged entity, fact or memory
+
+_quoted: Final = lru_cache(1_024)(canonical_json)  # of the few words that items have in common
 
 
 class Written(NamedTuple):
@@ -122,10 +125,10 @@ class Item:
     def line(self, written: Written) -> str:
         """Canonical JSON of ``to_json``, of its parts."""
         return (
-            f'{{"decision":{canonical_json(self.decision)},"evidence":{written.evidence},"id":"{self.id}",'
-            f'"mutation":{written.mutation},"operation":{canonical_json(self.operation)},'
-            f'"probability":{canonical_json(self.probability)},"risk":{canonical_json(self.risk)},'
-            f'"sources":{written.sources},"tokens":{canonical_json(self.tokens)}}}'
+            f'{{"decision":{_quoted(self.decision)},"evidence":{written.evidence},"id":"{self.id}",'
+            f'"mutation":{written.mutation},"operation":{_quoted(self.operation)},'
+            f'"probability":{canonical_json(self.probability)},"risk":{_quoted(self.risk)},'
+            f'"sources":{written.sources},"tokens":{self.tokens}}}'
         )
 
     @classmethod
