@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from slowwave.texts import keys as module
 from slowwave.texts.keys import keys
 
 
@@ -61,3 +64,22 @@ def test_keys_keep_their_places_and_nulls() -> None:
     column = pa.chunked_array([["B", None], ["b.", "..."]])
     assert keys(column).to_pylist() == ["b", None, "b", "..."]
     assert keys(pa.array([], pa.string())).to_pylist() == []
+
+
+@given(
+    st.lists(st.none() | st.text("aB.,:- '’é²\u0301–x1_\n", max_size=8), max_size=12),
+    st.sampled_from([pa.string(), pa.large_string()]),
+)
+def test_a_key_does_not_depend_on_the_texts_beside_it(texts: list[str | None], kind: pa.DataType) -> None:
+    """ASCII and other texts take different ways; the order, the nulls and the type are those of the column."""
+    found = keys(pa.array(texts, kind))
+    assert found.type == kind
+    assert found.to_pylist() == [None if text is None else key(text) for text in texts]
+
+
+@given(st.text("aB.,:- '\"()[]_;!?1x\n\t", max_size=12))
+def test_ascii_needs_half_of_the_rewrites(text: str) -> None:
+    """The others find nothing in it."""
+    short, whole = (module._levelled(pa.array([text]), rewrites) for rewrites in (module._OF_ASCII, module._REWRITES))
+    assert short.equals(whole)
+    assert module._decomposed(pa.array([text])).to_pylist() == [text]
