@@ -1,4 +1,4 @@
-"""Open connections of this process that wait to be used again: a few, for a short time, each for one login, role and address.
+"""Open connections of this process that wait to be used again: a few, each for one address, login and role.
 
 ``Store.connect`` takes one from here and gives it back, so a process that asks for the store fifty times connects a few times. What is
 given back is as new: no transaction, setting, role, cursor, temporary table, lock or channel is left. What the server ended meanwhile is
@@ -25,7 +25,10 @@ MOST: Final = 4
 """Idle connections of a process, whatever they are for: a night needs one a role, and many processes share a server."""
 
 SECONDS: Final = 30.0
-"""After which an idle connection is no longer used: a proxy between may have forgotten it without a word."""
+"""After which an idle connection is no longer used: a proxy between may have forgotten it without a word.
+
+It is closed by whoever connects or gives back next; a process that does neither keeps it until it ends.
+"""
 
 _RESET: Final = """
 CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES
