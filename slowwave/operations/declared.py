@@ -19,7 +19,14 @@ from slowwave.operations.inputs import Inputs
 from slowwave.operations.spec import Operation
 
 _SMALL: Final = (
-    *("dataclasses", "pydantic", "typing", "slowwave.operations.coverage", "slowwave.operations", "slowwave.operations.spec"),
+    *(
+        "dataclasses",
+        "pydantic",
+        "typing",
+        "slowwave.operations.coverage",
+        "slowwave.operations",
+        "slowwave.operations.spec",
+    ),
     *("slowwave.plans.permitted", "slowwave.store.tables"),
 )
 """Modules whose names a declaration may use; all are imported by whatever lists operations."""
