@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.store.connect import Connection, Store
+
+if TYPE_CHECKING:
+    from slowwave.config.settings import Settings
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 _SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
@@ -23,6 +25,8 @@ def namespace_id(connection: Connection, namespace: str) -> str:
 
 def namespace_settings(connection: Connection, namespace: str) -> Settings:
     """The settings that hold in a namespace: the environment's with its own on top."""
+    from slowwave.config.settings import Settings  # brings pydantic, which listing namespaces does without
+
     row = connection.execute(_SETTINGS, (namespace,)).fetchone()
     return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})
 
