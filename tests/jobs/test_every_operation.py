@@ -49,6 +49,10 @@ def toy(store: Store) -> None:
         "secret": ("The key is AKIAIOSFODNN7EXAMPLQ, keep it.", {"valid_from": ago(4)}),
         "dreamed": ("Lena Vogel moved the meeting.", {"valid_from": ago(4), "attributes": {"dreamed_at": "2026-02-01"}}),
         "unseen": ("Bo Lindqvist repairs boats.", {"valid_from": ago(3)}),
+        "worn": (
+            "The mill at the quay keeps old charts.",
+            {"valid_from": ago(400), "recorded_at": ago(400), "importance": 0.9, "access_count": 3},
+        ),
         "stale": ("The printer was out of paper.", {"valid_from": ago(400), "recorded_at": ago(400), "importance": 0.1}),
     }  # fmt: skip
     places = {"crane 0": (1.0, 0.0), "crane 1": (0.9, 0.436), "crane 2": (0.9, 0.3, 0.316)}
