@@ -39,6 +39,9 @@ _BEGINNING: Final = re.compile(r"^@operation\(", re.MULTILINE)
 _DECLARED: Final = re.compile(r'^@operation\(.*?^def \w+\([^\n]*\n {4}""".*?"""', re.MULTILINE | re.DOTALL)
 """From the decorator to the end of the docstring."""
 
+_FURTHER: Final = re.compile(r"^@(?!operation\()[^\n]*\n", re.MULTILINE)
+"""Other decorators: they are for the function that does the work."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Late:
@@ -66,7 +69,7 @@ def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
     known: dict[str, Any] = {"__name__": spec.name}
     parts = ["\n".join(m.group() for m in _IMPORTS.finditer(source))]
     parts += [m.group() for m in _OPTIONS.finditer(source)]
-    parts += [f"from __future__ import annotations\n{m.group()}" for m in _DECLARED.finditer(source)]
+    parts += [f"from __future__ import annotations\n{_FURTHER.sub('', m.group())}" for m in _DECLARED.finditer(source)]
     try:
         for part in parts:
             code = compile(part, spec.origin or "", "exec", dont_inherit=True)

@@ -46,6 +46,7 @@ def test_a_list_of_them_imports_none() -> None:
     [
         ({}, False),
         ({", options=Options": ""}, False),
+        ({"def long_memories": "@pc.identity\ndef long_memories"}, False),
         ({'("census",)': "tuple(sorted(['census']))"}, False),
         ({'("census",)': "tuple([pc and 'census'])"}, True),
         ({"class Options(BaseModel)": "class Base(BaseModel):\n    pass\n\n\nclass Options(Base)"}, True),
