@@ -89,7 +89,7 @@ def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> froz
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
     """Inputs with the snapshot tables and models among ``results`` only; those of several snapshots are refused."""
-    from slowwave.night.night import read_inputs  # brings all of the engine, which definitions do without
+    from slowwave.night.inputs import read_inputs  # brings all of the engine, which definitions do without
 
     whole = mapped_snapshot(one_location(results))
     given = {name: result.value for name, result in results.items()}

@@ -25,7 +25,7 @@ from slowwave.snapshots.models import models_folder
 from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
-    from slowwave.night.night import Night
+    from slowwave.night.outcome import Night
 
 LOCATION: Final = "slowwave"
 """The code location's name in ``workspace.yaml``."""
@@ -57,7 +57,8 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     said would be lost, how much changes, and whether a second night would find more to do. **Approve this plan** opens the
     Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
-    from slowwave.night.night import make_plan, read_inputs
+    from slowwave.night.inputs import read_inputs
+    from slowwave.night.night import make_plan
     from slowwave.night.runs import at_work, resume
     from slowwave.night.stream import retell
 

@@ -44,8 +44,9 @@ ABOUT = {
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
-    from slowwave.night.night import OPERATIONS, take_snapshot  # brings all of the engine, which definitions do without
+    from slowwave.night.night import OPERATIONS  # brings all of the engine, which definitions do without
     from slowwave.night.runs import at_work, resume
+    from slowwave.night.snapshot import take_snapshot
 
     with discreet(level_now(store, context.partition_key)):
         if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run

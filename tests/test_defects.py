@@ -22,7 +22,8 @@ from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import writer_for
 from slowwave.matching.judge import Question, judge
 from slowwave.mutations.filter_references import filter_references
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.night.retention import retain
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item

@@ -25,7 +25,8 @@ from slowwave.mutations.apply import apply_items
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.operations.planners.absolutize_dates import absolutize_dates
 from slowwave.operations.planners.decay_transition import decay_transition
 from slowwave.operations.planners.dedupe_memories import dedupe_memories

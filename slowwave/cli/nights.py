@@ -24,7 +24,8 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.errors import SlowwaveError
-from slowwave.night.night import OPERATIONS, STEPS, Night, run_night
+from slowwave.night.night import OPERATIONS, STEPS, run_night
+from slowwave.night.outcome import Night
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.ledger import latest_plan

@@ -8,50 +8,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
-from psycopg.types.json import Jsonb
-
-from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled
-from slowwave.language.chat import judges_for
-from slowwave.language.embedder import embedder_for
-from slowwave.language.writer import writer_for
-from slowwave.mutations.simulate import simulate
-from slowwave.night.convergence import convergence_probe, touched
+from slowwave.night.inputs import read_inputs
 from slowwave.night.memory_release import few_collections, release
+from slowwave.night.outcome import Night, per_operation
+from slowwave.night.proof import not_rejected, prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
+from slowwave.night.snapshot import take_snapshot
 from slowwave.night.stream import completed, open_stream, told
 from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
-from slowwave.plans.items import Item
 from slowwave.plans.ledger import (
-    open_budget,
     pending_review,
     unless_decided,
     write_findings,
     write_plan,
 )
-from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import AS_OF, Arranged, Header, Plan, arrange, sealed
-from slowwave.probes.isolation import isolation_probe
-from slowwave.probes.specifics import specifics_probe, with_reviews
-from slowwave.probes.subset import LIMITS, harm
+from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
 from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating
 from slowwave.runs.planning import check_cancelled
-from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import database_base, load_snapshot, remove_snapshot, save_snapshot
-from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
-from slowwave.texts.quotation import Known, quotable
 from slowwave.texts.screened import each_text_once
 
 Progress = Callable[[str], None]
@@ -62,59 +48,6 @@ OPERATIONS: Final = (*AUDITS, *PLANNERS)
 
 STEPS: Final = len(OPERATIONS) + 3
 """How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Probes:
-    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve."""
-
-    results: Mapping[str, object]
-    sentences: tuple[str, ...]
-    needs_force: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "results", quotable(self.results))  # they name what would be lost
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Night:
-    """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` names the gate that closed, if one did. ``state`` is the plan's, see ``slowwave.plans.states``.
-    """
-
-    namespace: str
-    run_id: str = ""
-    snapshot_id: str = ""
-    reports: Mapping[str, Report] = field(default_factory=dict)
-    proposals: Mapping[str, Report] = field(default_factory=dict)
-    plan: Plan | None = None
-    state: str = ""
-    probes: Probes | None = None
-    new_items: int = 0
-    carried_items: int = 0
-    skipped: str = ""
-    why_nothing: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
-        return {
-            "namespace": self.namespace,
-            "run_id": self.run_id,
-            "snapshot_id": self.snapshot_id,
-            "plan_hash": self.plan.plan_hash if self.plan else None,
-            "state": self.state,
-            "new_items": self.new_items,
-            "carried_items": self.carried_items,
-            "deferred_items": len(self.plan.deferred) if self.plan else 0,
-            "items": _per_operation(self.plan.items) if self.plan else {},
-            "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.reports.items()},
-            "planners": {
-                name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.proposals.items()
-            },
-            "probes": dict(self.probes.results) if self.probes else {},
-            "skipped": self.skipped,
-            "why_nothing": list(self.why_nothing),
-        }
 
 
 @each_text_once()
@@ -202,72 +135,6 @@ def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
     return say
 
 
-def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
-    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
-
-    With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
-    """
-    base = base or database_base(store)
-    settings = Settings.for_namespace({})
-    snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
-    dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
-    location = save_snapshot(dated, base)
-    with store.connect("planner") as connection:
-        connection.execute(
-            "INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            (
-                *(snapshot.snapshot_id, snapshot.namespace_id, location, snapshot.change_counter),
-                *(snapshot.vectors["entity_vectors"].model, Jsonb({k: len(t) for k, t in snapshot.tables.items()})),
-                snapshot.taken_at,
-            ),
-        )
-        old = connection.execute(
-            "SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s",
-            (snapshot.namespace_id, Settings.for_namespace(snapshot.settings).snapshot_keep_nights),
-        ).fetchall()
-        gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
-        connection.execute("UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", (gone,))
-    return location
-
-
-def read_inputs(
-    store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None, *, run_id: str = ""
-) -> Inputs:
-    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures.
-
-    Without ``run_id`` tokens are booked on the namespace's run that is planning.
-    """
-    settings = Settings.for_namespace(snapshot.settings)
-    embedder = embedder_for(settings)
-    if models is None:
-        models = run_models(load_models(), snapshot, settings)
-    usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
-    return Inputs(
-        snapshot,
-        models,
-        settings,
-        baselines(store, snapshot.namespace),
-        embedder.embed if usable else None,
-        judges_for(settings),
-        budget=open_budget(store, snapshot.namespace, settings, run_id),
-        writer=writer_for(settings),
-        consolidator=writer_for(settings, "consolidation_model"),
-    )
-
-
-def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
-    """``details`` of the reports of the last night that was planned."""
-    with store.connect("reader") as connection:
-        row = connection.execute(
-            "SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s "
-            "ORDER BY p.recorded_at DESC LIMIT 1",
-            (namespace,),
-        ).fetchone()
-    found: Any = row[0] if row else None
-    return found if isinstance(found, dict) else {}
-
-
 @each_text_once()
 @few_collections()
 def make_plan(
@@ -297,7 +164,7 @@ def make_plan(
         plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
     summary = {
-        "items": _per_operation(plan.items),
+        "items": per_operation(plan.items),
         "deferred": len(plan.deferred),
         "rejected_before": len(proposed) - len(items),
         "out_of_scope": len(items) - len(inside),
@@ -372,87 +239,3 @@ def _write_conflicts(
     found = conflicts_in(told)
     if found or complete:
         write_conflicts(connection, snapshot.namespace_id, run_id, found, snapshot, complete=complete)
-
-
-def prove(
-    header: Header,
-    items: Sequence[Item],
-    inputs: Inputs,
-    proposals: Mapping[str, Proposal],
-    *,
-    scope: DreamScope | None = None,
-    ops: Collection[str] | None = None,
-) -> tuple[Plan, Probes]:
-    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
-    snapshot, settings = inputs.snapshot, inputs.settings
-    order, read = list(PLANNERS), Known()
-    arranged = arrange(items, order, read)
-    decided = _decided(arranged)
-    after = simulate(snapshot, decided)
-    release()
-    specifics = specifics_probe(snapshot, after, decided)
-    asked = {i.id: replace(i, decision="review", risk="high") for i in items if i.id in specifics.items_losing()}
-    if asked:
-        arranged = arrange([asked.get(i.id, i) for i in items], order, read)
-        decided = _decided(arranged)
-        after = simulate(snapshot, decided)
-    reviews = [i for i in arranged.items if i.decision == "review"]
-    specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
-    asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
-    release()
-    harmed = harm(snapshot, after, decided, settings, inputs.embed)
-    recall, radius = harmed.recall, harmed.radius
-    isolation = isolation_probe(snapshot, arranged.items)
-    release()
-    models = load_models()
-    learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
-    focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
-    convergence = convergence_probe(
-        # what judges left open stays a question to a person, and what a model wrote is not written twice
-        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
-        after,
-        lambda changed: within(
-            scope or DreamScope(),
-            changed.snapshot,
-            not_rejected(
-                changed.snapshot,
-                [i for p in PLANNERS.values() for i in run_planner(p, changed, ops).items],
-            ),
-        ),
-        lambda changed: run_models(models, changed, settings),
-        deferred=arranged.deferred_items,
-        reviews=reviews,
-    )
-    probes = (convergence, recall, specifics, radius, isolation)
-    return replace(sealed(header, arranged), questions=asks), Probes(
-        results={
-            "convergence": convergence.to_json(),
-            "recall": recall.to_json(),
-            "specifics": specifics.to_json(),
-            "blast_radius": radius.to_json(),
-            "isolation": isolation.to_json(),
-            "limits": {name: getattr(settings, name) for name in LIMITS},
-        },
-        sentences=(*(p.sentence() for p in probes), *((harmed.advice,) if harmed.advice else ())),
-        needs_force=harmed.needs_force(),
-    )
-
-
-def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
-    """The items that nobody has rejected or undone about these very rows; a change of what an item rests on makes it a new one."""
-    table = snapshot.table("rejections")
-    rejected = set(zip(table["operation"].to_pylist(), table["subject"].to_pylist(), strict=True))
-    return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
-
-
-def _decided(arranged: Arranged) -> list[Item]:
-    """What an approval covers when it names nothing: all but review items."""
-    return [i for i in arranged.items if i.decision != "review"]
-
-
-def _per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for item in items:
-        decisions = counts.setdefault(item.operation, {})
-        decisions[item.decision] = decisions.get(item.decision, 0) + 1
-    return counts

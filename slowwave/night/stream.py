@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from slowwave.errors import SettingsError
+from slowwave.night.outcome import Night
 from slowwave.operations import Inputs, khora_kinds
 from slowwave.plans.item_events import item_event
 from slowwave.reports.events import (
@@ -23,9 +23,6 @@ from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
-
-if TYPE_CHECKING:
-    from slowwave.night.night import Night
 
 
 def open_stream(

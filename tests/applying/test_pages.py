@@ -18,7 +18,8 @@ from slowwave.errors import UndoBlocked
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.night.convergence import convergence_probe
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.operations import Inputs
 from slowwave.operations.planners.compile_pages import compile_pages
 from slowwave.pages.workspace import PageSync, sync_pages

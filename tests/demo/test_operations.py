@@ -11,7 +11,8 @@ from slowwave.applying.undo import undo_run
 from slowwave.cli.nights import score_night
 from slowwave.demo import NAMESPACES, found_against_planted, generate, load_demo
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.operations import operations
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store

@@ -15,7 +15,8 @@ from slowwave.cli.nights import score_night
 from slowwave.demo import NAMESPACES, load_demo
 from slowwave.errors import SettingsError
 from slowwave.language.embedder import OfflineEmbedder
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.night.runs import unchanged
 from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store

@@ -10,7 +10,8 @@ from psycopg import errors
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.night.runs import unchanged
 from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict
 from slowwave.plans.gate import approve

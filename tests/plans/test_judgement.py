@@ -7,7 +7,8 @@ import pytest
 from slowwave.applying.executor import apply_approval
 from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed
-from slowwave.night.night import run_night, take_snapshot
+from slowwave.night.night import run_night
+from slowwave.night.snapshot import take_snapshot
 from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, behind_triggers, remember

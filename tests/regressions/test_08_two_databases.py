@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from slowwave.config.settings import Settings
-from slowwave.night.night import take_snapshot
 from slowwave.night.retention import retain
+from slowwave.night.snapshot import take_snapshot
 from slowwave.reports.files import reports_path
 from slowwave.snapshots.files import base_path, load_snapshot
 from slowwave.store import server

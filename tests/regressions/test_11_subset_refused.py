@@ -12,7 +12,8 @@ import shutil
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember

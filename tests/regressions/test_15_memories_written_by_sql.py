@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.night.night import Night, run_night
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest

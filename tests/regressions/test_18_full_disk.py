@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import SnapshotError
-from slowwave.night.night import take_snapshot
+from slowwave.night.snapshot import take_snapshot
 from slowwave.store.connect import Store
 from tests.dreamers import forgetful
 from tests.memories import ask

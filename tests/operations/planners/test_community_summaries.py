@@ -16,7 +16,7 @@ from slowwave.language.budget import Budget
 from slowwave.language.chat import EndpointChat
 from slowwave.language.writer import WRITER
 from slowwave.mutations.simulate import simulate
-from slowwave.night.night import read_inputs
+from slowwave.night.inputs import read_inputs
 from slowwave.operations import Proposal
 from slowwave.operations.planners.community_summaries import community_summaries, member_hash
 from slowwave.plans.items import Item

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from slowwave.config.settings import Settings
 from slowwave.mutations.simulate import simulate
-from slowwave.night.night import not_rejected
+from slowwave.night.proof import not_rejected
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.redact_or_quarantine import redact_or_quarantine
 from slowwave.plans.items import Item

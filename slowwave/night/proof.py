@@ -1,0 +1,101 @@
+"""Sealing, and the proof of what is sealed: the future that a plan makes is looked at before anyone sees it.
+
+What each probe looks for belongs to ``slowwave.probes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from slowwave.mutations.simulate import simulate
+from slowwave.night.convergence import convergence_probe, touched
+from slowwave.night.memory_release import release
+from slowwave.night.outcome import Probes
+from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
+from slowwave.plans.items import Item
+from slowwave.plans.questions import questions
+from slowwave.plans.scope import DreamScope, within
+from slowwave.plans.seal import Arranged, Header, Plan, arrange, sealed
+from slowwave.probes.isolation import isolation_probe
+from slowwave.probes.specifics import specifics_probe, with_reviews
+from slowwave.probes.subset import LIMITS, harm
+from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.quotation import Known
+
+
+def prove(
+    header: Header,
+    items: Sequence[Item],
+    inputs: Inputs,
+    proposals: Mapping[str, Proposal],
+    *,
+    scope: DreamScope | None = None,
+    ops: Collection[str] | None = None,
+) -> tuple[Plan, Probes]:
+    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
+    snapshot, settings = inputs.snapshot, inputs.settings
+    order, read = list(PLANNERS), Known()
+    arranged = arrange(items, order, read)
+    decided = _decided(arranged)
+    after = simulate(snapshot, decided)
+    release()
+    specifics = specifics_probe(snapshot, after, decided)
+    asked = {i.id: replace(i, decision="review", risk="high") for i in items if i.id in specifics.items_losing()}
+    if asked:
+        arranged = arrange([asked.get(i.id, i) for i in items], order, read)
+        decided = _decided(arranged)
+        after = simulate(snapshot, decided)
+    reviews = [i for i in arranged.items if i.decision == "review"]
+    specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
+    asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
+    release()
+    harmed = harm(snapshot, after, decided, settings, inputs.embed)
+    recall, radius = harmed.recall, harmed.radius
+    isolation = isolation_probe(snapshot, arranged.items)
+    release()
+    models = load_models()
+    learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
+    focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
+    convergence = convergence_probe(
+        # what judges left open stays a question to a person, and what a model wrote is not written twice
+        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
+        after,
+        lambda changed: within(
+            scope or DreamScope(),
+            changed.snapshot,
+            not_rejected(
+                changed.snapshot,
+                [i for p in PLANNERS.values() for i in run_planner(p, changed, ops).items],
+            ),
+        ),
+        lambda changed: run_models(models, changed, settings),
+        deferred=arranged.deferred_items,
+        reviews=reviews,
+    )
+    probes = (convergence, recall, specifics, radius, isolation)
+    return replace(sealed(header, arranged), questions=asks), Probes(
+        results={
+            "convergence": convergence.to_json(),
+            "recall": recall.to_json(),
+            "specifics": specifics.to_json(),
+            "blast_radius": radius.to_json(),
+            "isolation": isolation.to_json(),
+            "limits": {name: getattr(settings, name) for name in LIMITS},
+        },
+        sentences=(*(p.sentence() for p in probes), *((harmed.advice,) if harmed.advice else ())),
+        needs_force=harmed.needs_force(),
+    )
+
+
+def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
+    """The items that nobody has rejected or undone about these very rows; a change of what an item rests on makes it a new one."""
+    table = snapshot.table("rejections")
+    rejected = set(zip(table["operation"].to_pylist(), table["subject"].to_pylist(), strict=True))
+    return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
+
+
+def _decided(arranged: Arranged) -> list[Item]:
+    """What an approval covers when it names nothing: all but review items."""
+    return [i for i in arranged.items if i.decision != "review"]

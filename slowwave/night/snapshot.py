@@ -1,0 +1,42 @@
+"""The snapshot of a night: a namespace exported to files, noted in the ledger, and old ones let go of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from psycopg.types.json import Jsonb
+
+from slowwave.config.settings import Settings
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.files import database_base, remove_snapshot, save_snapshot
+from slowwave.store.connect import Store
+
+
+def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
+    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
+
+    With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
+    """
+    base = base or database_base(store)
+    settings = Settings.for_namespace({})
+    snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
+    dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
+    location = save_snapshot(dated, base)
+    with store.connect("planner") as connection:
+        connection.execute(
+            "INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            (
+                *(snapshot.snapshot_id, snapshot.namespace_id, location, snapshot.change_counter),
+                *(snapshot.vectors["entity_vectors"].model, Jsonb({k: len(t) for k, t in snapshot.tables.items()})),
+                snapshot.taken_at,
+            ),
+        )
+        old = connection.execute(
+            "SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s",
+            (snapshot.namespace_id, Settings.for_namespace(snapshot.settings).snapshot_keep_nights),
+        ).fetchall()
+        gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
+        connection.execute("UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", (gone,))
+    return location
