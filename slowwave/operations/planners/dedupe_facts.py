@@ -37,6 +37,7 @@ from slowwave.texts.specifics import may_have_specifics, specifics
 
 OPERATION: Final = "dedupe_facts"
 _SOURCES: Final = 10
+_TOLD: Final = (*SAYS, "fact_text")
 _READ: Final = 8_192
 
 _Fields = Mapping[str, Any]
@@ -107,7 +108,7 @@ def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
     new[1:] = np.logical_or.reduce([c[order][1:] != c[order][:-1] for c in columns])
     group = np.cumsum(new) - 1
     several = np.bincount(group)[group] > 1
-    names = ("id", *SAYS, "fact_text", "confidence", "valid_from", "source_chunk_ids")
+    names = ("id", *_TOLD, "confidence", "valid_from", "source_chunk_ids")
     rows = facts.select(names).take(pa.array(order[several])).to_pylist()
     found: dict[int, list[_Fields]] = {}
     for number, row in zip(group[several].tolist(), rows, strict=True):
@@ -144,7 +145,7 @@ def _first(row: _Fields) -> tuple[float, bool, Any, str]:
 
 def _split(group: Sequence[_Fields], bars: _Bars, read: Any, numbers: dict[str, int]) -> list[tuple[_Fields, ...]]:
     """The group as one merge, or as several where pairs are barred or differ in a specific: each row joins the first that it may."""
-    if not bars and all(group[0][c] == row[c] for row in group[1:] for c in SAYS):
+    if not bars and all(group[0][c] == row[c] for row in group[1:] for c in _TOLD):
         return [tuple(group)]
     parts: list[list[_Fields]] = []
     for row in group:
@@ -166,8 +167,14 @@ def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:
 
 
 def _differ(a: _Fields, b: _Fields, read: Any) -> bool:
-    """Whether equal keys hide a difference in a number, a date, a negation or a sign."""
-    return any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS))
+    """Whether equal keys hide a difference in a number, a date, a negation or a sign, or their sentences contradict each other.
+
+    A sentence that says more is none: what a merge would lose of it is the plan's probe's matter.
+    """
+    if any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS)):
+        return True
+    x, y = a["fact_text"] or "", b["fact_text"] or ""
+    return x != y and may_have_specifics(x) and may_have_specifics(y) and _clash(read(x), read(y))
 
 
 def _other_specifics(x: str, y: str, read: Any) -> bool:

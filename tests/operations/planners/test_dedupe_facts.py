@@ -70,6 +70,19 @@ def test_numbers_dates_negations_and_words_must_be_equal(one: str, other: str) -
     assert propose(fact("a", one), fact("b", other))[1].items == ()
 
 
+@pytest.mark.parametrize(("one", "other"), [(0.9, 0.5), (0.5, 0.9)])
+def test_sentences_of_one_object_that_contradict_each_other_stay_apart(one: float, other: float) -> None:
+    """Whichever of the two is the surer; one that says more is no contradiction."""
+
+    def told(*texts: str) -> Proposal:
+        rows = zip("ab", texts, (one, other), strict=True)
+        return propose(*(fact(name, "vim", fact_text=text, confidence=c) for name, text, c in rows))[1]
+
+    found = told("Ann uses vim with 5 plugins.", "Ann uses vim with 6 plugins.")
+    assert (found.items, found.report.numbers["differing in specifics"]) == ((), 1)
+    assert len(told("Ann uses vim.", "Ann uses vim with 6 plugins.").items) == 1
+
+
 @pytest.mark.parametrize("other", [{"subject": "Bob"}, {"predicate": "hates"}])
 def test_another_subject_or_predicate_is_another_fact(other: dict[str, str]) -> None:
     """The object alone says nothing."""

@@ -79,9 +79,19 @@ def test_an_event_that_was_noted_twice_becomes_one() -> None:
     assert item.evidence["names"] == ["The crane stopped.", "The crane had stopped."]
     assert item.evidence["cosine"] == [round(math.cos(math.radians(10)), 4)]
     assert item.probability == round(math.cos(math.radians(10)), 4)
+    assert found.report.numbers["event memories without a start"] == 0
     expected = {"live event memories": 2, "blocks": 1, "pairs within the window": 1, "near pairs": 1, "items": 1}
     assert {k: found.report.numbers[k] for k in expected} == expected
     assert dedupe_memories(make_inputs(simulate(snapshot, found.items))).items == ()
+
+
+def test_an_item_cites_what_its_memories_come_from() -> None:
+    """Chunks that stand, of all members."""
+    chunks = [{"id": uid(name), "document_id": uid("letter"), "content": name} for name in ("one", "two")]
+    rows = [event("a", 1, source_chunk_ids=[uid("one"), uid("gone")]), event("b", 4, source_chunk_ids=[uid("two")])]
+    (item,) = propose(*rows, chunks=chunks, documents=[{"id": uid("letter")}])[1].items
+    assert {uid("one"), uid("two")} <= set(item.sources)
+    assert uid("gone") not in item.sources
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,15 @@ def test_the_newest_word_counts_and_a_refused_cluster_says_nothing() -> None:
             decision(2, {"b": "B", "a": "Other"}, "rejected", 1),
             decision(3, three, "rejected", 3),
             {**decision(4, {"c": "C", "d": "D"}, "rejected", 3), "operation": "dedupe_memories"},
+            decision(5, {"e": "E", "f": "F"}, "rejected", 4),
         ]
     )
     found = labelled_pairs(snapshot, OPERATION)
-    assert found.pairs == ((f"{uid(1)}/{uid('a')}", f"{uid(1)}/{uid('b')}", True),)
-    assert sorted(found.rows["name"].to_pylist()) == ["A", "B"]
+    assert {(a.split("/")[1], b.split("/")[1], same) for a, b, same in found.pairs} == {
+        (uid("a"), uid("b"), True),
+        (uid("e"), uid("f"), False),
+    }
+    assert sorted(found.rows["name"].to_pylist()) == ["A", "B", "E", "F"]
     merged = labelled_pairs(make_snapshot(decisions=[decision(3, three, "applied", 3)]), OPERATION)
     assert [(a.split("/")[1], same) for a, _, same in merged.pairs] == [(uid("x"), True)] * 2
     assert labelled_pairs(make_snapshot(), OPERATION).pairs == ()
