@@ -27,7 +27,7 @@ def written(tmp_path: Path) -> Path:
     for path, content in blocks().items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(content)
-    folders = {kind: str(tmp_path / "slowwave" / kind) for kind in ("audits", "planners")}
+    folders = {kind: str(tmp_path / "slowwave" / "operations" / kind) for kind in ("audits", "planners")}
     (tmp_path / "added.py").write_text(ADDED.format(**folders))
     return tmp_path
 

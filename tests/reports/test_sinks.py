@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.config.settings import Settings
+from slowwave.operations import khora_kinds
 from slowwave.reports.events import Event, LlmCalled, OperationEvent, RunStarted
 from slowwave.reports.sinks import CallbackSink, Filtered, sinks_for
 from slowwave.reports.stream import Stream
@@ -71,7 +72,7 @@ def test_callbacks_and_webhook_obey_the_settings_khoras_names_included(monkeypat
             "redact_text": "none",
         }
     )
-    stream = Stream("r", "acme", sinks_for(settings, (got.append,)))
+    stream = Stream("r", "acme", sinks_for(settings, (got.append,), kinds=khora_kinds))
     for event in EVENTS[:4]:
         stream.emit(event)
     stream.close()
