@@ -2,10 +2,14 @@
 
 from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
-from slowwave.probes.specifics import Lost, specifics_probe
-from tests.probes.plans import entity, item, merged
+from slowwave.probes.specifics import CENSORED, Lost, specifics_probe, with_reviews
+from tests.probes.plans import entity, item, merged, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
+from tests.texts.made_secrets import Maker
+
+AWS_KEY = f"AKIA{Maker(7).some(16).upper()}"
 
 
 def probe(clusters, **tables):
@@ -167,3 +171,43 @@ def test_merges_of_several_tables_answer_side_by_side():
     facts = [item(m, "dedupe_facts") for m in merge_facts(before, [FactMerge(uid("A"), (uid("B"),))])]
     found = specifics_probe(before, simulate(after, facts), [*items, *facts])
     assert (found.items, {loss.term for loss in found.lost}) == (2, {"19"})
+
+
+def reworded(text: str, reason: str):
+    """A memory of a figure and a key, said as ``text`` from now on: the snapshot before it, and the item."""
+    before = make_snapshot(
+        memories=[{"id": uid("m"), "kind": "episodic", "current_version_id": uid("v")}],
+        memory_versions=[
+            {"id": uid("v"), "memory_id": uid("m"), "content": f"412 lorries passed. The key is {AWS_KEY}."}
+        ],
+    )
+    (mutation,) = new_versions(before, [NewVersion(uid("m"), text, reason)])
+    return before, item(mutation, "decay_transition", "compress")
+
+
+def test_a_new_version_answers_for_the_one_before_it_and_a_redaction_for_nothing():
+    """What a redaction takes out is meant to go. A secret that is lost is named by what it is."""
+    before, shorter = reworded("Lorries passed.", "decay")
+    found = specifics_probe(before, simulate(before, [shorter]), [shorter])
+    assert (found.items, "412" in lost_terms(found), CENSORED in lost_terms(found)) == (1, True, True)
+    assert not any(AWS_KEY.casefold() in term for term in lost_terms(found))
+    before, redacted = reworded("412 lorries passed.", REDACTION)
+    assert specifics_probe(before, simulate(before, [redacted]), [redacted]).items == 0
+
+
+def test_reviews_say_what_they_would_lose_beside_the_verdict_of_the_plan():
+    """A review is looked at on top of the plan; an item that was sealed anew is named as it is in the plan."""
+    rows = [
+        entity("Keep", description="A pump."),
+        entity("Gone", description="Pumps 42 litres."),
+        entity("Other", description="A hoist."),
+        entity("Lost", description="Lifts 17 tons."),
+    ]
+    before = make_snapshot(entities=rows)
+    after, decided = merged(before, {"Keep": ["Gone"]})
+    (review,) = merges(after, {"Other": ["Lost"]})
+    probe_ = specifics_probe(before, after, decided)
+    found = with_reviews(probe_, before, after, [review], {decided[0].id: "anew"})
+    assert {(loss.item, loss.term) for loss in found.lost} == {("anew", "42 l")}
+    assert {(loss.item, loss.term) for loss in found.asked} == {(review.id, "17 t")}
+    assert with_reviews(probe_, before, after, [], {decided[0].id: "anew"}).asked == ()
