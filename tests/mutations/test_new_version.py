@@ -100,6 +100,26 @@ def test_a_memory_that_its_agent_rewrote_is_left_alone(store: Store) -> None:
     assert "current_version_id" in stale[items[0].id]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "invalidated_at = now()",
+        "state = 'archived'",
+        "stage = 'essence'",
+        "pinned = true",
+        """attributes = '{"a": 1}'""",
+    ],
+)
+def test_a_memory_that_is_no_longer_as_the_plan_saw_it_is_left_alone(store: Store, changed: str) -> None:
+    """Retired, archived, told shorter or pinned since, or with attributes that a redaction would have replaced."""
+    namespace = memory(store)
+    version = NewVersion(uid("m"), "We met on 3 May.", "dates", rests_on=("attributes",))
+    items = carry(new_versions(snapshot_of(store), [version]))
+    ask(store, f"UPDATE memory.memories SET {changed} WHERE id = '{uid('m')}'")
+    _, stale = apply(store, namespace, items)
+    assert set(stale) == {items[0].id}
+
+
 def test_undo_does_not_take_away_what_the_agent_said_since(store: Store) -> None:
     """A later version stands on the one that would go."""
     namespace = memory(store)

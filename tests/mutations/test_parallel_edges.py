@@ -88,6 +88,16 @@ def test_edges_that_were_parallel_before_are_not_the_merges_matter() -> None:
     assert retired(merge) == set()
 
 
+def test_edges_that_cannot_be_folded_keep_no_others_from_it() -> None:
+    """Of two pairs that a merge makes parallel, the one that says the same is folded, whichever is looked at first."""
+    for apart, together in (("b", "c"), ("c", "b")):
+        (merge,) = merged(
+            *(edge(f"{name} {apart}", name, apart, description=f"Said of {name}.") for name in ("a", "a2")),
+            *(edge(f"{name} {together}", name, together) for name in ("a", "a2")),
+        )
+        assert retired(merge) == {uid(f"a2 {together}")}
+
+
 def test_two_merges_of_a_plan_never_meet_in_an_edge() -> None:
     """An edge that another merge rewrites is left alone, and one is folded by the first of two merges only."""
     both = (("a", "a2"), ("b", "b2"))
