@@ -16,11 +16,16 @@ from slowwave.applying.events import link
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
+from slowwave.mutations.purge_rows import purge_rows
 from slowwave.plans.gate import approve
+from slowwave.plans.items import Item
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Connection, Store
 from slowwave.store.digest import digest
-from tests.memories import ask
+from tests.memories import ago, ask, remember
 from tests.nights import new_world, write_a_plan
+from tests.snapshots import uid
+from tests.worlds import World
 
 _CELL = (
     "SELECT id, table_name, column_name, row_id::text, item_id::text FROM night.journal "
@@ -194,6 +199,32 @@ def test_runs_journalled_by_the_version_before_are_undone_and_verified(
     with pytest.raises(Refused, match="journal"):
         undo_run(store, undone.run_id)
     assert digest(store, slug) == after
+
+
+def test_the_image_of_a_purged_row_is_held_to_what_the_plan_saw(store: Store) -> None:
+    """Hash, event and chain are forged with it; the sealed item says what it deleted."""
+    old = {"recorded_at": ago(600), "invalidated_at": ago(500), "is_active": False}
+    remember(
+        store, "purged", memory_facts=[{"id": "old", "subject": "port", "predicate": "has", "object": "4 piers", **old}]
+    )
+    snapshot = export_snapshot(store, "purged")
+    (purge,) = purge_rows(snapshot, "memory_facts", [[uid("old")]], retention_days=365)
+    world = World("purged", snapshot.namespace_id, {})
+    _, plan = write_a_plan(store, world, items=[Item("purge_expired", "purge", purge, risk="high")])
+    run = apply_approval(store, approve(store, "purged", plan.plan_hash, approver="mara").id).run_id
+    ((entry, item, body),) = ask(
+        store,
+        "SELECT j.id, j.item_id::text, b.before FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id "
+        "WHERE j.action = 'delete' AND j.row_id = %s",
+        uid("old"),
+    )
+    assert "4 piers" in str(body)
+    _forge(store, entry, str(body).replace("4 piers", "9 piers"))
+    _vouch_anew(store, run, item)
+    refused(store, "purged", run, str(entry), uid("old"))
+    _forge(store, entry, str(body))
+    _vouch_anew(store, run, item)
+    assert undo_run(store, run).items == (item,)
 
 
 def _forge(store: Store, entry: object, text: str) -> None:
