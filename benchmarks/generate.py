@@ -133,7 +133,7 @@ def make(size: int, *, now: datetime, slug: str = "bench", seed: int = 11) -> Ge
     ground = Ground(rng, now, words, entity_ids, names, blocks, chunk_ids)
     tables["relationships"], in_edges = edges(ground, 3 * size)
     tables["memory_facts"], in_facts = facts(ground, size)
-    tables["memories"], tables["memory_versions"], told, in_events = events(ground, size)
+    tables["memories"], tables["memory_versions"], recorded_versions, in_events = events(ground, size)
     tables["recall_events"] = _recalls(rng, now, names, entity_ids, chunk_ids, words)
     known = {"entity_types": list(_TYPES)[:-1], "relationship_types": list(RELATIONS[:-1])}
     return Generated(
@@ -150,7 +150,7 @@ def make(size: int, *, now: datetime, slug: str = "bench", seed: int = 11) -> Ge
         {
             "entity_vectors": (entity_ids, _entity_vectors(rng, original)),
             "chunk_vectors": (chunk_ids, columns.unit(columns.meanings(rng, size))),
-            "memory_vectors": (tables["memories"]["id"].combine_chunks(), told),
+            "memory_vectors": (tables["memories"]["id"].combine_chunks(), recorded_versions),
         },
         {
             "variants of entities": round(DUPLICATE_SHARE * size),

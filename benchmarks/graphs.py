@@ -143,7 +143,7 @@ METHODS: Final[dict[str, dict[str, Callable[[Any, Any, Any], np.ndarray]]]] = {
 
 def measure(sizes: Sequence[int], say: Callable[[str], None]) -> Figures:
     """All methods at all sizes, one process after the other."""
-    told = machine() | {"networkx": nx.__version__, "SciPy": scipy.__version__, "load before": load()}
+    environment = machine() | {"networkx": nx.__version__, "SciPy": scipy.__version__, "load before": load()}
     cases, q = list[Case](), dict[int, float]()
     with tempfile.TemporaryDirectory(prefix="slowwave-graphs-") as folder:
         for nodes in sizes:
@@ -162,8 +162,8 @@ def measure(sizes: Sequence[int], say: Callable[[str], None]) -> Figures:
                 ranks = [path.with_name(f"{m}.npy") for m in methods]
                 if job == "PageRank" and nodes <= NETWORKX[job]:
                     cases = [_compared(c, *ranks) if c.nodes == nodes and c.job == job else c for c in cases]
-    told["load after"] = load()
-    return Figures(tuple(cases), q, told)
+    environment["load after"] = load()
+    return Figures(tuple(cases), q, environment)
 
 
 def _child(job: str, method: str, path: Path) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def _expected_part(figures: Figures) -> Part:
 
 def markdown(figures: Figures) -> str:
     """The page ``docs/graphs.md``."""
-    told = ", ".join(f"{name}: {value}" for name, value in figures.machine.items())
+    environment = ", ".join(f"{name}: {value}" for name, value in figures.machine.items())
     lines = [
         "# Graphs",
         "",
@@ -301,7 +301,7 @@ def markdown(figures: Figures) -> str:
         "peak is the resident memory of the whole process, libraries, graph and ids included. The load is that of other work on the "
         "machine too: compare ratios and CPU, not wall seconds.",
         "",
-        f"Machine: {told}.",
+        f"Machine: {environment}.",
     ]
     for part in parts(figures):
         lines += ["", f"## {part.title}", "", part.says, ""]

@@ -197,7 +197,7 @@ def _costs(trials: Sequence[Trial]) -> Part:
     rows = [
         [
             *(t.name, f"{t.rows:,}", f"{t.candidates.said:,}", f"{t.seconds:.1f}", f"{t.cpu:.1f}", f"{t.peak_mb:,.0f}"),
-            *(f"{t.joints[0]:,}", f"{t.expected_false:,.1f}", f"{t.joints[0] - t.joints[1]:,}"),
+            *(f"{t.merge_links[0]:,}", f"{t.expected_false:,.1f}", f"{t.merge_links[0] - t.merge_links[1]:,}"),
         ]
         for t in trials
     ]

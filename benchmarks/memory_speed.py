@@ -104,8 +104,8 @@ def main() -> None:
     for size in sorted(given.sizes):
         with console.status(f"{size:,} memories"):
             child = [sys.executable, "-m", "benchmarks.memory_speed", "--child", str(size)]
-            told = subprocess.run(child, check=True, capture_output=True, text=True).stdout
-        costs.append(Costs(**json.loads(told.splitlines()[-1])))
+            output = subprocess.run(child, check=True, capture_output=True, text=True).stdout
+        costs.append(Costs(**json.loads(output.splitlines()[-1])))
     where = ", ".join(f"{name}: {value}" for name, value in machine().items()) + f", load: {load()}"
     show([part(costs)], console)
     console.print(where)

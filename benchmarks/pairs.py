@@ -120,14 +120,14 @@ def moments(path: Path, sample: int = 4_096) -> dict[str, float]:
     cosines = (x @ x.T)[upper]
     energy, axes = np.linalg.eigh((x.T @ x).astype(np.float64))
     share = np.cumsum(energy[::-1]) / energy.sum()
-    told = {"mean cosine": float(cosines.mean()), "its standard deviation": float(cosines.std())}
-    told |= {f"energy in {k} axes": float(share[k - 1]) for k in _ENERGY}
+    shape = {"mean cosine": float(cosines.mean()), "its standard deviation": float(cosines.std())}
+    shape |= {f"energy in {k} axes": float(share[k - 1]) for k in _ENERGY}
     rotated = x @ axes[:, ::-1].astype(np.float32)
     for k in _BOUNDS:
         p = rotated[:, :k]
         bounds = np.c_[p, np.sqrt(np.maximum(0, 1 - np.einsum("ij,ij->i", p, p)))]
-        told[f"bounds over {k} axes ≥ .90"] = float(np.mean((bounds @ bounds.T)[upper] >= THRESHOLD))
-    return told
+        shape[f"bounds over {k} axes ≥ .90"] = float(np.mean((bounds @ bounds.T)[upper] >= THRESHOLD))
+    return shape
 
 
 def kernel(matrix: Floats, workers: int) -> Found:
@@ -392,13 +392,13 @@ def _extrapolated(figures: Figures, million: Case | None) -> str:
 
 
 def _vectors_part(figures: Figures) -> Part:
-    told = {"mean cosine": _MEAN_COSINE, "its standard deviation": _SD_COSINE}
-    told |= {f"energy in {k} axes": v for k, v in _ENERGY.items()}
-    told |= {f"bounds over {k} axes ≥ .90": v for k, v in _BOUNDS.items()}
+    shape = {"mean cosine": _MEAN_COSINE, "its standard deviation": _SD_COSINE}
+    shape |= {f"energy in {k} axes": v for k, v in _ENERGY.items()}
+    shape |= {f"bounds over {k} axes ≥ .90": v for k, v in _BOUNDS.items()}
     rows = [
         [name, f"{real:.2g}" if real < 0.01 else f"{real:.3f}"]
         + [f"{v:.2g}" if (v := figures.moments[n][name]) < 0.01 else f"{v:.3f}" for n in figures.sizes]
-        for name, real in told.items()
+        for name, real in shape.items()
     ]
     says = (
         "Generated, with the moments of 80,000 MiniLM vectors of short descriptions, and with as many pairs that a few axes do not "

@@ -467,9 +467,9 @@ def _peak_mb() -> float:
     peak of whoever started the process."""
     status = Path("/proc/self/status")
     if status.exists():
-        told = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), "")
-        if told:
-            return int(told.split()[1]) / 1_024
+        memory_line = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), "")
+        if memory_line:
+            return int(memory_line.split()[1]) / 1_024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1_048_576 if sys.platform == "darwin" else 1_024)
 

@@ -78,8 +78,8 @@ def markdown(figures: Figures) -> str:
 
 
 def _planted(figures: Figures) -> str:
-    told = figures.steps["fill"][max(figures.sizes)].facts["planted"]
-    return ", ".join(f"{n:,} {what}" for what, n in told.items())
+    planted = figures.steps["fill"][max(figures.sizes)].facts["planted"]
+    return ", ".join(f"{n:,} {what}" for what, n in planted.items())
 
 
 def _steps(figures: Figures) -> Part:
@@ -131,8 +131,8 @@ def _night(figures: Figures) -> Part:
         header += [f"{size:,}: wall s", "CPU s"]
     rows: Rows = []
     for name in names:
-        told = [nights[size].facts["spent"].get(name) if size in nights else None for size in figures.sizes]
-        rows.append([name, *(cell for t in told for cell in ([f"{t[0]:.2f}", f"{t[1]:.2f}"] if t else ["", ""]))])
+        planted = [nights[size].facts["spent"].get(name) if size in nights else None for size in figures.sizes]
+        rows.append([name, *(cell for t in planted for cell in ([f"{t[0]:.2f}", f"{t[1]:.2f}"] if t else ["", ""]))])
     return Part(
         "The night with every operation, step by step",
         "In one process; `plan` is sealing, simulating, the probes (with a second run of all planners on what the plan touches) and "

@@ -47,7 +47,7 @@ class Trial:
     review: Counted
     b_cubed: tuple[float, float, float]
     candidates: Counted
-    joints: tuple[int, int]
+    merge_links: tuple[int, int]
     expected_false: float
     reliability: list[Bin]
     reference: Reference
@@ -86,7 +86,7 @@ def measure(path: Path) -> Trial:
     labels = quality.labels_of(len(ids), clusters)
     i, j = _rows(place, [(pair.a, pair.b) for pair in matches.review])
     merges, right = quality.closure(labels, gold), gold[i] == gold[j]
-    held = [[place[a], place[b]] for joints in matches.joints for a, b in joints]
+    held = [[place[a], place[b]] for merge_links in matches.merge_links for a, b in merge_links]
     x, y = (np.array(held, np.int64).reshape(-1, 2)[:, k] for k in (0, 1))
     probabilities, same = _decided(matches, ids, gold, x, y)
     near = [pair.probability for pair in matches.review]
@@ -103,7 +103,7 @@ def measure(path: Path) -> Trial:
         review=Counted(len(i), int(right.sum()), merges.gold),
         b_cubed=quality.b_cubed(labels, gold),
         candidates=Counted(len(a), int(found.sum()), merges.gold),
-        joints=(len(x), int((gold[x] == gold[y]).sum())),
+        merge_links=(len(x), int((gold[x] == gold[y]).sum())),
         expected_false=matches.expected_false,
         reliability=quality.reliability(np.concatenate([probabilities, np.array(near)]), np.concatenate([same, right])),
         reference=tfidf.best(table["name"].to_pylist(), table["attributes"].to_pylist(), kinds, gold),

@@ -178,25 +178,25 @@ def facts(ground: Ground, n: int) -> tuple[pa.Table, Planted]:
     object_[copies] = [f"{str(o).upper()}." for o in object_[of]]
     said = np.array(_PREDICATES, np.object_)[predicate]
     said[second] = said[first] = _MANY
-    told = names[subject]
+    version_rows = names[subject]
     gone, known = _retired(ground, n, expired)
     since = rng.integers(_DAY, _HALF_YEAR, n)
     since[older], since[newer] = rng.integers(90, 170, len(older)) * _DAY, rng.integers(2, 60, len(newer)) * _DAY
-    standing = np.ones(n, np.bool_)
-    standing[expired] = False
+    live = np.ones(n, np.bool_)
+    live[expired] = False
     table = pa.table(
         {
             "id": columns.ids(rng, n),
             "external_id": columns.numbered("f", n),
-            "subject": pa.array(told, pa.string()),
+            "subject": pa.array(version_rows, pa.string()),
             "predicate": pa.array(said, pa.string()),
             "object": pa.array(object_, pa.string()),
             "fact_text": pc.binary_join_element_wise(
-                pa.array(told, pa.string()), pa.array(said, pa.string()), pa.array(object_, pa.string()), " "
+                pa.array(version_rows, pa.string()), pa.array(said, pa.string()), pa.array(object_, pa.string()), " "
             ),
             "confidence": pa.array(rng.uniform(0.5, 1, n).round(3)),
             "source_chunk_ids": columns.lists(ground.chunks, rng.integers(0, size, n), np.ones(n, np.int64)),
-            "is_active": pa.array(standing),
+            "is_active": pa.array(live),
             "valid_from": columns.instants(ground.now, since),
             "recorded_at": known,
             "invalidated_at": gone,
@@ -245,5 +245,7 @@ def events(ground: Ground, n: int) -> tuple[pa.Table, pa.Table, np.ndarray, Plan
             "recorded_at": when,
         }
     )
-    told = pa.table({"id": versions, "memory_id": ids, "content": pa.array(texts, pa.string()), "recorded_at": when})
-    return table, told, matrix, {"duplicate events": many}
+    version_rows = pa.table(
+        {"id": versions, "memory_id": ids, "content": pa.array(texts, pa.string()), "recorded_at": when}
+    )
+    return table, version_rows, matrix, {"duplicate events": many}

@@ -16,7 +16,7 @@ from slowwave.night.results import Result, one_location
 from slowwave.reports.model import markdown_table
 from slowwave.reports.redaction import Level, level_of, redact_rows
 from slowwave.snapshots.files import load_snapshot
-from slowwave.snapshots.models import Check, Model, check_models, column_lineage, load_models, run_models
+from slowwave.snapshots.models import Check, SqlModel, check_models, column_lineage, load_models, run_models
 
 _SAMPLE_ROWS: Final = 10
 
@@ -60,7 +60,7 @@ def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinitio
     return sql_models
 
 
-def _out(model: Model) -> dg.AssetOut:
+def _out(model: SqlModel) -> dg.AssetOut:
     return dg.AssetOut(
         key=["model", model.name],
         description=f"{model.description}\n\n```sql\n{model.sql.strip()}\n```",
@@ -71,14 +71,14 @@ def _out(model: Model) -> dg.AssetOut:
     )
 
 
-def _parents(model: Model) -> set[dg.AssetKey]:
+def _parents(model: SqlModel) -> set[dg.AssetKey]:
     return {
         *(dg.AssetKey(["model", name]) for name in model.parents),
         *(dg.AssetKey(["snapshot", name]) for name in model.sources),
     }
 
 
-def _with_ancestors(models: Sequence[Model], names: set[str]) -> list[Model]:
+def _with_ancestors(models: Sequence[SqlModel], names: set[str]) -> list[SqlModel]:
     """The models of ``names`` and all that they are computed from, in the order of ``models``."""
     needed = set(names)
     for model in reversed(models):
@@ -87,7 +87,9 @@ def _with_ancestors(models: Sequence[Model], names: set[str]) -> list[Model]:
     return [model for model in models if model.name in needed]
 
 
-def _metadata(model: Model, models: Sequence[Model], tables: Mapping[str, pa.Table], level: Level) -> dict[str, Any]:
+def _metadata(
+    model: SqlModel, models: Sequence[SqlModel], tables: Mapping[str, pa.Table], level: Level
+) -> dict[str, Any]:
     """What the UI shows of a model's rows, as far as ``level`` lets it.
 
     Each column says where it comes from, since lineage pages are not everywhere.
@@ -122,13 +124,13 @@ def _key(table: str) -> dg.AssetKey:
     return dg.AssetKey(table.split(".") if "." in table else ["model", table])
 
 
-def _check_spec(model: Model, check: Check) -> dg.AssetCheckSpec:
+def _check_spec(model: SqlModel, check: Check) -> dg.AssetCheckSpec:
     name = "_".join((check.kind, *check.columns))
     return dg.AssetCheckSpec(name, asset=["model", model.name], description=f"Of its file: {check}.")
 
 
 def _check_result(
-    model: Model, check: Check, spec: dg.AssetCheckSpec, tables: Mapping[str, pa.Table]
+    model: SqlModel, check: Check, spec: dg.AssetCheckSpec, tables: Mapping[str, pa.Table]
 ) -> dg.AssetCheckResult:
     broken = check_models([replace(model, checks=(check,))], tables)
     return dg.AssetCheckResult(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import dagster as dg
 
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.store.connect import Store
 
@@ -33,7 +33,7 @@ def apply_approved_plan(context: dg.OpExecutionContext, store: dg.ResourceParam[
             progress=lambda done, total: context.log.info(f"{done:,} of {total:,} items"),
         )
     except STORE_PROBLEMS as refusal:
-        raise dg.Failure(told(refusal), allow_retries=False) from None
+        raise dg.Failure(error_text(refusal), allow_retries=False) from None
     if result.state != "completed":
         raise dg.Failure(
             f"Run {result.run_id} was {result.state}; what it committed stands. `slowwave apply {result.namespace}` goes on.",

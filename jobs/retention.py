@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from slowwave.night.retention import retain
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings, namespaces
@@ -16,14 +16,14 @@ def remove_expired(context: dg.OpExecutionContext, store: dg.ResourceParam[Store
     try:
         names = namespaces(store)
     except STORE_PROBLEMS as problem:
-        raise dg.Failure(told(problem)) from None
+        raise dg.Failure(error_text(problem)) from None
     for name in names:
         try:
             with store.connect("reader") as connection:
                 settings = namespace_settings(connection, name)
             removed = retain(store, name, settings)
         except STORE_PROBLEMS as problem:
-            failed.append(f"{name}: {told(problem)}")
+            failed.append(f"{name}: {error_text(problem)}")
             continue
         if any(removed.values()):
             context.log.info(f"{name}: {', '.join(f'{n:,} {what}' for what, n in removed.items() if n)} removed.")

@@ -5,7 +5,7 @@ import dagster as dg
 from jobs.nights import freshness_job, night_job
 from jobs.retention import retention_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
@@ -32,7 +32,7 @@ def nightly(
         known = set(context.instance.get_dynamic_partitions("namespaces"))
         nights = {name: due(store, name, weekly=sunday) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:
-        return dg.SkipReason(told(problem))
+        return dg.SkipReason(error_text(problem))
     skipped = [str(one.closed) for one in nights.values() if one.closed]
     date = f"{context.scheduled_execution_time:%Y-%m-%d}"
     requests = [

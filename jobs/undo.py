@@ -6,7 +6,7 @@ from typing import Final
 import dagster as dg
 
 from jobs.apply import APPLIED
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.undo import Undoing, undo_run
 from slowwave.store.connect import Store
 
@@ -38,7 +38,7 @@ def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Sto
             announce=lambda about: _tell(context, about),
         )
     except STORE_PROBLEMS as refusal:
-        raise dg.Failure(told(refusal), allow_retries=False) from None
+        raise dg.Failure(error_text(refusal), allow_retries=False) from None
     metadata = {"run_id": result.run_id, "undo_of": result.undo_of, "undone_items": len(result.items)}
     context.log_event(dg.AssetObservation(APPLIED, metadata=metadata, partition=result.namespace))
 

@@ -11,7 +11,7 @@ import dagster as dg
 
 from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 
@@ -52,7 +52,7 @@ def approval(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
     try:
         signed = approve(store, context.partition_key, channel="launchpad", **_checked(config))
     except STORE_PROBLEMS as refusal:
-        raise dg.Failure(told(refusal), allow_retries=False) from None
+        raise dg.Failure(error_text(refusal), allow_retries=False) from None
     return dg.MaterializeResult(
         metadata={
             "approval_id": signed.id,

@@ -60,7 +60,7 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     from slowwave.night.inputs import read_inputs
     from slowwave.night.night import make_plan
     from slowwave.night.runs import at_work, resume
-    from slowwave.night.stream import retell
+    from slowwave.night.stream import emit_night
 
     location, run = one_location(results), context.run
     level = level_at(location)
@@ -73,7 +73,7 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
         ops = operations_of(context, inputs.settings)
         with at_work(store, run.run_id):
             night = make_plan(store, run_id, inputs, reports, proposals, ops=ops)
-        retell(store, night, inputs, dagster_run_id=run.run_id)
+        emit_night(store, night, inputs, dagster_run_id=run.run_id)
         return dg.MaterializeResult(metadata=plan_metadata(night, inputs.settings.plan_expiry_days, level))
 
 
@@ -112,8 +112,8 @@ def plan_metadata(night: "Night", expiry_days: int, level: Level) -> dict[str, A
         "deferred_items": len(plan.deferred),
         "review_items": sum(i.decision == "review" for i in plan.items),
     }
-    if told := explained(plan.items, night.namespace, level, probes.results):
-        metadata["why"] = dg.MetadataValue.md(told)
+    if listed := explained(plan.items, night.namespace, level, probes.results):
+        metadata["why"] = dg.MetadataValue.md(listed)
     return metadata | ({"items": table_metadata(items)} if items else {})
 
 
@@ -162,9 +162,9 @@ def explained(items: Sequence[Item], namespace: str, level: Level, probes: Mappi
     """
     if level == "all":
         return ""
-    told = [item for item in items if item.evidence.get("waterfall")]
-    merges = sorted((i for i in told if i.decision != "review"), key=lambda i: (i.probability, i.id))
-    reviews = sorted((i for i in told if i.decision == "review"), key=lambda i: (-i.probability, i.id))
+    listed = [item for item in items if item.evidence.get("waterfall")]
+    merges = sorted((i for i in listed if i.decision != "review"), key=lambda i: (i.probability, i.id))
+    reviews = sorted((i for i in listed if i.decision == "review"), key=lambda i: (-i.probability, i.id))
     parts: list[str] = []
     for title, found in (("Merges, the weakest first", merges), ("For review, the likeliest first", reviews)):
         if found:
@@ -207,13 +207,13 @@ def _row(item: Item, level: Level) -> dict[str, object]:
 
 def _what(item: Item, level: Level) -> str:
     """The rows in their own words: what is the same, or what follows what."""
-    plain, told = f"{item.mutation.kind} {item.mutation.table}", item.evidence
+    plain, listed = f"{item.mutation.kind} {item.mutation.table}", item.evidence
     if level == "all":
         return plain
-    if isinstance(names := redact(told.get("names"), level), list):
+    if isinstance(names := redact(listed.get("names"), level), list):
         return " = ".join(map(str, names))
-    if "earlier" in told and "later" in told:
-        return f"{redact(told['earlier'], level)} → {redact(told['later'], level)}"
+    if "earlier" in listed and "later" in listed:
+        return f"{redact(listed['earlier'], level)} → {redact(listed['later'], level)}"
     return plain
 
 

@@ -21,7 +21,7 @@ STORE_PROBLEMS = (SlowwaveError, psycopg.Error)
 """What a store that is missing, unreachable or not migrated raises."""
 
 
-def told(problem: SlowwaveError | psycopg.Error) -> str:
+def error_text(problem: SlowwaveError | psycopg.Error) -> str:
     """The problem as a sentence. What a database error quotes of the rows stays out: it would be kept with the run."""
     if isinstance(problem, SlowwaveError):
         return str(problem)

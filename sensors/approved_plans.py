@@ -10,7 +10,7 @@ from typing import Final
 import dagster as dg
 
 from jobs.apply import APPROVAL_TAG, apply_config, apply_job
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from sensors.runs import IN_FLIGHT
 from slowwave.applying.executor import waiting_approvals
 from slowwave.applying.switches import KILL_SWITCH, apply_disabled, why_disabled
@@ -48,7 +48,7 @@ def approved_plans(
             if attempt is None:
                 _give_up(store, approval_id, namespace)
     except STORE_PROBLEMS as problem:
-        return dg.SkipReason(told(problem))
+        return dg.SkipReason(error_text(problem))
     if requests:
         return dg.SensorResult(run_requests=requests)
     return dg.SkipReason(" ".join(reasons) or "No approval waits.")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import dagster as dg
 
 from memory_assets.partitions import namespaces as partitions
-from resources.store import STORE_PROBLEMS, told
+from resources.store import STORE_PROBLEMS, error_text
 from sensors.runs import IN_FLIGHT
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces as stored_namespaces
@@ -30,7 +30,7 @@ def namespaces(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Stor
     try:
         wanted = stored_namespaces(store)
     except STORE_PROBLEMS as problem:
-        return dg.SkipReason(told(problem))
+        return dg.SkipReason(error_text(problem))
     records = context.instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT))
     in_flight = [r.dagster_run.tags.get("dagster/partition", "") for r in records]
     add, delete = partition_changes(wanted, context.instance.get_dynamic_partitions("namespaces"), in_flight)

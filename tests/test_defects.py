@@ -20,7 +20,7 @@ from slowwave.imports.entities import import_entities
 from slowwave.language.chat import EndpointChat
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import writer_for
-from slowwave.matching.judge import Question, judge
+from slowwave.matching.judge import PairQuestion, judge
 from slowwave.mutations.filter_references import filter_references
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
@@ -622,7 +622,7 @@ def test_defect_c16_the_models_that_are_named_are_asked_and_must_be_sure(store: 
     server = Server(answer)
     try:
         chats = [EndpointChat(server.url, name) for name in ("first", "second")]
-        question = Question("a", "b", ({"id": "a"}, {"id": "b"}), probability=0.8)
+        question = PairQuestion("a", "b", ({"id": "a"}, {"id": "b"}), probability=0.8)
         for least, decision in ((0.6, "merge"), (0.8, "review")):
             judged = judge([question], chats, budget=10**6, confidence=least)
             assert judged.verdicts["a", "b"].decision == decision

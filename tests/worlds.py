@@ -222,7 +222,7 @@ def telling_worlds(draw: st.DrawFn) -> World:
     """The same with facts and memories enough to be merged: live and retired, cited and not, with counters, tags and starts."""
     r = draw(st.randoms(use_true_random=False))
     world = make_world(r)
-    facts, memories, versions = _told(r, world)
+    facts, memories, versions = _statements(r, world)
     for table, rows in (("memory_facts", facts), ("memories", memories), ("memory_versions", versions)):
         # rows of one table have the same columns
         known = {c for row in (*world.rows[table], *rows) for c in row}
@@ -245,7 +245,7 @@ _FILL: dict[str, dict[str, Any]] = {
 }
 
 
-def _told(r: Random, world: World) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+def _statements(r: Random, world: World) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     base = {"namespace_id": world.namespace_id}
     chunks, documents = world.ids("chunks"), world.ids("documents")
 

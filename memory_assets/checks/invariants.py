@@ -6,10 +6,10 @@ import dagster as dg
 
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
-from slowwave.applying.invariants import Answer, changed_as_planned, event_chain, retired_endpoints
+from slowwave.applying.invariants import InvariantResult, changed_as_planned, event_chain, retired_endpoints
 from slowwave.store.connect import Connection, Store
 
-INVARIANTS: dict[str, Callable[[Connection, str], Answer]] = {
+INVARIANTS: dict[str, Callable[[Connection, str], InvariantResult]] = {
     "no_live_relationship_touches_a_retired_entity": retired_endpoints,
     "cells_changed_are_cells_planned": changed_as_planned,
     "event_chain_verifies": event_chain,

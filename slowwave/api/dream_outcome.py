@@ -135,10 +135,10 @@ def _dream(
         return _failed(store, slug, why, problem, watch)
     with store.connect("reader") as connection:
         left = undecided(connection, result.plan_hash)
-    return _told(result, why, watch, left)
+    return _outcome(result, why, watch, left)
 
 
-def _told(result: DreamResult, why: str, watch: _Watch, left: Undecided | None) -> DreamOutcome:
+def _outcome(result: DreamResult, why: str, watch: _Watch, left: Undecided | None) -> DreamOutcome:
     """What a dream that came to its end came to."""
     outcome, message = _verdict(result, watch, left)
     counts = {**_planned(result), **(result.run.counts if result.apply_runs else {})}
@@ -184,11 +184,9 @@ def _applied(result: DreamResult) -> str:
     if not stale and not failed:
         return "What was approved is applied."
     applied = sum(op.applied for op in result.ops)
-    told = [f"{stale:,} stale, as their rows had changed"] if stale else []
-    told += [f"{failed:,} failed"] if failed else []
-    return (
-        f"Items that were applied: {applied:,}; not applied: {' and '.join(told)}. The next night looks at those again."
-    )
+    causes = [f"{stale:,} stale, as their rows had changed"] if stale else []
+    causes += [f"{failed:,} failed"] if failed else []
+    return f"Items that were applied: {applied:,}; not applied: {' and '.join(causes)}. The next night looks at those again."
 
 
 def _planned(result: DreamResult) -> dict[str, int]:

@@ -38,7 +38,7 @@ from slowwave.runs.claims import Stuck, patiently
 from slowwave.runs.control import request_cancel, request_pause, request_resume
 from slowwave.runs.planning import reopen_plan_run
 from slowwave.runs.run import Run, find_run, runs_of
-from slowwave.runs.writing import Claim
+from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.opening import open_store
@@ -315,7 +315,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: 
 
 def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
     """Apply one approval; gives the run and the state it ended in."""
-    claims: list[Claim] = []
+    claims: list[NamespaceClaim] = []
 
     def progress(done: int, total: int) -> None:
         run_id = claims[0].run_id if claims else own

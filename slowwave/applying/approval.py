@@ -87,12 +87,12 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
         raise Refused(f"The approval {approval.id} does not name plan {short}. Nothing more was applied.")
     if now.revoked_by is not None:
         reason = (now.reason or "").rstrip(".")
-        told = f"The approval {approval.id} of plan {short} was revoked by {now.revoked_by}: {reason}."
+        message = f"The approval {approval.id} of plan {short} was revoked by {now.revoked_by}: {reason}."
     elif now.state == "superseded":
         newest = latest_plan(connection, approval.namespace) or ""
-        told = f"Plan {short} was superseded by {newest[:12]} after it was approved: look at that one."
+        message = f"Plan {short} was superseded by {newest[:12]} after it was approved: look at that one."
     elif now.state not in ("awaiting_approval", "approved"):
-        told = f"Plan {short} is {now.state}, so its approval {approval.id} no longer holds."
+        message = f"Plan {short} is {now.state}, so its approval {approval.id} no longer holds."
     elif not now.holds:
         raise Refused(
             f"Plan {short} is not as it was signed: its probes, its summary or its expiry was changed. Nothing more was applied. "
@@ -100,7 +100,7 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
         )
     else:
         return
-    raise ApprovalWithdrawn(f"{told} Nothing more was applied.{_stands(connection, approval)}")
+    raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
 
 
 def refuse_unsigned(approval: Approved, items: Sequence[Item], settings: Settings) -> None:

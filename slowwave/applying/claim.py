@@ -13,7 +13,7 @@ from slowwave.applying.switches import refuse_unwritable
 from slowwave.errors import DreamLockUnavailable
 from slowwave.runs.claims import Stuck, make_room, patiently
 from slowwave.runs.locks import lock_batches
-from slowwave.runs.writing import Claim, open_claim, wishes
+from slowwave.runs.writing import NamespaceClaim, open_claim, wishes
 from slowwave.store.connect import Connection
 
 
@@ -30,7 +30,7 @@ def claim_namespace(
     stuck: Stuck = "take over",
     own: str = "",
     wait: float = 0.0,
-) -> Claim:
+) -> NamespaceClaim:
     """Claim a namespace for an apply or undo run; an unfinished run for the same approval is resumed under its own id.
 
     Raises ``DreamApplyDisabled`` when nothing may be written, ``DreamLockUnavailable`` while another run holds the namespace, at once or
@@ -38,7 +38,7 @@ def claim_namespace(
     unless it is ``own``.
     """
 
-    def claim() -> Claim:
+    def claim() -> NamespaceClaim:
         with connection.transaction():
             namespace_id = refuse_unwritable(connection, namespace)
             make_room(connection, namespace, namespace_id, expiry_seconds, stuck=stuck, own=own)
@@ -59,7 +59,7 @@ def claim_namespace(
         raise DreamLockUnavailable(f"Another run began to write to {namespace} at this moment. Try again.") from None
 
 
-def lock_batch(connection: Connection, claim: Claim) -> bool:
+def lock_batch(connection: Connection, claim: NamespaceClaim) -> bool:
     """Inside a batch's transaction: take the namespace's lock, and see that the claim still holds and that it may be written.
 
     False when a person asked to cancel. Raises when the claim was taken over, the kill switch is set or the namespace is read-only.

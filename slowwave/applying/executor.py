@@ -39,7 +39,7 @@ from slowwave.runs.claims import Stuck
 from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.states import HOLDING, State
-from slowwave.runs.writing import Claim, end_claim, note_progress, wishes
+from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress, wishes
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -100,7 +100,7 @@ def apply_approval(
     dagster_run_id: str = "",
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
-    claimed: Callable[[Claim], None] | None = None,
+    claimed: Callable[[NamespaceClaim], None] | None = None,
     stuck: Stuck = "take over",
     own: str = "",
     wait: float = 0.0,
@@ -201,7 +201,7 @@ class _Run:
     """
 
     connection: Connection
-    claim: Claim
+    claim: NamespaceClaim
     approval: Approved
     items: Sequence[Item]
     throttle: Throttle
@@ -294,7 +294,7 @@ class _Run:
                 return None
             refuse_withdrawn(connection, self.approval)
             waiting = _waiting(connection, plan_hash, [i.id for i in items])
-            unfit = {i.id: told for i in items if i.id in waiting and (told := violation(i))}
+            unfit = {i.id: fault for i in items if i.id in waiting and (fault := violation(i))}
             _mark(connection, plan_hash, unfit, "failed")
             todo = [i for i in items if i.id in waiting and i.id not in unfit]
             if not todo:
@@ -345,7 +345,7 @@ class _Run:
                 self.stream.emit(item_event(self.stream, item, "apply", status, share))
 
 
-def _change(connection: Connection, claim: Claim, items: Sequence[Item]) -> dict[str, tuple[str, str]]:
+def _change(connection: Connection, claim: NamespaceClaim, items: Sequence[Item]) -> dict[str, tuple[str, str]]:
     """Apply what is not stale and changes something; returns the others' status and reason."""
     idle = [i for i in items if changes_nothing(i.mutation)]
     stale = {i.id: "A cell holds no longer what the plan saw." for i in idle}
@@ -373,7 +373,7 @@ def _counts(connection: Connection, approval: Approved) -> dict[str, int]:
     return dict.fromkeys(COUNTED, 0) | {str(s): int(str(n)) for s, n in rows}
 
 
-def _note_end(store: Store, claim: Claim, problem: BaseException, level: Level) -> None:
+def _note_end(store: Store, claim: NamespaceClaim, problem: BaseException, level: Level) -> None:
     """Say on the run why it ended; a process that is killed cannot, and its heartbeat says it instead.
 
     What a switch stopped is paused: no fault, and it goes on under its own id. A run that another process holds stays as it is.

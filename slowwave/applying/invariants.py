@@ -13,7 +13,7 @@ from slowwave.store.namespaces import namespace_id
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InvariantResult:
     """Whether an invariant holds, how much was looked at, how much is wrong, and a sentence."""
 
     holds: bool
@@ -22,7 +22,7 @@ class Answer:
     sentence: str
 
 
-def retired_endpoints(connection: Connection, namespace: str) -> Answer:
+def retired_endpoints(connection: Connection, namespace: str) -> InvariantResult:
     """No live relationship may touch a retired entity; those whose entity was retired before any run are named apart.
 
     A merge moves the ends of its edges to the survivor and an archive ends its edges, so an edge that still leads to what one of
@@ -36,7 +36,7 @@ def retired_endpoints(connection: Connection, namespace: str) -> Answer:
         (namespace_id(connection, namespace),),
     ).fetchone()
     live, ours, all_ = (int(str(n)) for n in row) if row else (0, 0, 0)
-    return Answer(
+    return InvariantResult(
         not ours,
         live,
         ours,
@@ -45,7 +45,7 @@ def retired_endpoints(connection: Connection, namespace: str) -> Answer:
     )
 
 
-def changed_as_planned(connection: Connection, namespace: str) -> Answer:
+def changed_as_planned(connection: Connection, namespace: str) -> InvariantResult:
     """The cells that the last apply run journalled are exactly those that its items planned to write.
 
     Rows that an item was to insert may be there already (an alias that another item brought): fewer inserts are no fault, more are.
@@ -67,7 +67,7 @@ def changed_as_planned(connection: Connection, namespace: str) -> Answer:
     ).fetchone()
     planned, missing, extra, spared = (int(str(n)) for n in row) if row else (0, 0, 0, 0)
     wrong = missing + extra + max(0, -spared)
-    return Answer(
+    return InvariantResult(
         not wrong,
         planned,
         wrong,
@@ -76,9 +76,11 @@ def changed_as_planned(connection: Connection, namespace: str) -> Answer:
     )
 
 
-def event_chain(connection: Connection, namespace: str) -> Answer:
+def event_chain(connection: Connection, namespace: str) -> InvariantResult:
     """Every event of the namespace is linked to the one before it by its hash."""
     events, broken = verify_chain(connection, namespace_id(connection, namespace))
     if broken is None:
-        return Answer(True, events, 0, f"All {events:,} events of the chain are linked.")
-    return Answer(False, events, 1, f"Event {broken:,} does not follow from the one before it: the chain was changed.")
+        return InvariantResult(True, events, 0, f"All {events:,} events of the chain are linked.")
+    return InvariantResult(
+        False, events, 1, f"Event {broken:,} does not follow from the one before it: the chain was changed."
+    )

@@ -134,33 +134,33 @@ def journal_faults(connection: Connection, namespace_id: str, source: Run, items
 def _unvouched(source: Run, item: object, run: object, journalled: object, events: object, linked: object) -> Fault:
     of = "" if run == source.run_id else f"of run {run}, which took it back, "
     if not events:
-        told = f"no event {of}vouches for its entries"
+        message = f"no event {of}vouches for its entries"
     elif events != 1:
-        told = f"{events} events {of}vouch for its entries, where one was written"
+        message = f"{events} events {of}vouch for its entries, where one was written"
     elif not linked:
-        told = f"the event {of}that vouches for its entries does not fit the chain"
+        message = f"the event {of}that vouches for its entries does not fit the chain"
     elif not journalled:
-        told = f"all its entries {of}are missing"
+        message = f"all its entries {of}are missing"
     else:
-        told = f"its entries {of}are not those that its event vouches for: one was removed, added or changed"
-    return Fault(str(item), 0, told)
+        message = f"its entries {of}are not those that its event vouches for: one was removed, added or changed"
+    return Fault(str(item), 0, message)
 
 
-def _faults(connection: Connection, query: str, parameters: dict[str, object], told: str) -> list[Fault]:
+def _faults(connection: Connection, query: str, parameters: dict[str, object], message: str) -> list[Fault]:
     rows = connection.execute(query.encode(), parameters)
-    return [Fault(str(i), int(str(e)), f"{named(table, column, row)}: {told}") for i, e, table, column, row in rows]
+    return [Fault(str(i), int(str(e)), f"{named(table, column, row)}: {message}") for i, e, table, column, row in rows]
 
 
 def _unsealed(connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None) -> list[Fault]:
     """What the entries of an apply run say otherwise than its sealed and signed items."""
-    standing = {
+    applied_items = {
         str(i) for (i,) in connection.execute("SELECT DISTINCT item_id FROM undo_entries WHERE undone_by IS NULL")
     }
     signed = _signed(connection, source)
     missing = _unjournalled(connection, source, signed if items is None else signed & set(items))
     found = [Fault(item, 0, "it was applied, and the journal has no entry of it") for item in missing]
-    found += [Fault(item, 0, "the run's approval does not name it") for item in sorted(standing - signed)]
-    sealed, unreadable = _read_items(connection, source, standing & signed)
+    found += [Fault(item, 0, "the run's approval does not name it") for item in sorted(applied_items - signed)]
+    sealed, unreadable = _read_items(connection, source, applied_items & signed)
     found += [Fault(item, 0, "its plan no longer holds what its id was made from") for item in unreadable]
     if not sealed:
         return found

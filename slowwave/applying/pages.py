@@ -10,7 +10,7 @@ import psycopg
 from slowwave.config.settings import Settings
 from slowwave.errors import SlowwaveError
 from slowwave.pages.workspace import PageSync, sync_pages
-from slowwave.runs.writing import Claim
+from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
 
 _LOG: Final = logging.getLogger(__name__)
@@ -24,19 +24,19 @@ def wrote_pages(connection: Connection, run_id: str) -> bool:
     return row is not None
 
 
-def follow_pages(store: Store, claim: Claim, settings: Settings, *, undo: bool = False) -> PageSync:
+def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:
     """Bring the workspace to where the rows are. What could not be written is a warning on the run; ``slowwave pages sync`` repairs it."""
     try:
         outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
-        told = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync {claim.namespace}` tries again."
-        outcome = PageSync(problems=(told,))
+        message = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync {claim.namespace}` tries again."
+        outcome = PageSync(problems=(message,))
     if outcome.problems:
         _warn(store, claim, outcome)
     return outcome
 
 
-def _warn(store: Store, claim: Claim, outcome: PageSync) -> None:
+def _warn(store: Store, claim: NamespaceClaim, outcome: PageSync) -> None:
     for problem in outcome.problems:
         _LOG.warning("Run %s: %s", claim.run_id, problem)
     try:

@@ -49,9 +49,9 @@ class Throttle:
     def reason(self, connection: Connection) -> str:
         """Why to wait before the next batch, or an empty string. After a slow batch there is one pause."""
         if self.slow:
-            told = f"The last batch took {self.slow:.1f} s, so the next ones hold {self.size:,} items."
+            message = f"The last batch took {self.slow:.1f} s, so the next ones hold {self.size:,} items."
             self.slow = 0.0
-            return told
+            return message
         lag = replication_lag(connection) if self.max_lag else None
         if lag is not None and lag > self.max_lag:
             return f"A replica is {lag:.0f} s behind; apply waits until it is under {self.max_lag:g} s."

@@ -25,7 +25,7 @@ from slowwave.runs.control import cancel_rest
 from slowwave.runs.heartbeat import beating
 from slowwave.runs.run import Run, find_run, id_range, last_run
 from slowwave.runs.states import Mode
-from slowwave.runs.writing import Claim, end_claim, note_progress
+from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -137,7 +137,7 @@ def undo_run(
 
 
 def _undo(
-    connection: Connection, claim: Claim, source: Run, items: Sequence[str] | None, status: str
+    connection: Connection, claim: NamespaceClaim, source: Run, items: Sequence[str] | None, status: str
 ) -> tuple[tuple[str, ...], bool]:
     """The items undone, and whether the run was unfinished and is cancelled now."""
     event = "undone" if status == "undone" else "reapplied"
@@ -156,12 +156,12 @@ def _undo(
 
 
 def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -> Undoing:
-    standing = connection.execute(
+    applied_items = connection.execute(
         "SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[])) "
         "AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)",
         (source.run_id, items, items),
     )
-    counted = _by_operation(connection, source, [str(i) for (i,) in standing])
+    counted = _by_operation(connection, source, [str(i) for (i,) in applied_items])
     waiting = connection.execute(
         "SELECT count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) "
         "WHERE a.id::text = %s AND i.status = 'approved'",
@@ -191,7 +191,7 @@ def _source(
     if bounds and not _is_run(connection, bounds) and (item := _item_anywhere(connection, bounds, target)):
         if items is not None or operation is not None:
             raise Refused(f"{target[:64]!r} is an item, and has no parts. Name its run to undo several.")
-        return find_run(connection, _standing_run(connection, item), _WRITING, namespace), [item]
+        return find_run(connection, _applying_run(connection, item), _WRITING, namespace), [item]
     run = _find(connection, target, namespace)
     if items is not None and operation is not None:
         raise Refused("Name items or an operation, not both. Nothing was undone.")
@@ -225,8 +225,8 @@ def _refuse_plan(connection: Connection, name: str) -> None:
         "SELECT id::text FROM night.runs WHERE mode = 'apply' AND plan_hash = %s ORDER BY started_at", (run.plan_hash,)
     )
     applied = [str(i) for (i,) in rows]
-    told = f"it was applied by {', '.join(applied)}: undo that" if applied else "nothing of it was applied"
-    raise Refused(f"Run {run.run_id} made a plan and wrote no memory; {told}.")
+    message = f"it was applied by {', '.join(applied)}: undo that" if applied else "nothing of it was applied"
+    raise Refused(f"Run {run.run_id} made a plan and wrote no memory; {message}.")
 
 
 def _is_run(connection: Connection, bounds: tuple[str, str] | None) -> bool:
@@ -246,7 +246,7 @@ def _item_anywhere(connection: Connection, bounds: tuple[str, str], name: str) -
     return str(rows[0][0]) if rows else ""
 
 
-def _standing_run(connection: Connection, item: str) -> str:
+def _applying_run(connection: Connection, item: str) -> str:
     """The run by which an item stands applied, else the newest one that applied it: undoing that again changes nothing."""
     rows = connection.execute(
         "SELECT j.run_id::text, bool_or(NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)) FROM night.journal j "
@@ -255,12 +255,12 @@ def _standing_run(connection: Connection, item: str) -> str:
     ).fetchall()
     applied = [(str(run), bool(stands)) for run, stands in rows if _is_applied(connection, str(run))]
     if not applied:
-        told = connection.execute(
+        event = connection.execute(
             "SELECT run_id FROM night.memory_events WHERE item_id = %s AND event = 'applied' LIMIT 1", (item,)
         ).fetchone()
-        if told:
+        if event:
             raise JournalDamaged(
-                f"Run {told[0]} applied item {item}, and the journal has no entry of it any more, so it cannot be undone. Find out who "
+                f"Run {event[0]} applied item {item}, and the journal has no entry of it any more, so it cannot be undone. Find out who "
                 "wrote to night.journal."
             )
         raise Refused(f"Item {item} changed nothing that is on record, so there is nothing to undo.")
@@ -288,8 +288,8 @@ def _of_operation(connection: Connection, run: Run, operation: str) -> list[str]
     found = {str(name): ids for name, ids in rows}
     ids = found.get(operation)
     if not isinstance(ids, list):
-        told = f"It applied items of: {', '.join(found)}." if found else "It applied nothing."
-        raise Refused(f"Run {run.run_id} applied nothing of {operation[:64]!r}. {told}")
+        message = f"It applied items of: {', '.join(found)}." if found else "It applied nothing."
+        raise Refused(f"Run {run.run_id} applied nothing of {operation[:64]!r}. {message}")
     return [str(i) for i in ids]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from slowwave.api.dream_outcome import dream_now as run_now
-from slowwave.cli.dreams import mode_of, told
+from slowwave.cli.dreams import counts_text, mode_of
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
 
 EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}
@@ -36,7 +36,7 @@ def dream_now(
         message = found.message.replace("`slowwave ", f"`{program()} ")
         say(f"{found.namespace}: {found.outcome}{gate}. {message}")
         if found.run_id:
-            say(f"run {found.run_id}: {told(dict(found.counts))}, {found.duration_ms / 1000:,.1f} s", indent=2)
+            say(f"run {found.run_id}: {counts_text(dict(found.counts))}, {found.duration_ms / 1000:,.1f} s", indent=2)
         say(f"reason: {found.reason}", indent=2)
     if code := EXIT_CODES.get(found.outcome):
         raise typer.Exit(code)

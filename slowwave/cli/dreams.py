@@ -89,7 +89,7 @@ def history(
         [
             (
                 *(run.run_id, run.mode, run.state, f"{run.started_at:%Y-%m-%d %H:%M}"),
-                *(f"{run.duration_ms / 1000:,.1f}", told(run.counts), run.reason),
+                *(f"{run.duration_ms / 1000:,.1f}", counts_text(run.counts), run.reason),
             )
             for run in runs
         ],
@@ -102,7 +102,7 @@ def history(
             )
 
 
-def told(counts: object) -> str:
+def counts_text(counts: object) -> str:
     """Counts as words, zeros left out."""
     shown = counts if isinstance(counts, dict) else {}
     return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"

@@ -88,9 +88,9 @@ def _run(
         say(f"left out {skipped.file} {skipped.place}: {skipped.reason}", console=err)
     added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
     if summary.screened:
-        told = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
+        message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
         say(
-            f"screening: {told}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+            f"screening: {message}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
             console=err,
         )
     into = (

@@ -106,15 +106,15 @@ def main() -> None:
     try:
         app()
     except Exception as problem:
-        told = _told(problem)
-        if told is None:
+        refused = _as_refusal(problem)
+        if refused is None:
             raise
         from slowwave.cli.session import fail
 
-        sys.exit(fail(told))
+        sys.exit(fail(refused))
 
 
-def _told(problem: Exception) -> SlowwaveError | None:
+def _as_refusal(problem: Exception) -> SlowwaveError | None:
     """An error as one of ours, which is shown as its sentence; None for what nobody foresaw."""
     if isinstance(problem, SlowwaveError):
         return problem

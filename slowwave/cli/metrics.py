@@ -19,7 +19,7 @@ import typer
 from slowwave.applying.switches import apply_disabled
 from slowwave.cli.session import open_store, out
 from slowwave.errors import SlowwaveError, StoreError
-from slowwave.plans.standing import Standing, read_standing
+from slowwave.plans.status import StoreStatus, read_status
 from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class _Ledger:
 
         began, found = time.perf_counter(), None
         try:
-            found = read_standing(self._store)
+            found = read_status(self._store)
         except (psycopg.Error, SlowwaveError) as problem:
             self._errors += 1
             _LOG.warning("The ledger could not be read for metrics: %s.", type(problem).__name__)
@@ -99,7 +99,7 @@ class _Ledger:
         yield GaugeMetricFamily("slowwave_scrape_duration_seconds", "How long reading the ledger took.", took)
 
 
-def _families(now: Standing) -> Iterator[Metric]:
+def _families(now: StoreStatus) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
 
     for name, text, value in (

@@ -107,7 +107,7 @@ def _show_demo(
     verbose: bool,
 ) -> None:
     """What was loaded, what was found of it, the plans that wait, and what to do next: on one page, or with all that nights say."""
-    rows = ", ".join(f"{added[table]:,} {table.replace('_', ' ')}" for table in _TOLD if added.get(table))
+    rows = ", ".join(f"{added[table]:,} {table.replace('_', ' ')}" for table in _COUNTED if added.get(table))
     say(f"Loaded {added.get('namespaces', 0)} namespaces: {rows}." if rows else "The demo is loaded already.")
     if verbose:
         for one in nights:
@@ -150,7 +150,7 @@ def _show_demo(
         suggest("Approve it", waiting[0].approve(program()))
 
 
-_TOLD = ("memories", "documents", "chunks", "entities", "relationships", "memory_facts", "recall_events")
+_COUNTED = ("memories", "documents", "chunks", "entities", "relationships", "memory_facts", "recall_events")
 
 
 def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
@@ -216,7 +216,11 @@ def show_night(one: Night, store: Store) -> None:
     show_table(
         f"{one.namespace}: planners",
         ("planner", "items", "headline"),
-        [(name, _told(counts.get(name, {})), r.headline) for name, r in one.proposals.items() if not r.skipped],
+        [
+            (name, _decisions_text(counts.get(name, {})), r.headline)
+            for name, r in one.proposals.items()
+            if not r.skipped
+        ],
     )
     if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
         say(f"Did not run: {', '.join(idle)}.", indent=2)
@@ -258,6 +262,6 @@ def _run_nights(
     return nights, failures
 
 
-def _told(decisions: object) -> str:
+def _decisions_text(decisions: object) -> str:
     shown = decisions if isinstance(decisions, dict) else {}
     return ", ".join(f"{n:,} {decision}" for decision, n in shown.items()) or "0"

@@ -117,8 +117,8 @@ def _memory(connection: Connection, within: str, namespace: str, prefix: str) ->
         else []
     )
     if len(rows) != 1:
-        told = "begins several memories" if rows else "is no memory"
-        raise Refused(f"{prefix[:64]!r} {told} of {namespace}. A line of a page ends with the id of its memory.")
+        message = "begins several memories" if rows else "is no memory"
+        raise Refused(f"{prefix[:64]!r} {message} of {namespace}. A line of a page ends with the id of its memory.")
     found = dict(zip(names, rows[0], strict=True))
     return found | {
         "versions": _rows(

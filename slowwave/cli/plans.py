@@ -29,7 +29,7 @@ from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
 from slowwave.plans.gate import revoke as withdraw
 from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, no_plan, read_plan
-from slowwave.plans.states import shown_state, told
+from slowwave.plans.states import items_text, shown_state
 from slowwave.store.connect import Store
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
@@ -64,7 +64,7 @@ def list_(
         show_table(
             "Plans",
             ("plan", "namespace", "state", "recorded", "expires", "items"),
-            [(str(h)[:12], n, s, f"{r:%Y-%m-%d %H:%M}", f"{e:%Y-%m-%d}", told(c)) for n, h, s, r, e, c in rows],
+            [(str(h)[:12], n, s, f"{r:%Y-%m-%d %H:%M}", f"{e:%Y-%m-%d}", items_text(c)) for n, h, s, r, e, c in rows],
         )
 
 
@@ -77,7 +77,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
         show_json(found.to_json())
         return
     say(
-        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({told(found.counts)}), "
+        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
         f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
     )
     for sentence in _sentences(found):

@@ -11,14 +11,13 @@ from slowwave.api.dream_results import DreamStatus
 from slowwave.api.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
 from slowwave.applying.undo import Undoing
-from slowwave.cli.dreams import told
+from slowwave.cli.dreams import counts_text
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.ledger import latest_plan, no_plan
-from slowwave.plans.states import shown_state
-from slowwave.plans.states import told as items_told
+from slowwave.plans.states import items_text, shown_state
 from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
 
@@ -121,7 +120,7 @@ def tail(
         rows = [
             (
                 *(r.run_id, r.mode, r.state, f"{r.started_at:%Y-%m-%d %H:%M:%S}"),
-                *(f"{r.duration_ms / 1000:,.1f}", told(r.counts)),
+                *(f"{r.duration_ms / 1000:,.1f}", counts_text(r.counts)),
             )
             for r in runs
         ]
@@ -196,4 +195,4 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
         return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."
     state, items, expires_at = row or ("", {}, None)
     shown = shown_state(state, items, expires_at)
-    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown} ({items_told(items)})."
+    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown} ({items_text(items)})."

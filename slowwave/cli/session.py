@@ -108,8 +108,8 @@ def plain(value: object, limit: int = 200) -> str:
 def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence; returns the exit code."""
     kind = "Refused" if isinstance(problem, Refused) else "Error"
-    told = str(problem).replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
-    for n, line in enumerate(wrapped(f"{kind}: {one_line(told, 4000)}", width_of(err))):
+    message = str(problem).replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
         text = Text(line)
         if n == 0:
             text.stylize("bold red", 0, len(kind) + 1)

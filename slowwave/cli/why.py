@@ -40,32 +40,32 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     found = read_stored(store, namespace, plan, item=item.strip().lower())
     stored = _chosen(found, item)
     chosen = stored.item
-    told = account(chosen, found.probes)
+    explained = account(chosen, found.probes)
     quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
         quoted = [{"id": id_, "text": text} for id_, text in quotes]
-        show_json(chosen.to_json() | about | {"why": told.to_json() | {"quotes": quoted}})
+        show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
         return
     state = f"{stored.status}: {stored.reason}" if stored.reason else stored.status
     out.print(f"[bold]{chosen.id}[/] of plan {found.plan_hash[:12]}")
     say(f"{chosen.operation} · {chosen.decision} · {chosen.risk} risk · {state}")
     out.print()
-    say(told.sentence)
+    say(explained.sentence)
     out.print()
-    if lines := told.side_by_side():
+    if lines := explained.side_by_side():
         title = "What the plan saw" if chosen.mutation.keep else "What it would change"
         show_table(title, list(lines[0]), [list(line.values()) for line in lines])
-    if told.steps:
+    if explained.steps:
         out.print()
-        out.print(terminal(told.steps), width=width_of(out) or _UNBOUNDED)
+        out.print(terminal(explained.steps), width=width_of(out) or _UNBOUNDED)
         out.print()
-        say(told.verdict)
+        say(explained.verdict)
         if chosen.decision == "merge" and (expected := _expected(found, chosen.operation)):
             say(expected)
-    if told.evidence:
-        show_table("Evidence", ("what", "value"), told.evidence.items())
-    for note in told.notes:
+    if explained.evidence:
+        show_table("Evidence", ("what", "value"), explained.evidence.items())
+    for note in explained.notes:
         say(f"· {note}")
     if quotes:
         show_table("Sources", ("id", "text"), quotes)

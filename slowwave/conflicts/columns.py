@@ -37,7 +37,7 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class StatementRows:
     """Statements of one table: ``first`` (n,) is the row with the smallest id that makes it, ``behind`` gives the others.
 
     ``of`` (m,) is the statement of each of the table's live rows; ``begins`` and ``ends`` (n,) span the valid times of all of them, in
@@ -51,7 +51,7 @@ class Rows:
     ends: Ints
 
     @classmethod
-    def fold(cls, table: pa.Table, key: Ints) -> Rows:
+    def fold(cls, table: pa.Table, key: Ints) -> StatementRows:
         """Rows (m,) of one key are one statement. ``table`` is in id order."""
         _, first, of = np.unique(key, return_index=True, return_inverse=True)
         count = len(first)
@@ -124,7 +124,7 @@ def pairs_within(group: Ints, order: Ints) -> tuple[Ints, Ints, int]:
     return np.minimum(i, j), np.maximum(i, j), every - len(i)
 
 
-def conflicts_of(rows: Rows, name: str, found: Found) -> list[Conflict]:
+def conflicts_of(rows: StatementRows, name: str, found: Found) -> list[Conflict]:
     """Statements (i, j) with reason and evidence as conflicts of their rows; the first of several about one pair stays."""
     if not found:
         return []

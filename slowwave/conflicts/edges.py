@@ -20,7 +20,7 @@ from slowwave.conflicts.columns import (
     Bools,
     Found,
     Ints,
-    Rows,
+    StatementRows,
     Tally,
     codes,
     conflicts_of,
@@ -52,7 +52,7 @@ _LONGEST: Final = 300  # characters of descriptions whose ratio is taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edges:
+class RelationEdges:
     """Live edges between live entities, in id order: positions of their ends, codes of type and base, and how the type reads.
 
     ``low`` and ``high`` are the ends in the direction that the base has.
@@ -71,7 +71,7 @@ class Edges:
 
 
 def edge_conflicts(
-    edges: Edges, entities: pa.Table, aliases: pa.Table, takes: Takes, similarity: float, tally: Tally
+    edges: RelationEdges, entities: pa.Table, aliases: pa.Table, takes: Takes, similarity: float, tally: Tally
 ) -> list[Conflict]:
     """All conflicts between live relationships. Time: a few sorts of the edges, and the pairs that a rule singles out."""
     if not len(edges.table):
@@ -83,7 +83,7 @@ def edge_conflicts(
     ]
 
 
-def read_edges(snapshot: Snapshot, entities: pa.Table, tally: Tally) -> Edges:
+def read_edges(snapshot: Snapshot, entities: pa.Table, tally: Tally) -> RelationEdges:
     """The edges as codes."""
     table = live_rows(snapshot, TABLE)
     tally.add("relationships looked at", len(table))
@@ -100,21 +100,23 @@ def read_edges(snapshot: Snapshot, entities: pa.Table, tally: Tally) -> Edges:
     bases, of = np.unique(np.array([r.base for r in readings], np.object_).astype(str), return_inverse=True)
     flipped = np.array([r.flipped for r in readings], np.bool_)[kind] if readings else np.zeros(0, np.bool_)
     denies = np.array([r.denies for r in readings], np.bool_)[kind] if readings else np.zeros(0, np.bool_)
-    return Edges(
+    return RelationEdges(
         *(table, source, target, kind, [str(n) for n in names.to_pylist()]),
         *(of.astype(np.int64)[kind] if readings else kind, bases.tolist(), denies),
         *(np.where(flipped, target, source), np.where(flipped, source, target)),
     )
 
 
-def parts_of(edges: Edges) -> frozenset[tuple[int, int]]:
+def parts_of(edges: RelationEdges) -> frozenset[tuple[int, int]]:
     """Pairs of entities of which one is part of the other, or lies in it."""
     wanted = [k for k, base in enumerate(edges.bases) if base in _WHOLE]
     rows = np.flatnonzero(np.isin(edges.base, wanted))
     return frozenset(zip(edges.low[rows].tolist(), edges.high[rows].tolist(), strict=True))
 
 
-def _parallel(edges: Edges, entities: pa.Table, aliases: pa.Table, similarity: float, tally: Tally) -> list[Conflict]:
+def _parallel(
+    edges: RelationEdges, entities: pa.Table, aliases: pa.Table, similarity: float, tally: Tally
+) -> list[Conflict]:
     """Edges of one base between the same ends that say different things (khora 8.9).
 
     ``polarity``: one asserts, the other denies. ``property_contradiction``: a shared property has two values. Else the kind in which the
@@ -133,7 +135,9 @@ def _parallel(edges: Edges, entities: pa.Table, aliases: pa.Table, similarity: f
     table = edges.table.take(pa.array(some)).combine_chunks()
     text, _ = codes(keys(pc.fill_null(table["description"], "")))
     properties, distinct = codes(pc.fill_null(table["properties"], "{}"))
-    rows = Rows.fold(table, pack(group[some].astype(np.int64), edges.denies[some].astype(np.int64), text, properties))
+    rows = StatementRows.fold(
+        table, pack(group[some].astype(np.int64), edges.denies[some].astype(np.int64), text, properties)
+    )
     first = rows.first
     i, j, left_out = pairs_within(group[some][first].astype(np.int64), text[first])
     tally.add("pairs in crowded groups left out", left_out)
@@ -217,7 +221,7 @@ def _unnamed(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def _reversed(edges: Edges, sort: Ints, tally: Tally) -> list[Conflict]:
+def _reversed(edges: RelationEdges, sort: Ints, tally: Tally) -> list[Conflict]:
     """A → B and B → A of a type that runs one way only, or one way between such things; ``sort`` is the type of each entity."""
     pairs, mutual = mutual_pairs(edges.low, edges.high, edges.base, len(edges.bases))
     one_way = np.array(
@@ -233,7 +237,7 @@ def _reversed(edges: Edges, sort: Ints, tally: Tally) -> list[Conflict]:
     if not len(rows):
         return []
     low, high, base = edges.low[rows], edges.high[rows], edges.base[rows]
-    folded = Rows.fold(edges.table.take(pa.array(rows)).combine_chunks(), pack(low, high, base))
+    folded = StatementRows.fold(edges.table.take(pa.array(rows)).combine_chunks(), pack(low, high, base))
     one, two, kind = low[folded.first], high[folded.first], base[folded.first]
     group = pack(np.minimum(one, two), np.maximum(one, two), kind)
     i, j, _ = pairs_within(np.unique(group, return_inverse=True)[1].astype(np.int64), np.arange(len(folded)))
@@ -246,10 +250,10 @@ def _reversed(edges: Edges, sort: Ints, tally: Tally) -> list[Conflict]:
     return conflicts_of(folded, TABLE, found)
 
 
-def _objects(edges: Edges, entities: pa.Table, takes: Takes, tally: Tally) -> list[Conflict]:
+def _objects(edges: RelationEdges, entities: pa.Table, takes: Takes, tally: Tally) -> list[Conflict]:
     asserted = np.flatnonzero(~edges.denies)
     source, kind, target = edges.source[asserted], edges.kind[asserted], edges.target[asserted]
-    rows = Rows.fold(edges.table.take(pa.array(asserted)).combine_chunks(), pack(source, kind, target))
+    rows = StatementRows.fold(edges.table.take(pa.array(asserted)).combine_chunks(), pack(source, kind, target))
     first = rows.first
     names = entities["name"].take(pa.array(target[first])).to_pylist()
     values = Values(source[first], kind[first], names, target[first], edges.kinds, named=True)

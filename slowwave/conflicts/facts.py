@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.conflicts.columns import Found, Rows, Tally, codes, conflicts_of, kinds, pack, pairs_within
+from slowwave.conflicts.columns import Found, StatementRows, Tally, codes, conflicts_of, kinds, pack, pairs_within
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.objects import Takes, Things, Values, entities_named, rival_objects
 from slowwave.conflicts.types import read_type
@@ -37,12 +37,16 @@ def fact_conflicts(facts: pa.Table, entities: pa.Table, takes: Takes, things: Th
     text, _ = codes(keys(pc.fill_null(facts["fact_text"], "")))
     statement = pack(subject, base, value)
     return [
-        *_versions(Rows.fold(facts, pack(statement, denies.astype(np.int64), text)), statement, denies, text, tally),
+        *_versions(
+            StatementRows.fold(facts, pack(statement, denies.astype(np.int64), text)), statement, denies, text, tally
+        ),
         *_objects(facts, (subject, kind, value), denies, predicates, entities, takes, things, tally),
     ]
 
 
-def _versions(rows: Rows, statement: np.ndarray, denies: np.ndarray, text: np.ndarray, tally: Tally) -> list[Conflict]:
+def _versions(
+    rows: StatementRows, statement: np.ndarray, denies: np.ndarray, text: np.ndarray, tally: Tally
+) -> list[Conflict]:
     """Facts of one subject, predicate and object of which one denies it, or whose texts contradict each other."""
     _, group = np.unique(statement[rows.first], return_inverse=True)
     i, j, left_out = pairs_within(group.astype(np.int64), text[rows.first])
@@ -72,7 +76,7 @@ def _objects(
 ) -> list[Conflict]:
     asserted = np.flatnonzero(~denies)
     subject, kind, value = (column[asserted] for column in key)
-    rows = Rows.fold(facts.take(pa.array(asserted)).combine_chunks(), pack(subject, kind, value))
+    rows = StatementRows.fold(facts.take(pa.array(asserted)).combine_chunks(), pack(subject, kind, value))
     first = rows.first
     _, group, size = np.unique(pack(subject, kind)[first], return_inverse=True, return_counts=True)
     tally.add("subjects with a predicate", len(size))

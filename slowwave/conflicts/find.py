@@ -13,7 +13,7 @@ from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.memories import memory_conflicts
-from slowwave.rows.facts import SAYS, live_facts, told_facts
+from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -36,11 +36,11 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
     tally = Tally()
     entities = live_rows(snapshot, "entities").select(["id", "name", "entity_type", "attributes"])
     facts = live_facts(snapshot).combine_chunks()
-    told = told_facts(snapshot)
+    recorded = recorded_facts(snapshot)
     edges = read_edges(snapshot, entities, tally)
     takes = _takes(
         _of_edges(weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target))),
-        {p.key: p.verdict for p in weigh(*(told[c] for c in SAYS))},
+        {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
     )
     threshold = settings.contradiction_detect_similarity_threshold
     found = [
@@ -66,7 +66,7 @@ def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
 def _of_edges(found: Iterable[Predicate]) -> dict[str, Verdict]:
     """Edges show that a type takes one object only where they were told again: whoever reads a text draws an edge or two from it, so
     few objects to a subject are no sign of a rule."""
-    return {p.key: "unknown" if p.verdict == "single" and not p.told_again else p.verdict for p in found}
+    return {p.key: "unknown" if p.verdict == "single" and not p.repeated_enough else p.verdict for p in found}
 
 
 def _numbers(positions: object) -> pa.Array:

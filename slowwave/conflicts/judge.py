@@ -54,7 +54,7 @@ _LONGEST_ID: Final = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class ConflictQuestion:
     """A pair by its key, what its rows say, why they are in conflict, and the passages they come from by id."""
 
     key: str
@@ -65,7 +65,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class ConflictOpinion:
     """What a model said; with a ``problem`` it said nothing that counts. ``reason`` is as untrusted as a row."""
 
     model: str
@@ -78,22 +78,22 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConflictVerdict:
     """What becomes of a pair and ``why``, a sentence without memory text. ``loser`` is set for ``invalidate`` alone."""
 
     decision: Literal["invalidate", "keep", "defer"]
     why: str
     loser: Literal["", "a", "b"] = ""
     doubt: str = ""
-    opinions: tuple[Opinion, ...] = ()
+    opinions: tuple[ConflictOpinion, ...] = ()
     tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedConflicts:
     """Verdicts of the pairs that were asked about, by key; tokens; sentences for the report; pairs that the budget left out, and others."""
 
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, ConflictVerdict]
     tokens: int = 0
     sentences: tuple[str, ...] = ()
     over_budget: int = 0
@@ -101,7 +101,7 @@ class Judged:
 
 
 def judge_conflicts(
-    questions: Sequence[Question],
+    questions: Sequence[ConflictQuestion],
     judges: Sequence[Chat],
     *,
     cap: int,
@@ -109,21 +109,21 @@ def judge_conflicts(
     pairs: int,
     budget: Budget,
     operation: str,
-) -> Judged:
+) -> JudgedConflicts:
     """Ask both judges about each question in the order given, at most ``pairs`` of them.
 
     ``cap`` is what they may cost in all; ``budget`` is asked before each and told what it cost. Judges that are not two different models
     raise ``SettingsError``; without judges nothing is asked. Cost: two concurrent calls a pair.
     """
     if not judges or not questions:
-        return Judged({}, not_asked=len(questions))
-    verdicts: dict[str, Verdict] = {}
+        return JudgedConflicts({}, not_asked=len(questions))
+    verdicts: dict[str, ConflictVerdict] = {}
     with Panel(judges, SYSTEM, SCHEMA, MAX_TOKENS, operation, cap, budget) as panel:
         for question in questions[:pairs]:
             user = prompt(question)
             if not user:
                 doubt = "the rows are too long to be shown"
-                verdicts[question.key] = Verdict("defer", f"The judges were not asked: {doubt}.", doubt=doubt)
+                verdicts[question.key] = ConflictVerdict("defer", f"The judges were not asked: {doubt}.", doubt=doubt)
             elif (said := panel.ask(user)) is None:
                 break
             else:
@@ -140,7 +140,7 @@ def judge_conflicts(
         if left
         else []
     )
-    return Judged(
+    return JudgedConflicts(
         verdicts,
         panel.spent,
         (sentence, *why, *panel.failures.values()),
@@ -149,7 +149,7 @@ def judge_conflicts(
     )
 
 
-def prompt(question: Question) -> str:
+def prompt(question: ConflictQuestion) -> str:
     """What the models read of a pair: fence, JSON, fence. Empty when it is too long to be shown."""
     for longest in _LONGEST_TEXTS:
         document = json.dumps(
@@ -170,10 +170,10 @@ def prompt(question: Question) -> str:
     return ""
 
 
-def _opinion(said: Said, question: Question) -> Opinion:
+def _opinion(said: Said, question: ConflictQuestion) -> ConflictOpinion:
     """The opinion in a model's answer. Citations of anything but the pair's sources make it worthless."""
     if said.problem:
-        return Opinion(said.model, problem=said.problem)
+        return ConflictOpinion(said.model, problem=said.problem)
     answer = parsed(said.text)
     sound = (
         answer is not None
@@ -182,16 +182,16 @@ def _opinion(said: Said, question: Question) -> Opinion:
         and (answer["decision"] == "invalidate") == (answer["loser"] != "none")
     )
     if answer is None or not sound:
-        return Opinion(said.model, problem="bad answer")
+        return ConflictOpinion(said.model, problem="bad answer")
     cited = tuple(dict.fromkeys(answer["cited"]))
     if not question.sources.keys() >= set(cited):
-        return Opinion(said.model, problem="unknown source")
+        return ConflictOpinion(said.model, problem="unknown source")
     reason = visible(answer["reason"], _LONGEST_REASON)
-    return Opinion(said.model, answer["decision"], answer["loser"], float(answer["confidence"]), cited, reason)
+    return ConflictOpinion(said.model, answer["decision"], answer["loser"], float(answer["confidence"]), cited, reason)
 
 
-def _verdict(opinions: tuple[Opinion, ...], tokens: int, confidence: float) -> Verdict:
-    told = ", ".join(
+def _verdict(opinions: tuple[ConflictOpinion, ...], tokens: int, confidence: float) -> ConflictVerdict:
+    message = ", ".join(
         f"{o.model}: {o.problem or ' '.join([o.decision, *([o.loser] if o.loser != 'none' else [])])} at {o.confidence:.2f}"
         for o in opinions
     )
@@ -199,7 +199,9 @@ def _verdict(opinions: tuple[Opinion, ...], tokens: int, confidence: float) -> V
     if any(o.problem for o in opinions):
         doubt = "a model gave no answer that counts"
     elif decisions == {"keep"}:
-        return Verdict("keep", f"Both judges say that both rows may stand ({told}).", "", "", opinions, tokens)
+        return ConflictVerdict(
+            "keep", f"Both judges say that both rows may stand ({message}).", "", "", opinions, tokens
+        )
     elif decisions != {"invalidate"}:
         doubt = "they do not agree"
     elif len({o.loser for o in opinions}) > 1:
@@ -210,5 +212,7 @@ def _verdict(opinions: tuple[Opinion, ...], tokens: int, confidence: float) -> V
         doubt = "not both cite a source"
     else:
         loser = "a" if opinions[0].loser == "a" else "b"
-        return Verdict("invalidate", f"Both judges name the same loser ({told}).", loser, "", opinions, tokens)
-    return Verdict("defer", f"The judges leave it open, as {doubt} ({told}).", "", doubt, opinions, tokens)
+        return ConflictVerdict(
+            "invalidate", f"Both judges name the same loser ({message}).", loser, "", opinions, tokens
+        )
+    return ConflictVerdict("defer", f"The judges leave it open, as {doubt} ({message}).", "", doubt, opinions, tokens)

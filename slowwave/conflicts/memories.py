@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
-from slowwave.conflicts.columns import Found, Ints, Rows, Tally, among, codes, conflicts_of, kinds, pack
+from slowwave.conflicts.columns import Found, Ints, StatementRows, Tally, among, codes, conflicts_of, kinds, pack
 from slowwave.conflicts.conflict import Conflict
 from slowwave.matching.blas import one_thread
 from slowwave.matching.neighbours import neighbours, pairs_of
@@ -70,7 +70,7 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
         return []
     block = pack(*(codes(memories[c])[0] for c in ("kind", "scope", "author")), codes(keys(memories["subject"]))[0])
     _, block = np.unique(block, return_inverse=True)
-    rows = Rows.fold(
+    rows = StatementRows.fold(
         memories,
         pack(
             *(block.astype(np.int64), codes(keys(memories["text"]))[0]),
@@ -98,7 +98,7 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
 
 
 def _near(
-    rows: Rows, block: Ints, places: Ints, matrix: np.ndarray, settings: Settings
+    rows: StatementRows, block: Ints, places: Ints, matrix: np.ndarray, settings: Settings
 ) -> tuple[Ints, Ints, np.ndarray]:
     """Neighbours among statements of one block: i < j, and their cosines."""
     order = np.argsort(block, kind="stable")

@@ -27,7 +27,7 @@ SORTED: Final = 10
 """Edges of a type between two sorts of things from which its direction between them is learnt."""
 
 
-class Reading(NamedTuple):
+class TypeReading(NamedTuple):
     """``base`` is what a type is about, ``denies`` whether it says the contrary, ``flipped`` whether its ends are exchanged."""
 
     base: str
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def read_type(key: str) -> Reading:
+def read_type(key: str) -> TypeReading:
     """A type or predicate as ``slowwave.texts.keys`` writes it. An unknown one is about itself, by the stems of its words."""
     words = key.replace("_", " ").split()
     denies = any(w in NEGATIONS for w in words)
@@ -48,12 +48,12 @@ def read_type(key: str) -> Reading:
             break
     phrase = " ".join(kept)
     if phrase in _INVERSE:
-        return Reading(_base(_INVERSE[phrase].split()), denies, flipped=True)
+        return TypeReading(_base(_INVERSE[phrase].split()), denies, flipped=True)
     phrase = _SAME.get(phrase, phrase)
     kept = phrase.split()
     if len(kept) > 1 and kept[-1] == "by":
-        return Reading(_base(kept[:-1]), denies, flipped=True)
-    return Reading(_base(kept), denies, flipped=False)
+        return TypeReading(_base(kept[:-1]), denies, flipped=True)
+    return TypeReading(_base(kept), denies, flipped=False)
 
 
 def runs_one_way(base: str, pairs: int, mutual: int) -> bool:

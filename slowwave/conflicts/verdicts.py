@@ -17,7 +17,7 @@ from slowwave.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EffectiveVerdict:
     """One verdict: how it ended, what the winner said (a hash, empty without a winner), and by whom."""
 
     resolution: str
@@ -40,7 +40,7 @@ def is_person(by: str | None) -> bool:
     return bool(by) and ":" not in str(by)
 
 
-def standing_verdicts(snapshot: Snapshot) -> dict[str, Standing]:
+def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
     """What both rows said (``seen``) → the verdict on it; a person's goes before every other, then the newest.
 
     Left out are conflicts that only ended because a row was retired: once it is back they are open again.
@@ -50,7 +50,7 @@ def standing_verdicts(snapshot: Snapshot) -> dict[str, Standing]:
     decided = decided.filter(pc.is_valid(decided["resolved_by"])).sort_by(
         [("recorded_at", "ascending"), ("id", "ascending")]
     )
-    found: dict[str, Standing] = {}
+    found: dict[str, EffectiveVerdict] = {}
     for row in decided.to_pylist():
         by = str(row["resolved_by"])
         if row["resolution"] == "invalidated" and not is_person(by):
@@ -59,7 +59,7 @@ def standing_verdicts(snapshot: Snapshot) -> dict[str, Standing]:
             continue
         known = found.get(row["seen"])
         if known is None or is_person(by) or not known.person:
-            found[str(row["seen"])] = Standing(str(row["resolution"]), _winner_said(row), by)
+            found[str(row["seen"])] = EffectiveVerdict(str(row["resolution"]), _winner_said(row), by)
     return found
 
 

@@ -14,7 +14,7 @@ from slowwave.demo.world import World, parts
 
 
 @dataclass(slots=True, eq=False)
-class Figure:
+class CastEntity:
     """An entity in the making. ``family`` is the slot that it fills in texts, ``group`` what it must not meet itself in."""
 
     id: str
@@ -41,20 +41,20 @@ class Figure:
 class Cast:
     """All figures, shuffled, and what the key says about them."""
 
-    figures: tuple[Figure, ...]
+    figures: tuple[CastEntity, ...]
     duplicates: tuple[DuplicateGroup, ...]
     traps: tuple[MergeTrap, ...]
-    orphans: tuple[Figure, ...]
-    recalled: tuple[Figure, ...]
-    mentioned: tuple[Figure, ...]
-    rim: tuple[Figure, ...]
-    rivals: Mapping[int, tuple[Figure, Figure]]  # contradiction number → the two entities it is about
+    orphans: tuple[CastEntity, ...]
+    recalled: tuple[CastEntity, ...]
+    mentioned: tuple[CastEntity, ...]
+    rim: tuple[CastEntity, ...]
+    rivals: Mapping[int, tuple[CastEntity, CastEntity]]  # contradiction number → the two entities it is about
 
-    def named(self, name: str) -> Figure:
+    def named(self, name: str) -> CastEntity:
         """The first figure of that name; the material is wrong when there is none."""
         return next(figure for figure in self.figures if figure.name == name)
 
-    def members(self, group: DuplicateGroup) -> list[Figure]:
+    def members(self, group: DuplicateGroup) -> list[CastEntity]:
         """The figures of a duplicate group, in its order."""
         by_id = {figure.id: figure for figure in self.figures}
         return [by_id[row] for row in group.ids]
@@ -62,7 +62,7 @@ class Cast:
 
 def make_cast(world: World, rng: random.Random) -> Cast:
     """Every entity of the world."""
-    figures: list[Figure] = []
+    figures: list[CastEntity] = []
 
     def add(
         section: str,
@@ -74,9 +74,9 @@ def make_cast(world: World, rng: random.Random) -> Cast:
         group: str = "",
         attributes: Mapping[str, str] | None = None,
         apart: bool = False,
-    ) -> Figure:
+    ) -> CastEntity:
         name, description, *texts = parts(line)
-        figure = Figure(
+        figure = CastEntity(
             id=world.id("entity", section, number),
             type=drifted or family,
             family=family,
@@ -115,7 +115,7 @@ def make_cast(world: World, rng: random.Random) -> Cast:
 
     def pair(
         section: str, number: int, family: str, lines: Sequence[str], attributes: Sequence[Mapping[str, str]]
-    ) -> tuple[Figure, Figure]:
+    ) -> tuple[CastEntity, CastEntity]:
         first, second = (
             add(section, f"{number}/{n}", family, line, group=f"{section}/{number}", attributes=values)
             for n, (line, values) in enumerate(zip(lines, attributes, strict=True))
@@ -126,16 +126,16 @@ def make_cast(world: World, rng: random.Random) -> Cast:
     for number, trap in enumerate(world.traps):
         first, second = pair("trap", number, trap.type, trap.rows, trap.attributes)
         traps.append(MergeTrap(trap.kind, "entities", (first.id, second.id)))
-    rivals: dict[int, tuple[Figure, Figure]] = {}
+    rivals: dict[int, tuple[CastEntity, CastEntity]] = {}
     for number, clash in enumerate(world.contradictions):
         if clash.entities:
             first, second = rivals[number] = pair("rival", number, clash.type, clash.entities, clash.attributes)
             traps.append(MergeTrap("contradiction", "entities", (first.id, second.id)))
 
-    rims: dict[str, tuple[Figure, ...]] = {}
+    rims: dict[str, tuple[CastEntity, ...]] = {}
     for section in ("found", "recalled", "mentioned", "rim"):
         lines: tuple[str, ...] = getattr(world.orphans, section)
-        made: list[Figure] = []
+        made: list[CastEntity] = []
         for number, line in enumerate(lines):
             family, rest = line.split(" | ", 1)
             made.append(add(section, number, family, rest, apart=True))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from slowwave.demo.cast import Cast, Figure
-from slowwave.demo.key import DeadReference, MergeTrap, PlantedContradiction, Rename, Trap
+from slowwave.demo.cast import Cast, CastEntity
+from slowwave.demo.key import DeadReference, MergeTrap, NegativeExample, PlantedContradiction, Rename
 from slowwave.demo.links import COOCCURRENCE, Links
 from slowwave.demo.scribe import Row, Script
 from slowwave.demo.world import World, parts
@@ -37,7 +37,7 @@ class Faults:
     duplicate_events: list[tuple[str, ...]] = field(default_factory=list)
     expired: list[tuple[str, str]] = field(default_factory=list)
     retired: list[tuple[str, str]] = field(default_factory=list)
-    traps: list[Trap] = field(default_factory=list)
+    traps: list[NegativeExample] = field(default_factory=list)
     accidents: set[str] = field(default_factory=set)  # edges that were taken out
 
 
@@ -116,9 +116,9 @@ class _Planter:
     def _edge(
         self,
         path: tuple[object, ...],
-        source: Figure,
+        source: CastEntity,
         relation: str,
-        target: Figure,
+        target: CastEntity,
         text: str,
         *,
         days: float,
@@ -207,7 +207,7 @@ class _Planter:
         self.rows["memory_versions"].append(version)
         return row["id"]
 
-    def _told(self, source: Figure, relation: str, target: Figure) -> str:
+    def _sentence(self, source: CastEntity, relation: str, target: CastEntity) -> str:
         sentence = self.sentences.get((relation, source.family, target.family), _TOGETHER)
         return sentence.format(a=source.name, b=target.name)
 
@@ -219,12 +219,12 @@ class _Planter:
         """Edges that are told twice, so that the relation is seen to take one object, and one that is told in two ways."""
         single = self.world.single
 
-        def join(line: str, *path: object, days: float) -> tuple[Row, Figure, Figure]:
+        def join(line: str, *path: object, days: float) -> tuple[Row, CastEntity, CastEntity]:
             source, target = map(self.cast.named, parts(line))
             text = single.sentence.format(a=source.name, b=target.name)
             return self._edge(("single", *path), source, single.relation, target, text, days=days), source, target
 
-        for number, line in enumerate(single.told_twice):
+        for number, line in enumerate(single.stated_twice):
             for turn, days in enumerate((66, 31)):
                 join(line, number, turn, days=days)
         (one, subject, first), (two, _, second) = (
@@ -252,7 +252,7 @@ class _Planter:
                 ids.append(row["id"])
             pair = (ids[0], ids[1])
             if clash.trap:
-                self.faults.traps.append(Trap("contradictions", clash.kind, "relationships", pair))
+                self.faults.traps.append(NegativeExample("contradictions", clash.kind, "relationships", pair))
             else:
                 self._contradict("relationships", pair, left, clash.says, clash.kind)
 
@@ -278,9 +278,11 @@ class _Planter:
                     self._fact((section, number, 1), two, days=17 - number),
                 )
                 found.traps.append(
-                    Trap(section, "apart" if section == "duplicate facts" else "compatible", "memory_facts", pair)
+                    NegativeExample(
+                        section, "apart" if section == "duplicate facts" else "compatible", "memory_facts", pair
+                    )
                 )
-                found.traps.append(Trap("contradictions", "compatible", "memory_facts", pair))
+                found.traps.append(NegativeExample("contradictions", "compatible", "memory_facts", pair))
         for number, (old, new) in enumerate(statements.superseded):
             pair = (
                 self._fact(("superseded", number, 0), old, days=74 - number),
@@ -298,10 +300,10 @@ class _Planter:
             found.duplicate_events.append(tuple(ids))
         for number, line in enumerate(occurrences.monthly):
             pair = tuple(self._event(("monthly", number, n), line, days=61 - 30 * n) for n in range(2))
-            found.traps.append(Trap("duplicate events", "a month apart", "memories", pair))
+            found.traps.append(NegativeExample("duplicate events", "a month apart", "memories", pair))
         for number, lines in enumerate(occurrences.differing):
             pair = tuple(self._event(("differing", number, n), line, days=15 - n) for n, line in enumerate(lines))
-            found.traps.append(Trap("duplicate events", "another number", "memories", pair))
+            found.traps.append(NegativeExample("duplicate events", "another number", "memories", pair))
             found.merge_traps.append(MergeTrap("number", "memories", (pair[0], pair[1])))
 
     def _weak_edges(self) -> None:
@@ -322,7 +324,7 @@ class _Planter:
                 source,
                 kind,
                 target,
-                self._told(source, kind, target),
+                self._sentence(source, kind, target),
                 days=55 - number,
                 confidence=confidence,
                 weight=0.3,
@@ -344,7 +346,7 @@ class _Planter:
         ):
             for number, line in enumerate(lines):
                 row = associate(section, number, line, confidence=confidence, dead=dead)
-                self.faults.traps.append(Trap("weak edges", section, "relationships", (row["id"],)))
+                self.faults.traps.append(NegativeExample("weak edges", section, "relationships", (row["id"],)))
 
     def _retired(self) -> None:
         retired, found = self.world.retired, self.faults
@@ -355,7 +357,7 @@ class _Planter:
         def edge(section: str, number: int, line: str, gone: float) -> str:
             left, relation, right = parts(line)
             source, target = self.cast.named(left), self.cast.named(right)
-            text = self._told(source, relation, target)
+            text = self._sentence(source, relation, target)
             return self._edge(
                 (section, number), source, relation, target, text, days=gone + 100 if gone > 80 else 70, retired=gone
             )["id"]
@@ -371,15 +373,15 @@ class _Planter:
             found.retired.append(("relationships", row))
         for number, line in enumerate(retired.fresh_facts):
             row = fact("fresh", number, line, 30, 70)
-            found.traps.append(Trap("expired rows", "retired lately", "memory_facts", (row,)))
+            found.traps.append(NegativeExample("expired rows", "retired lately", "memory_facts", (row,)))
             found.retired.append(("memory_facts", row))
         for number, line in enumerate(retired.fresh_edges):
             row = edge("fresh", number, line, 30)
-            found.traps.append(Trap("expired rows", "retired lately", "relationships", (row,)))
+            found.traps.append(NegativeExample("expired rows", "retired lately", "relationships", (row,)))
             found.retired.append(("relationships", row))
-        for number, line in enumerate(retired.standing):
+        for number, line in enumerate(retired.lasting):
             row = fact("standing", number, line, None, 530)
-            found.traps.append(Trap("expired rows", "old but standing", "memory_facts", (row,)))
+            found.traps.append(NegativeExample("expired rows", "old but standing", "memory_facts", (row,)))
 
     def _without_accidents(self, planted: set[str]) -> None:
         """Take out edges that contradict others by chance: two objects where there is one, or both of a pair that looks alike.
@@ -424,13 +426,13 @@ class _Planter:
                 if isinstance(mapping, dict) and kind in mapping:
                     self.faults.renames.append(Rename(table, row["id"], kind, mapping[kind]))
                 elif kind not in declared:
-                    self.faults.traps.append(Trap("drifted types", "no mapping", table, (row["id"],)))
+                    self.faults.traps.append(NegativeExample("drifted types", "no mapping", table, (row["id"],)))
 
     def _renamed_twin(self) -> None:
         """An entity whose new type has its name already, so that the rename must become a merge."""
         wanted = self.world.renamed
         twin = self.cast.named(wanted.name)
-        figure = Figure(
+        figure = CastEntity(
             self.world.id("entity", "renamed"), wanted.type, twin.family, wanted.name, wanted.description, twin.group
         )
         chunk = self._chunk(wanted.text, 24)
@@ -453,7 +455,7 @@ class _Planter:
         )
         relation, name = parts(wanted.edge)
         target = self.cast.named(name)
-        self._edge(("renamed",), figure, relation, target, self._told(figure, relation, target), days=23)
+        self._edge(("renamed",), figure, relation, target, self._sentence(figure, relation, target), days=23)
         mapping = self.world.settings["normalize_schema_entity_types"]
         new = mapping[wanted.type] if isinstance(mapping, dict) else ""
         self.faults.renames.append(Rename("entities", figure.id, wanted.type, new, twin.id))

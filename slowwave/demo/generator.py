@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from slowwave.demo.cast import Cast, Figure, make_cast
+from slowwave.demo.cast import Cast, CastEntity, make_cast
 from slowwave.demo.faults import Faults, plant_faults
 from slowwave.demo.key import AnswerKey, DeadReference, SchemaDrift
 from slowwave.demo.links import COOCCURRENCE, Links, make_links
@@ -78,7 +78,7 @@ def generate(namespace: str, now: datetime) -> DemoNamespace:
     return DemoNamespace(world.slug, settings, rows, _key(world, cast, script, links, dead, faults))
 
 
-def _entity(world: World, figure: Figure, number: int, begun: datetime) -> Row:
+def _entity(world: World, figure: CastEntity, number: int, begun: datetime) -> Row:
     when = begun + timedelta(minutes=11 * number)
     return {
         "id": figure.id,

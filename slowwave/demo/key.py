@@ -63,7 +63,7 @@ class SchemaDrift:
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
+class NegativeExample:
     """Rows of ``table`` that ``problem`` must not be found in: together where they are several, alone where it is one."""
 
     problem: str
@@ -110,9 +110,9 @@ class AnswerKey:
     retired: tuple[tuple[str, str], ...]
     communities: int
     abstention: str
-    traps: tuple[Trap, ...]
+    traps: tuple[NegativeExample, ...]
 
-    def traps_of(self, problem: str) -> tuple[Trap, ...]:
+    def traps_of(self, problem: str) -> tuple[NegativeExample, ...]:
         """Its traps, in the order of planting."""
         return tuple(trap for trap in self.traps if trap.problem == problem)
 

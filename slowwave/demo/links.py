@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from itertools import combinations, pairwise
 from typing import Final
 
-from slowwave.demo.cast import Cast, Figure
-from slowwave.demo.key import MergeTrap, PlantedContradiction, Trap
+from slowwave.demo.cast import Cast, CastEntity
+from slowwave.demo.key import MergeTrap, NegativeExample, PlantedContradiction
 from slowwave.demo.scribe import Row, Script
 from slowwave.demo.world import World, parts
 
@@ -50,7 +50,7 @@ class Links:
     facts: list[Row] = field(default_factory=list)
     contradictions: list[PlantedContradiction] = field(default_factory=list)
     traps: list[MergeTrap] = field(default_factory=list)
-    two_of_many: list[Trap] = field(default_factory=list)
+    two_of_many: list[NegativeExample] = field(default_factory=list)
 
 
 def make_links(world: World, cast: Cast, script: Script, rng: random.Random, now: datetime) -> Links:
@@ -65,7 +65,7 @@ class _Weaver:
         self.specs = [_spec(line) for line in world.edges.specs]
         self.degree: Counter[str] = Counter()
         self.seen: set[tuple[str, str, str]] = set()
-        self.families: dict[str, list[Figure]] = {}
+        self.families: dict[str, list[CastEntity]] = {}
         for figure in cast.figures:
             if not figure.apart:
                 self.families.setdefault(figure.family, []).append(figure)
@@ -84,7 +84,9 @@ class _Weaver:
         self._contradicting_facts()
         return self.links
 
-    def _edge(self, spec: Spec, source: Figure, target: Figure, chunk: str = "", weight: float = 1.0) -> Row | None:
+    def _edge(
+        self, spec: Spec, source: CastEntity, target: CastEntity, chunk: str = "", weight: float = 1.0
+    ) -> Row | None:
         """Add an edge unless it exists; its source is a chunk that names one end."""
         key = (source.id, target.id, spec.relation)
         if key in self.seen:
@@ -112,7 +114,7 @@ class _Weaver:
         self.links.relationships.append(row)
         return row
 
-    def _least(self, figures: list[Figure], without: set[str]) -> Figure:
+    def _least(self, figures: list[CastEntity], without: set[str]) -> CastEntity:
         """One of the three least connected figures outside the given groups."""
         free = [figure for figure in figures if figure.group not in without]
         free.sort(key=lambda figure: (self.degree[figure.id], figure.id))
@@ -121,7 +123,7 @@ class _Weaver:
     def _specs_of(self, family: str) -> list[Spec]:
         return [spec for spec in self.specs if family in (spec.source, spec.target)]
 
-    def _join(self, spec: Spec, figure: Figure, other: Figure) -> Row | None:
+    def _join(self, spec: Spec, figure: CastEntity, other: CastEntity) -> Row | None:
         """An edge of the spec in whichever direction its types ask for."""
         return self._edge(spec, figure, other) if spec.source == figure.family else self._edge(spec, other, figure)
 
@@ -168,7 +170,7 @@ class _Weaver:
             first, second = self.cast.rivals[number]
             rows = [row for row in (self._edge(spec, subject, first), self._edge(spec, subject, second)) if row]
             pair = (rows[0]["id"], rows[1]["id"])
-            self.links.two_of_many.append(Trap("contradictions", "two of many", "relationships", pair))
+            self.links.two_of_many.append(NegativeExample("contradictions", "two of many", "relationships", pair))
             self.links.traps.append(MergeTrap("contradiction", "relationships", pair))
 
     def _everyone(self) -> None:

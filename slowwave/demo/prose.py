@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from slowwave.demo.cast import Figure
+from slowwave.demo.cast import CastEntity
 from slowwave.demo.world import World
 
 _SLOT: Final = re.compile(r"\{([A-Za-z_.]+?)(\d?)(?::(\d+)-(\d+))?\}")
@@ -23,26 +23,26 @@ _CHOICE: Final = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 class Binding:
     """What the slots of one scene stand for."""
 
-    figures: dict[str, Figure] = field(default_factory=dict)
+    figures: dict[str, CastEntity] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
 
 
 class Pen:
     """Fills templates of one world; every figure is named about equally often."""
 
-    def __init__(self, world: World, figures: Iterable[Figure], rng: random.Random) -> None:
+    def __init__(self, world: World, figures: Iterable[CastEntity], rng: random.Random) -> None:
         self._world = world
         self._rng = rng
         self._uses: dict[str, dict[str, int]] = {}
-        self._figures: dict[str, list[Figure]] = {}
+        self._figures: dict[str, list[CastEntity]] = {}
         for figure in figures:
             if not figure.apart:
                 self._figures.setdefault(figure.family, []).append(figure)
                 self._uses.setdefault(figure.family, {})[figure.id] = 0
 
-    def write(self, template: str, binding: Binding, *, choose: bool = True) -> tuple[str, list[Figure]]:
+    def write(self, template: str, binding: Binding, *, choose: bool = True) -> tuple[str, list[CastEntity]]:
         """The sentence and the figures that it names. With ``choose=False`` an open slot is an error of the material (KeyError)."""
-        named: list[Figure] = []
+        named: list[CastEntity] = []
 
         def fill(slot: re.Match[str]) -> str:
             kind, digit, low, high = slot.groups()
@@ -68,7 +68,7 @@ class Pen:
             text = text[0].upper() + text[1:]
         return text, list(dict.fromkeys(named))
 
-    def _next(self, family: str, binding: Binding) -> Figure:
+    def _next(self, family: str, binding: Binding) -> CastEntity:
         """The figure of the family that was named least, of no group that the scene already has."""
         groups = {figure.group for figure in binding.figures.values()}
         uses = self._uses[family]

@@ -6,7 +6,7 @@ import random
 from datetime import datetime, timedelta
 from typing import Final
 
-from slowwave.demo.scribe import Question, Row, Script
+from slowwave.demo.scribe import PlantedQuery, Row, Script
 from slowwave.demo.world import World
 
 WINDOW: Final = timedelta(days=60)
@@ -48,7 +48,7 @@ def make_recalls(world: World, script: Script, rng: random.Random, now: datetime
     return sorted(events, key=lambda event: (event["occurred_at"], event["id"]))
 
 
-def _answer(question: Question, elsewhere: list[str], rng: random.Random) -> tuple[list[str], list[str]]:
+def _answer(question: PlantedQuery, elsewhere: list[str], rng: random.Random) -> tuple[list[str], list[str]]:
     """Hits and selected hits. The answer stands first, or second in about a third of the cases."""
     about = [figure.id for figure in question.figures]
     hits = [question.memory, question.chunk, *about, *rng.sample(question.neighbours, min(2, len(question.neighbours)))]

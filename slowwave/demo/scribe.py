@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from slowwave.demo.cast import Cast, Figure
+from slowwave.demo.cast import Cast, CastEntity
 from slowwave.demo.key import MergeTrap, PlantedContradiction, RelativeDate
 from slowwave.demo.prose import Binding, Pen
 from slowwave.demo.world import World
@@ -48,14 +48,14 @@ _DAYS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlantedQuery:
     """What the agent may ask later: the text, the memory that answers it, its chunk, and what was near it."""
 
     text: str
     asked_after: datetime
     memory: str
     chunk: str
-    figures: tuple[Figure, ...]
+    figures: tuple[CastEntity, ...]
     neighbours: tuple[str, ...]  # other memories of the conversation
 
 
@@ -67,8 +67,8 @@ class Script:
     chunks: list[Row] = field(default_factory=list)
     memories: list[Row] = field(default_factory=list)
     versions: list[Row] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
-    named_together: dict[str, tuple[Figure, ...]] = field(default_factory=dict)  # chunk → figures of one turn
+    questions: list[PlantedQuery] = field(default_factory=list)
+    named_together: dict[str, tuple[CastEntity, ...]] = field(default_factory=dict)  # chunk → figures of one turn
     retracted: list[str] = field(default_factory=list)  # invalidated chunks
     contradictions: list[PlantedContradiction] = field(default_factory=list)
     traps: list[MergeTrap] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Scribe:
         self.script.documents.append(row)
         return row
 
-    def _chunk(self, document: Row, ordinal: int, text: str, figures: list[Figure], when: datetime) -> str:
+    def _chunk(self, document: Row, ordinal: int, text: str, figures: list[CastEntity], when: datetime) -> str:
         row: Row = {
             "id": self.world.id("chunk", document["external_id"], ordinal),
             "namespace_id": self.world.id(),
@@ -138,7 +138,7 @@ class _Scribe:
         return row["id"]
 
     def _memory(
-        self, document: Row, ordinal: int, text: str, figures: list[Figure], when: datetime, **more: object
+        self, document: Row, ordinal: int, text: str, figures: list[CastEntity], when: datetime, **more: object
     ) -> Row:
         """A memory of one chunk, with its chunk and its version."""
         chunk = self._chunk(document, ordinal, text, figures, when)
@@ -213,7 +213,7 @@ class _Scribe:
                 memory = memories[int(answer)]
                 others = tuple(other["id"] for other in memories if other is not memory)
                 chunk = memory["source_chunk_ids"][0]
-                self.script.questions.append(Question(text, start, memory["id"], chunk, tuple(figures), others))
+                self.script.questions.append(PlantedQuery(text, start, memory["id"], chunk, tuple(figures), others))
 
     def _notes(self) -> None:
         page = self._document("notes", self.world.notes.title, "notes", self.now - OLDEST)
@@ -290,7 +290,9 @@ class _Scribe:
                 chunk = memory["source_chunk_ids"][0]
                 self.script.named_together[chunk] = (figure, *others) if figure in self.cast.rim else ()
                 if figure in self.cast.recalled:
-                    self.script.questions.append(Question(figure.texts[-1], when, memory["id"], chunk, (figure,), ()))
+                    self.script.questions.append(
+                        PlantedQuery(figure.texts[-1], when, memory["id"], chunk, (figure,), ())
+                    )
                 ordinal += 1
 
     def _retracted_pages(self) -> None:

@@ -77,7 +77,7 @@ class Orphans(_Material):
     rim: tuple[str, ...]
 
 
-class Edges(_Material):
+class EdgeSpecs(_Material):
     """``TYPE RELATION TYPE | sentence`` with {a} and {b}."""
 
     specs: tuple[str, ...]
@@ -132,7 +132,7 @@ class Single(_Material):
     relation: str
     also: tuple[str, ...] = ()
     sentence: str
-    told_twice: tuple[str, ...]
+    stated_twice: tuple[str, ...]
     clash: tuple[str, str]
 
 
@@ -183,7 +183,7 @@ class Retired(_Material):
     edges: tuple[str, ...]
     fresh_facts: tuple[str, ...]
     fresh_edges: tuple[str, ...]
-    standing: tuple[str, ...]
+    lasting: tuple[str, ...]
 
 
 class World(_Material):
@@ -199,7 +199,7 @@ class World(_Material):
     duplicates: tuple[Duplicates, ...]
     traps: tuple[Trap, ...]
     orphans: Orphans
-    edges: Edges
+    edges: EdgeSpecs
     words: dict[str, tuple[str, ...]]
     scenes: tuple[Scene, ...]
     notes: Notes

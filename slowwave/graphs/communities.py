@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from slowwave.graphs.edges import Edges, Ids, Weights, read_edges
+from slowwave.graphs.edges import EdgeList, Ids, Weights, read_edges
 
 _ROUNDS: Final = (2, 10)
 _ROUND_EDGES: Final = 1_000_000
@@ -77,7 +77,7 @@ def by_first_appearance(labels: np.ndarray) -> np.ndarray:
     return number[inverse]
 
 
-def _leiden(edges: Edges, resolution: float, seed: int) -> np.ndarray:
+def _leiden(edges: EdgeList, resolution: float, seed: int) -> np.ndarray:
     """Labels in any numbering. Nodes go in by id and without those that have no edge, so that neither can change the outcome."""
     import graspologic_native  # brings SciPy, which definitions do without
     from scipy import sparse
@@ -108,7 +108,7 @@ def _leiden(edges: Edges, resolution: float, seed: int) -> np.ndarray:
     return labels[rank]
 
 
-def _folded(edges: Edges, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _folded(edges: EdgeList, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Both ends by rank, the lesser first, and the weight of each undirected edge, once, the heaviest at 1.
 
     Parallel weights are summed in the order of their size, so that sums do not depend on the order of the edges.

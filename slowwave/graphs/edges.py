@@ -25,7 +25,7 @@ _ROOMY: Final = (
 _NO_TYPE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError)
 
 
-class Edges(NamedTuple):
+class EdgeList(NamedTuple):
     """m edges among ``n`` nodes: positions (m,) int32 of both ends, and weights (m,) float64 of 0 or more."""
 
     n: int
@@ -41,7 +41,7 @@ class Edges(NamedTuple):
         return rank
 
 
-def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = None) -> Edges:
+def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = None) -> EdgeList:
     """Check and read a graph; without ``weight`` every edge weighs 1.
 
     Raises ``ValueError`` for repeated nodes, edges between unknown nodes, ids of several types, arrays of several lengths and
@@ -62,7 +62,7 @@ def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = No
         )
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("The graph was given a weight that is negative or not finite; give weights of 0 or more.")
-    return Edges(len(known), rows, columns, weights, known)
+    return EdgeList(len(known), rows, columns, weights, known)
 
 
 class _Nodes:

@@ -37,7 +37,7 @@ Names = Mapping[Key, tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class MentionContext:
     """Where names stand: a chunk of a document, and when it was said."""
 
     chunk_id: str
@@ -58,7 +58,7 @@ class Support:
         """Occurrences in all chunks."""
         return sum(count for _, count in self.chunks.values())
 
-    def add(self, passage: Passage, count: int) -> None:
+    def add(self, passage: MentionContext, count: int) -> None:
         """Count ``count`` more occurrences in a passage."""
         self.first = min(self.first, passage.said_at)
         self.chunks[passage.chunk_id] = (passage.document_id, self.chunks.get(passage.chunk_id, ("", 0))[1] + count)
@@ -70,7 +70,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class MentionGraph:
     """Rows to insert and rows to grow, by id. No entity or relationship is in both."""
 
     new_entities: Mapping[str, tuple[Key, int, Support]]
@@ -98,8 +98,8 @@ def read_names(content: str) -> Names:
 def plan_graph(
     connection: psycopg.Connection[Any],
     namespace_id: str,
-    read: Sequence[tuple[Passage, Names]],
-) -> Graph:
+    read: Sequence[tuple[MentionContext, Names]],
+) -> MentionGraph:
     """Match names with the entities that stand and gather what each row gains. Reads only."""
     keys = dict.fromkeys(key for _, names in read for key in names)
     generations, targets = _targets(connection, namespace_id, list(keys))
@@ -116,16 +116,16 @@ def plan_graph(
             for other in order[place + 1 : place + 1 + NEIGHBOURS]:
                 pairs.setdefault((min(one, other), max(one, other)), Support(passage.said_at)).add(passage, 1)
     new = {targets[key]: (key, generation) for key, generation in generations.items()}
-    standing = _relationships(connection, namespace_id, list(pairs))
-    return Graph(
+    stored = _relationships(connection, namespace_id, list(pairs))
+    return MentionGraph(
         new_entities={target: (*new[target], support) for target, support in entities.items() if target in new},
         grown_entities={target: support for target, support in entities.items() if target not in new},
-        new_relationships={standing[p][0]: (*p, support) for p, support in pairs.items() if not standing[p][1]},
-        grown_relationships={standing[p][0]: support for p, support in pairs.items() if standing[p][1]},
+        new_relationships={stored[p][0]: (*p, support) for p, support in pairs.items() if not stored[p][1]},
+        grown_relationships={stored[p][0]: support for p, support in pairs.items() if stored[p][1]},
     )
 
 
-def entity_rows(namespace_id: str, graph: Graph, source: str) -> list[dict[str, object]]:
+def entity_rows(namespace_id: str, graph: MentionGraph, source: str) -> list[dict[str, object]]:
     """New entities as rows of ``memory.entities``."""
     return [
         {
@@ -143,7 +143,7 @@ def entity_rows(namespace_id: str, graph: Graph, source: str) -> list[dict[str, 
     ]
 
 
-def relationship_rows(namespace_id: str, graph: Graph) -> list[dict[str, object]]:
+def relationship_rows(namespace_id: str, graph: MentionGraph) -> list[dict[str, object]]:
     """New co-occurrences as rows of ``memory.relationships``; weight = chunks that name both, confidence = n / (n + 1)."""
     return [
         {
@@ -161,7 +161,7 @@ def relationship_rows(namespace_id: str, graph: Graph) -> list[dict[str, object]
     ]
 
 
-def grow(connection: psycopg.Connection[Any], graph: Graph) -> None:
+def grow(connection: psycopg.Connection[Any], graph: MentionGraph) -> None:
     """Add what the new chunks say to the rows that stand: counters by what was counted, arrays by what they lack.
 
     Takes the entities' rows in id order, as a merge does. Raises ``StoreError`` when one was retired since it was matched.
@@ -308,11 +308,11 @@ def _relationships(
             """,  # noqa: S608 - constants of this module
             [namespace_id, list(ids.values())],
         ).fetchall()
-        standing = {row_id: (source, target, live) for row_id, source, target, live in rows}
+        stored = {row_id: (source, target, live) for row_id, source, target, live in rows}
         for pair, row_id in ids.items():
-            if row_id not in standing:
+            if row_id not in stored:
                 chosen[pair] = (row_id, False)
-            elif standing[row_id] == (*pair, True):
+            elif stored[row_id] == (*pair, True):
                 chosen[pair] = (row_id, True)
         pending, generation = [pair for pair in pending if pair not in chosen], generation + 1
     return chosen

@@ -1,7 +1,7 @@
 """From the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.
 
 Reading formats belongs to the readers beside this module, names and co-occurrences to ``slowwave.imports.mentions``, what stands already
-to ``slowwave.imports.standing``. Rows are written in batches, each a short transaction of whole turns: an import that is stopped between
+to ``slowwave.imports.stored``. Rows are written in batches, each a short transaction of whole turns: an import that is stopped between
 two goes on where it was when it is run again. Row ids follow from the namespace and the source's ids, so a file imported twice adds
 nothing.
 """
@@ -21,10 +21,10 @@ import psycopg
 from sqlalchemy import Table
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports import mentions, standing
+from slowwave.imports import mentions, stored
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
-from slowwave.imports.standing import Standing
+from slowwave.imports.stored import StoredMemory
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 from slowwave.store.load import load_rows
@@ -158,15 +158,15 @@ def write_records(
     for batch in _batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
         step, vectors = steps.part(len(batch)), _Vectors(embedder)
         with connection.transaction():
-            known = standing.entities(connection, _found_id(connection, slug), [_key(record) for record in batch])
+            known = stored.entities(connection, _found_id(connection, slug), [_key(record) for record in batch])
         vectors.need([_text(record) for record in batch if _key(record) not in known], step)
         with connection.transaction():
             namespace = _claim(connection, slug, tally.added)
-            known = standing.entities(connection, namespace, [_key(record) for record in batch])
+            known = stored.entities(connection, namespace, [_key(record) for record in batch])
             fresh = [record for record in batch if _key(record) not in known]
             texts = [_text(record) for record in fresh]
             vectors.need(texts, step)
-            ids = [standing.row_id(namespace, "entities", *_key(record)) for record in fresh]
+            ids = [stored.row_id(namespace, "entities", *_key(record)) for record in fresh]
             rows = (_entity_row(namespace, row_id, record) for row_id, record in zip(ids, fresh, strict=True))
             _insert(connection, tables.entities, rows, len(ids), tally.added)
             _insert_vectors(connection, namespace, {"entity_vectors": (ids, texts)}, vectors, tally.added, step)
@@ -221,12 +221,12 @@ class _Work:
     """What a batch has to write: new turns, turns whose memory takes a new version, and what is in their names."""
 
     fresh: Sequence[Turn]
-    reworded: Sequence[tuple[Turn, Standing]]
+    reworded: Sequence[tuple[Turn, StoredMemory]]
     left: Sequence[str]
     sessions: Mapping[str, str]
     new_documents: Sequence[Mapping[str, object]]
-    passages: Sequence[tuple[Turn, mentions.Passage]]
-    graph: mentions.Graph
+    passages: Sequence[tuple[Turn, mentions.MentionContext]]
+    graph: mentions.MentionGraph
     entities: Sequence[Mapping[str, object]]
 
     @property
@@ -274,12 +274,10 @@ class _Target:
         """Reads only; names are those that have been read so far."""
         connection = self._connection
         ids = [turn.external_id for turn in turns]
-        held = standing.memories(
-            connection, namespace, [*ids, *(i for turn in turns for i in turn.formerly)], lock=lock
-        )
-        passages = standing.chunks(connection, namespace, ids)
+        held = stored.memories(connection, namespace, [*ids, *(i for turn in turns for i in turn.formerly)], lock=lock)
+        passages = stored.chunks(connection, namespace, ids)
         fresh: list[Turn] = []
-        reworded: list[tuple[Turn, Standing]] = []
+        reworded: list[tuple[Turn, StoredMemory]] = []
         left: list[str] = []
         for turn in turns:
             memory = held.get(turn.external_id)
@@ -296,7 +294,7 @@ class _Target:
         shown = [(turn, 1) for turn in fresh if turn.state == "active"]
         shown += [(turn, memory.next_ordinal) for turn, memory in reworded]
         seen = [
-            (turn, mentions.Passage(_chunk(namespace, turn, n), sessions[turn.session], turn.created_at))
+            (turn, mentions.MentionContext(_chunk(namespace, turn, n), sessions[turn.session], turn.created_at))
             for turn, n in shown
         ]
         graph = mentions.plan_graph(
@@ -335,7 +333,7 @@ class _Target:
         memory_ids = [*(str(row["id"]) for row in memories), *(memory.id for _, memory in work.reworded)]
         rows = [
             {
-                "id": standing.version_id(namespace, turn.external_id, n),
+                "id": stored.version_id(namespace, turn.external_id, n),
                 "namespace_id": namespace,
                 "memory_id": memory,
                 "ordinal": n,
@@ -359,7 +357,7 @@ class _Target:
 
     def _memory_row(self, namespace: str, turn: Turn, document: str) -> dict[str, object]:
         return {
-            "id": standing.row_id(namespace, "memories", turn.external_id),
+            "id": stored.row_id(namespace, "memories", turn.external_id),
             "namespace_id": namespace,
             "external_id": turn.external_id,
             "kind": turn.kind,
@@ -370,30 +368,30 @@ class _Target:
             "attributes": dict(turn.attributes),
             "source_document_ids": [document],
             "source_chunk_ids": [_chunk(namespace, turn)] if turn.state == "active" else [],
-            "current_version_id": standing.version_id(namespace, turn.external_id),
+            "current_version_id": stored.version_id(namespace, turn.external_id),
             "valid_from": turn.created_at,
             "state": turn.state,
         }
 
 
 def _chunk(namespace: str, turn: Turn, ordinal: int = 1) -> str:
-    return standing.chunk_id(namespace, turn.external_id, ordinal)
+    return stored.chunk_id(namespace, turn.external_id, ordinal)
 
 
-def _own_chunks(namespace: str, turn: Turn, memory: Standing) -> list[str]:
+def _own_chunks(namespace: str, turn: Turn, memory: StoredMemory) -> list[str]:
     """The chunks among a memory's sources that imports of this turn made; others came to it by merges."""
     made = {_chunk(namespace, turn, n) for n in range(1, memory.next_ordinal)}
     return [chunk for chunk in memory.chunk_ids if chunk in made]
 
 
 def _point_at_versions(
-    connection: psycopg.Connection[Any], namespace: str, reworded: Sequence[tuple[Turn, Standing]]
+    connection: psycopg.Connection[Any], namespace: str, reworded: Sequence[tuple[Turn, StoredMemory]]
 ) -> None:
     """Let memories say what their new versions say: whole, with the new chunk for the old one, and no vector of the old text."""
     columns = [
         (
             memory.id,
-            standing.version_id(namespace, turn.external_id, memory.next_ordinal),
+            stored.version_id(namespace, turn.external_id, memory.next_ordinal),
             _chunk(namespace, turn, memory.next_ordinal),
             json.dumps(_own_chunks(namespace, turn, memory)),
         )
@@ -460,7 +458,7 @@ def _documents(
             [namespace, list(sessions)],
         ).fetchall()
     )
-    ids = {turn.session: held.get(key, standing.row_id(namespace, "documents", key)) for key, turn in sessions.items()}
+    ids = {turn.session: held.get(key, stored.row_id(namespace, "documents", key)) for key, turn in sessions.items()}
     rows: list[dict[str, object]] = [
         {
             "id": ids[turn.session],

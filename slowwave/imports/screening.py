@@ -51,12 +51,12 @@ class Screening:
         """The state that a row with this text begins with. Raises ``BadRow`` where such rows are refused."""
         from slowwave.texts.screening import screen  # its rules take a while to load
 
-        told = [f for f in screen(text) if f.severity != "low"]
-        if not told:
+        detected = [f for f in screen(text) if f.severity != "low"]
+        if not detected:
             return "active"
-        self.found.update({f.kind for f in told})
+        self.found.update({f.kind for f in detected})
         policy = self.own.get(namespace, self.policy)
-        acted = [f for f in told if f.kind != "lookalike"]
+        acted = [f for f in detected if f.kind != "lookalike"]
         if policy == "warn" or not acted:
             return "active"
         if policy == "block":

@@ -18,7 +18,7 @@ MOST_LINES: Final = 1_000
 """Lines of one row; a field of more is a quote that was not closed."""
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row's first line, its values by column (None for a column before which it ends), and whether it has more of them than columns."""
 
     line: int
@@ -50,7 +50,7 @@ class Table:
                 f"The first line must name {', '.join(columns)}."
             )
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         while (values := self._row()) is not None:
             if not values:
                 continue
@@ -60,7 +60,7 @@ class Table:
             row: dict[str, str | None] = dict.fromkeys(self._header)
             row.update(zip(self._header, values, strict=False))
             self._known.add(row[self._kind] or "")
-            yield Row(self._first, row, len(values) > len(self._header))
+            yield TableRow(self._first, row, len(values) > len(self._header))
 
     def _row(self) -> list[str] | None:
         """The next row's values; None at the end."""

@@ -102,7 +102,7 @@ def prepare(
     attributes: Sequence[object],
     kinds: Ints,
     shapes: Mapping[tuple[int, str], str] | None = None,
-    titles: Sequence[str] = (),
+    display_names: Sequence[str] = (),
 ) -> Attributes:
     """JSON objects (texts or mappings) and type codes of n rows → columns. One pass; nested objects are left out.
 
@@ -116,8 +116,8 @@ def prepare(
                 column = raw[kind, key] = _Raw()
             column.rows.append(row)
             column.codes.append(column.number.setdefault(value, len(column.number)))
-    for row, title in enumerate(titles):
-        for code in _codes(title):
+    for row, name in enumerate(display_names):
+        for code in _codes(name):
             column = raw.setdefault((int(kinds[row]), CODES), _Raw())
             column.rows.append(row)
             column.codes.append(column.number.setdefault(code, len(column.number)))
@@ -202,11 +202,11 @@ def _normal(shape: str, value: str) -> str:
     return folded.replace(" ", "") if shape == "code" else folded
 
 
-def _codes(title: str) -> Iterator[str]:
+def _codes(name: str) -> Iterator[str]:
     """Words of a name that mix letters and digits, five signs or more, and are no quantity ("24-inch"): "KDL-46V4100"."""
-    if not any(c.isdecimal() for c in title):
+    if not any(c.isdecimal() for c in name):
         return
-    for match in _CODED.finditer(title):
+    for match in _CODED.finditer(name):
         code = re.sub(r"[\W_]", "", match[0]).casefold()
         if len(code) >= _CODE_SIGNS and not _QUANTITY.fullmatch(match[0]):
             yield code

@@ -1,7 +1,7 @@
 """Which pairs are looked at: the union of many cheap keys and of near vectors, always within one entity type.
 
-Keys of names are worked out between titles (``slowwave.matching.titles``) and then spread to their rows; keys of rows are aliases,
-attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is split:
+Keys of names are worked out between distinct names (``slowwave.matching.distinct_names``) and then spread to their rows; keys of rows
+are aliases, attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is split:
 inside it each row meets the rows whose records are nearest to its own. What is left out is said in ``dropped``. Weighing pairs
 belongs to ``slowwave.matching.weights``.
 """
@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.matching import titles as names
+from slowwave.matching import distinct_names as names
 from slowwave.matching.blocks import Blocks, affordable, fresh, packed_pairs, unique
+from slowwave.matching.distinct_names import DistinctNames
 from slowwave.matching.population import Population
 from slowwave.matching.records import Records
-from slowwave.matching.tfidf import Read, Rows
-from slowwave.matching.titles import Titles
+from slowwave.matching.tfidf import Read, TfIdfRows
 from slowwave.matching.vectors import pairs_above, share_above
 
 Ints = NDArray[np.int64]
@@ -59,7 +59,7 @@ _YIELD: Final = 0.01  # share of such pairs from which a block is worth splittin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class CandidatePairs:
     """Pairs i < j (row numbers), sorted, with the keys that found them as bits; ``dropped`` says what was left out."""
 
     i: Ints
@@ -72,23 +72,23 @@ class Candidates:
         return {key: int(np.count_nonzero(self.found_by & (1 << bit))) for bit, key in enumerate(KEYS)}
 
 
-def find(people: Population, band_low: float, threshold: float, focus: Flags | None = None) -> Candidates:
+def find(population: Population, band_low: float, threshold: float, focus: Flags | None = None) -> CandidatePairs:
     """All candidate pairs. ``band_low`` is the cosine from which near vectors are looked at, ``threshold`` that of merges.
 
     With ``focus`` (n,) only pairs with a row of it, at a cost that shrinks with it; of the nearest names, records and vectors those
     of its rows are asked for.
     """
-    found = _Found(len(people), focus)
-    records = Records.of(people)
-    words = Rows.of(people.kind, _reader(records, np.arange(len(people))), records.words)
-    _by_names(people, found)
-    _by_values(people, records, found)
-    found.add("record", _near_records(people, records, words, found))
+    found = _Found(len(population), focus)
+    records = Records.of(population)
+    words = TfIdfRows.of(population.kind, _reader(records, np.arange(len(population))), records.words)
+    _by_names(population, found)
+    _by_values(population, records, found)
+    found.add("record", _near_records(population, records, words, found))
     large = _worth_splitting(words, found)
     del words  # as large as the index of the blocks
     _split(records, large, found)
-    i, j, raised = _vector_pairs(people, band_low, threshold, focus)
-    found.add("vector", packed_pairs(i, j, len(people)))
+    i, j, raised = _vector_pairs(population, band_low, threshold, focus)
+    found.add("vector", packed_pairs(i, j, len(population)))
     found.dropped += raised
     return found.union()
 
@@ -129,11 +129,11 @@ class _Found:
             i, j = i[kept], j[kept]
         return packed_pairs(i, j, self.n)
 
-    def union(self) -> Candidates:
+    def union(self) -> CandidatePairs:
         """All pairs, each with the bits of every key that found it."""
         packed, bits = _merged(self._pairs)
         n = max(self.n, 1)
-        return Candidates(packed // n, packed % n, bits, tuple(self.dropped))
+        return CandidatePairs(packed // n, packed % n, bits, tuple(self.dropped))
 
 
 def _bit(key: str) -> np.uint16:
@@ -165,41 +165,43 @@ def _work(n: int) -> float:
     return max(least, together / max(n, 1))
 
 
-def _by_names(people: Population, found: _Found) -> None:
-    """Rows whose titles are the same or share a key."""
-    titles = Titles.of_rows(people)
-    several = np.flatnonzero(titles.size > 1)
-    fits = affordable(titles.size[several] * (titles.size[several] - 1) // 2, found.budget(_NAMED))
+def _by_names(population: Population, found: _Found) -> None:
+    """Rows whose names are the same or share a key."""
+    distinct = DistinctNames.of_rows(population)
+    several = np.flatnonzero(distinct.size > 1)
+    fits = affordable(distinct.size[several] * (distinct.size[several] - 1) // 2, found.budget(_NAMED))
     own, apart = several[fits], several[~fits]
-    found.add("name", titles.spread(own, own).all_pairs(found.n, found.focus))
-    asked = titles if found.focus is None else titles.only(found.focus)
-    a, b, bits = _title_pairs(people, titles, asked, found)
-    cost = asked.size[a] * titles.size[b] + (titles.size[a] - asked.size[a]) * asked.size[b]
+    found.add("name", distinct.spread(own, own).all_pairs(found.n, found.focus))
+    asked = distinct if found.focus is None else distinct.only(found.focus)
+    a, b, bits = _name_pairs(population, distinct, asked, found)
+    cost = asked.size[a] * distinct.size[b] + (distinct.size[a] - asked.size[a]) * asked.size[b]
     vague = bits == _bit("ngram")
     fits = np.zeros(len(a), bool)
     for group, pairs_per_row in ((~vague, _CROSSED), (vague, _VAGUE)):
         fits[group] = affordable(cost[group], found.budget(pairs_per_row))
-    found.add("name", *titles.cross(a[fits], b[fits], bits[fits], found.n, found.focus))
+    found.add("name", *distinct.cross(a[fits], b[fits], bits[fits], found.n, found.focus))
     if (lost := vague & ~fits).any():
         found.dropped.append(
             f"ngram: {lost.sum()} pairs of near names, {cost[lost].sum()} pairs of rows, are left out: too many rows have them"
         )
     a, b = a[~vague & ~fits], b[~vague & ~fits]
-    centre = np.where(titles.size[a] >= titles.size[b], a, b)  # a frequent title with all that it is looked at with
+    centre = np.where(distinct.size[a] >= distinct.size[b], a, b)  # a frequent name with all that it is looked at with
     members = np.concatenate([centre, a + b - centre, apart])
-    found.set_aside("name", titles.spread(members, np.concatenate([centre, centre, apart])))
+    found.set_aside("name", distinct.spread(members, np.concatenate([centre, centre, apart])))
 
 
-def _title_pairs(people: Population, titles: Titles, asked: Titles, found: _Found) -> tuple[Ints, Ints, Bits]:
-    """Pairs of titles that share a key, with the bits of the keys; blocks that are too large are set aside as blocks of rows."""
-    t = len(titles)
+def _name_pairs(
+    population: Population, distinct: DistinctNames, asked: DistinctNames, found: _Found
+) -> tuple[Ints, Ints, Bits]:
+    """Pairs of distinct names that share a key, with the bits of the keys; blocks that are too large are set aside as blocks of rows."""
+    t = len(distinct)
     focus = None if found.focus is None else asked.size > 0
     pairs: list[tuple[Ints, Bits | np.uint16]] = []
-    for key, blocks in names.blocks(people, titles):
+    for key, blocks in names.blocks(population, distinct):
         small, large = blocks.within(found.budget(_CROSSED))
         pairs.append((small.all_pairs(t, focus), _bit(key)))
-        found.set_aside(key, titles.spread(large.rows, np.repeat(np.arange(len(large)), large.size)))
-    near, crowded = names.near(people, titles, focus)
+        found.set_aside(key, distinct.spread(large.rows, np.repeat(np.arange(len(large)), large.size)))
+    near, crowded = names.near(population, distinct, focus)
     pairs.append((near, _bit("ngram")))
     if crowded:
         found.dropped.append(f"ngram: {crowded} names have too many near names; only the nearest were kept")
@@ -207,30 +209,30 @@ def _title_pairs(people: Population, titles: Titles, asked: Titles, found: _Foun
     return packed // max(t, 1), packed % max(t, 1), bits
 
 
-def _by_values(people: Population, records: Records, found: _Found) -> None:
+def _by_values(population: Population, records: Records, found: _Found) -> None:
     """Rows that share an alias, a value of an identifying attribute or a rare word of their names."""
-    kinds = int(people.kind.max(initial=0)) + 1
-    known = people.known_as.tocoo()
+    kinds = int(population.kind.max(initial=0)) + 1
+    known = population.known_as.tocoo()
     rows = known.row.astype(np.int64)
-    found.add_blocks("alias", Blocks.of(rows, known.col.astype(np.int64) * kinds + people.kind[rows]), _VALUED)
-    columns = [c for c in people.attributes.columns if c.shape in STRONG]
+    found.add_blocks("alias", Blocks.of(rows, known.col.astype(np.int64) * kinds + population.kind[rows]), _VALUED)
+    columns = [c for c in population.attributes.columns if c.shape in STRONG]
     if columns:
         first = np.cumsum([0, *(len(c.texts) for c in columns)])
         codes = np.concatenate([c.codes + at for c, at in zip(columns, first, strict=False)])
         found.add_blocks("attribute", Blocks.of(np.concatenate([c.rows for c in columns]), codes), _VALUED)
     rows, words = records.names.read(np.arange(found.n))
-    rare, _ = Blocks.of(rows, words * kinds + people.kind[rows]).within(_RARE * found.n)
+    rare, _ = Blocks.of(rows, words * kinds + population.kind[rows]).within(_RARE * found.n)
     found.add("rare word", rare.all_pairs(found.n, found.focus))
 
 
-def _near_records(people: Population, records: Records, words: Rows, found: _Found) -> Ints:
+def _near_records(population: Population, records: Records, words: TfIdfRows, found: _Found) -> Ints:
     """Each row with the nearest records, and with more of them that look alike: small populations bear more. Of a record that more
     rows have, all are paired with the first, which alone meets the others."""
     least, most = _NEAREST
     share = _NEAREST_PAIRS // max(found.n, 1)
     k = int(np.clip(share, least, most))
     crowd = int(np.clip(3 * share, k, 3 * most))
-    first = _first_of_record(records, np.arange(found.n), people.kind)
+    first = _first_of_record(records, np.arange(found.n), population.kind)
     copies = (np.bincount(first, minlength=found.n)[first] > k) & (first != np.arange(found.n))
     rows = np.flatnonzero(~copies)
     focus = None if found.focus is None else found.focus[rows]
@@ -240,7 +242,7 @@ def _near_records(people: Population, records: Records, words: Rows, found: _Fou
     )
 
 
-def _worth_splitting(words: Rows, found: _Found) -> list[Blocks]:
+def _worth_splitting(words: TfIdfRows, found: _Found) -> list[Blocks]:
     """The large blocks of names, and those of other keys whose pairs look alike more often than any pairs would."""
     kept: list[Blocks] = []
     for key, blocks in found.large:
@@ -269,12 +271,12 @@ def _split(records: Records, large: list[Blocks], found: _Found) -> None:
     found.add("split", found.touched(rows[first[copies]], rows[copies]))
     alone = first == np.arange(len(rows))
     rows, block = rows[alone], block[alone]
-    inside = Rows.of(block, _reader(records, rows), records.words)
+    inside = TfIdfRows.of(block, _reader(records, rows), records.words)
     i, j = inside.nearest(_INSIDE, 0, _work(len(rows)), None if found.focus is None else found.focus[rows])
     found.add("split", found.touched(rows[i], rows[j]))
 
 
-def _yield(blocks: Blocks, words: Rows) -> NDArray[np.float64]:
+def _yield(blocks: Blocks, words: TfIdfRows) -> NDArray[np.float64]:
     """Share of each block's pairs whose records look alike, in a sample."""
     sample = max(10, min(_SAMPLE, _SAMPLES // max(len(blocks), 1)))
     shares = np.random.default_rng(0).random((2, 1, sample))  # the same in every block, whatever other blocks there are
@@ -308,30 +310,30 @@ def _sums(at: Ints, word: Ints, n: int) -> Ints:
 
 
 def _vector_pairs(
-    people: Population, band_low: float, threshold: float, focus: Flags | None
+    population: Population, band_low: float, threshold: float, focus: Flags | None
 ) -> tuple[Ints, Ints, list[str]]:
     """Pairs of one type with cosine ≥ ``band_low``; a type too dense for that is searched at ``threshold``, or not at all."""
     found: list[tuple[Ints, Ints]] = []
     raised: list[str] = []
-    has = np.flatnonzero(people.vector >= 0)
-    has = has[np.argsort(people.kind[has], kind="stable")]
-    for rows in np.split(has, np.flatnonzero(np.diff(people.kind[has])) + 1):
+    has = np.flatnonzero(population.vector >= 0)
+    has = has[np.argsort(population.kind[has], kind="stable")]
+    for rows in np.split(has, np.flatnonzero(np.diff(population.kind[has])) + 1):
         asked = rows if focus is None else rows[focus[rows]]
         if len(rows) < 2 or not len(asked):
             continue
-        places = people.vector[rows]
+        places = population.vector[rows]
         levels = sorted({band_low, max(band_low, threshold)})
         bearable = max(PAIRS_PER_ROW * len(asked), _FEW_PAIRS)
         possible = len(asked) * len(rows) / (2 if focus is None else 1)
-        fits = [t for t in levels if share_above(people.units, t, rows=places) * possible <= bearable]
+        fits = [t for t in levels if share_above(population.units, t, rows=places) * possible <= bearable]
         if fits[:1] != levels[:1]:
             says = f"only from {fits[0]:.2f}" if fits else "not at all"
-            raised.append(f"vector: {people.types[rows[0]]} is too dense, compared {says} ({len(rows)} rows)")
+            raised.append(f"vector: {population.types[rows[0]]} is too dense, compared {says} ({len(rows)} rows)")
         if fits and focus is None:
-            i, j, _ = pairs_above(people.units, fits[0], rows=places)
+            i, j, _ = pairs_above(population.units, fits[0], rows=places)
             found.append((rows[i], rows[j]))
         elif fits:
-            i, j = _across(people, asked, rows, fits[0])
+            i, j = _across(population, asked, rows, fits[0])
             found.append((asked[i], rows[j]))
     empty = np.empty(0, np.int64)
     return (
@@ -341,12 +343,12 @@ def _vector_pairs(
     )
 
 
-def _across(people: Population, some: Ints, rows: Ints, threshold: float) -> tuple[Ints, Ints]:
+def _across(population: Population, some: Ints, rows: Ints, threshold: float) -> tuple[Ints, Ints]:
     """Places (in ``some``, in ``rows``) of vectors with a cosine ≥ ``threshold``, tile by tile."""
     found: list[tuple[Ints, Ints]] = []
     for top in range(0, len(some), _TILE):
-        tall = people.units[people.vector[some[top : top + _TILE]]]
+        tall = population.units[population.vector[some[top : top + _TILE]]]
         for left in range(0, len(rows), _TILE):
-            i, j = np.nonzero(tall @ people.units[people.vector[rows[left : left + _TILE]]].T >= threshold)
+            i, j = np.nonzero(tall @ population.units[population.vector[rows[left : left + _TILE]]].T >= threshold)
             found.append((i + top, j + left))
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])

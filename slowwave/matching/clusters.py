@@ -70,7 +70,7 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
         label = to[label]
 
 
-def torn(grown: Grown, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
+def ambiguous(grown: Grown, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
     """Rows (n,) that belong to two clusters almost as well: their best refused edge is within ``margin`` (log-odds) of their
     best edge into their own. Which cluster is right cannot be told, so they should join neither unseen."""
     n = len(grown.label)

@@ -152,13 +152,13 @@ class Compared:
 class Comparer:
     """Compares rows of one entity type."""
 
-    def __init__(self, people: Population, kind: int, words: Words) -> None:
-        self._people = people
+    def __init__(self, population: Population, kind: int, words: Words) -> None:
+        self._population = population
         self._words = words
-        self.columns = people.attributes.of(kind)
+        self.columns = population.attributes.of(kind)
         self._column_words = [Words.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
-        self._rows = np.flatnonzero(people.kind == kind)
+        self._rows = np.flatnonzero(population.kind == kind)
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
             _name_comparison(),
@@ -171,22 +171,24 @@ class Comparer:
 
     def compare(self, i: Ints, j: Ints) -> Compared:
         """Pairs of rows i < j (p,) → their levels. Cosines are rounded, so that no level hangs on the last bit of a sum."""
-        people = self._people
+        population = self._population
         levels = np.full((len(i), len(self.comparisons)), -1, np.int8)
         rarity = np.zeros(levels.shape)
-        name, information = _names(people, self._words, i, j)
+        name, information = _names(population, self._words, i, j)
         levels[:, 0] = name
         shares_words = (name >= LEVEL["initials"]) & ~np.isin(name, _OTHER_WORDS)
         levels[:, 1] = np.where(shares_words, self._rarity(name, information, i), -1)
         for k, column in enumerate(self.columns):
             levels[:, k + FIELDS], rarity[:, k + FIELDS] = self._attribute(k, column, i, j)
         similarity = np.full(len(i), np.nan)
-        both = np.flatnonzero((people.vector[i] >= 0) & (people.vector[j] >= 0))
-        similarity[both] = np.round(cosines(people.units, people.vector[i[both]], people.vector[j[both]]), 6)
+        both = np.flatnonzero((population.vector[i] >= 0) & (population.vector[j] >= 0))
+        similarity[both] = np.round(
+            cosines(population.units, population.vector[i[both]], population.vector[j[both]]), 6
+        )
         levels[both, -3] = np.searchsorted(COSINES, similarity[both], side="right")
         levels[:, -2] = self._neighbours(i, j)
-        stated = (_held(people.documents, i) > 0) & (_held(people.documents, j) > 0)
-        levels[stated, -1] = shared(people.documents, i[stated], j[stated]) > 0
+        stated = (_held(population.documents, i) > 0) & (_held(population.documents, j) > 0)
+        levels[stated, -1] = shared(population.documents, i[stated], j[stated]) > 0
         return Compared(levels, rarity, similarity)
 
     def attributes(self, i: Ints, j: Ints) -> Levels:
@@ -206,7 +208,7 @@ class Comparer:
     def wordings(self, i: Ints, j: Ints) -> Reals:
         """How alike the letters of whole rows are (p,)."""
         if self._wording is None:
-            self._wording = trigrams(_records(self._people, self._rows, self.columns))
+            self._wording = trigrams(_records(self._population, self._rows, self.columns))
         return wording.cosines(self._wording, np.searchsorted(self._rows, i), np.searchsorted(self._rows, j))
 
     def _rarity(self, name: Levels, information: Reals, i: Ints) -> Levels:
@@ -229,7 +231,7 @@ class Comparer:
         found[unequal] = _value_levels(column, self._column_words[k], low[unequal], high[unequal])
         levels[stated] = found[inverse]
         if column.repeated:
-            equal, values = _any_equal(column, i[stated], j[stated], len(self._people))
+            equal, values = _any_equal(column, i[stated], j[stated], len(self._population))
             levels[stated[equal]] = top
             a[stated[equal]] = values
         equal = np.flatnonzero(levels == top)
@@ -240,7 +242,7 @@ class Comparer:
 
     def _neighbours(self, i: Ints, j: Ints) -> Levels:
         """Levels of the Jaccard coefficient of the neighbours; a few shared hubs say little."""
-        neighbours = self._people.neighbours
+        neighbours = self._population.neighbours
         common, mine, theirs = shared(neighbours, i, j), _held(neighbours, i), _held(neighbours, j)
         jaccard = common / np.maximum(mine + theirs - common, 1)
         level = np.select([jaccard >= 0.8, jaccard >= 0.3], [3, 2], 1)
@@ -249,9 +251,9 @@ class Comparer:
         return np.where(enough, level, -1).astype(np.int8)
 
 
-def _records(people: Population, rows: Ints, columns: Sequence[Column]) -> list[str]:
+def _records(population: Population, rows: Ints, columns: Sequence[Column]) -> list[str]:
     """The name and all attributes of each row as one text."""
-    found = [str(t) for t in people.names.folded[rows]]
+    found = [str(t) for t in population.names.folded[rows]]
     for column in columns:
         for row, text in zip(np.searchsorted(rows, column.rows).tolist(), column.texts[column.codes], strict=True):
             found[row] += " " + text
@@ -361,9 +363,9 @@ def _float(text: str) -> float:
         return np.nan
 
 
-def _names(people: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, Reals]:
+def _names(population: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, Reals]:
     """How the names of pairs agree, the strongest level that holds, and how much information (nats) they share."""
-    names = people.names
+    names = population.names
     found = np.zeros(len(i), np.int8)
 
     def raise_to(level: str, where: NDArray[np.bool_]) -> None:
@@ -375,8 +377,8 @@ def _names(people: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, 
     raise_to("exact", equal(names.plain))
     raise_to("compact", equal(names.compact))
     raise_to("reordered", equal(names.ordered))
-    if people.known_as.shape[1]:
-        raise_to("alias", shared(people.known_as, i, j) > 0)
+    if population.known_as.shape[1]:
+        raise_to("alias", shared(population.known_as, i, j) > 0)
     for a in names.nickname.T:
         for b in names.nickname.T:
             raise_to("nickname", (a[i] == b[j]) & (a[i] >= 0))
@@ -386,15 +388,15 @@ def _names(people: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, 
     raise_to("initials", equal(names.initial) & (names.abbreviated[i] | names.abbreviated[j]))
     plain, mended = words.shared(i, j)
     left = np.flatnonzero(found < LEVEL["acronym"])
-    found[left] = np.maximum(found[left], _word_levels(people, words, i[left], j[left], plain[left], mended[left]))
+    found[left] = np.maximum(found[left], _word_levels(population, words, i[left], j[left], plain[left], mended[left]))
     whole = np.isin(found, [LEVEL[level] for level in ("nickname", "compact", "exact")])
     information = np.where(whole, np.minimum(words.total[i], words.total[j]), np.maximum(plain, mended))
     return found, information
 
 
-def _word_levels(people: Population, words: Words, i: Ints, j: Ints, plain: Reals, mended: Reals) -> Levels:
+def _word_levels(population: Population, words: Words, i: Ints, j: Ints, plain: Reals, mended: Reals) -> Levels:
     """Levels of names that are not the same in any form: by letters when short, by what is left of their words else."""
-    names = people.names
+    names = population.names
     level = np.zeros(len(i), np.int8)
     over = [1 - mended / np.maximum(words.mended_total[rows], 1e-9) for rows in (i, j)]
     fewer, more = np.minimum(*over), np.maximum(*over)

@@ -25,7 +25,7 @@ from slowwave.matching.words import Words
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Model = Mapping[str, Weights]
+WeightsByType = Mapping[str, Weights]
 """Folded entity type → what was learnt for it."""
 
 _FEW: Final = 100  # pairs under which a type starts from what the others have learnt
@@ -87,8 +87,10 @@ class Scores:
 class Evidence:
     """The comparisons and weights of every entity type of a population."""
 
-    def __init__(self, people: Population, settings: Settings, model: Model, comparers: Mapping[int, Comparer]) -> None:
-        self._people = people
+    def __init__(
+        self, population: Population, settings: Settings, model: WeightsByType, comparers: Mapping[int, Comparer]
+    ) -> None:
+        self._population = population
         self._settings = settings
         self._comparers = comparers
         self.model = model
@@ -96,30 +98,30 @@ class Evidence:
     @classmethod
     def learn(
         cls,
-        people: Population,
+        population: Population,
         settings: Settings,
         i: Ints,
         j: Ints,
         *,
         labelled: Labelled | None = None,
-        model: Model | None = None,
+        model: WeightsByType | None = None,
     ) -> Evidence:
         """Learn the weights of each type from its candidate pairs; a type in ``model`` keeps those given.
 
         A type with fewer than 100 pairs starts from what the others have learnt together.
         """
-        words = Words.of(people.names.folded)
-        kinds = np.unique(people.kind[i]).tolist()
-        comparers = {kind: Comparer(people, kind, words) for kind in kinds}
-        given, known = model or {}, _Decided.of(labelled, people)
+        words = Words.of(population.names.folded)
+        kinds = np.unique(population.kind[i]).tolist()
+        comparers = {kind: Comparer(population, kind, words) for kind in kinds}
+        given, known = model or {}, _Decided.of(labelled, population)
         learnt: dict[str, Weights] = {}
         small: list[int] = []
         for kind in kinds:
-            name = people.type_name(kind)
+            name = population.type_name(kind)
             if name in given:
                 learnt[name] = given[name].aligned(comparers[kind].comparisons)
                 continue
-            at = np.flatnonzero(people.kind[i] == kind)
+            at = np.flatnonzero(population.kind[i] == kind)
             if len(at) < _FEW:
                 small.append(kind)
                 continue
@@ -128,22 +130,22 @@ class Evidence:
             learnt[name] = fit(comparers[kind].comparisons, levels, **known.of_type(name, comparers[kind]))
         pooled = _pooled(learnt.values())
         for kind in small:
-            at = np.flatnonzero(people.kind[i] == kind)
+            at = np.flatnonzero(population.kind[i] == kind)
             comparisons = tuple(_started(c, pooled) for c in comparers[kind].comparisons)
             levels = comparers[kind].compare(i[at], j[at]).levels
-            name = people.type_name(kind)
+            name = population.type_name(kind)
             learnt[name] = fit(comparisons, levels, **known.of_type(name, comparers[kind]))
-        return cls(people, settings, learnt, comparers)
+        return cls(population, settings, learnt, comparers)
 
     def score(self, i: Ints, j: Ints) -> Scores:
         """Weigh pairs of rows (p,) of one type each."""
-        people, settings = self._people, self._settings
+        population, settings = self._population, self._settings
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
         contested, identified, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(5))
         threshold = np.zeros(len(i))
-        for kind, at in _by_kind(people.kind[i]):
+        for kind, at in _by_kind(population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             odds[at] = weights.odds(compared.levels, compared.rarity)
@@ -173,14 +175,14 @@ class Evidence:
     def wording(self, i: Ints, j: Ints) -> Reals:
         """How alike the letters of whole rows are (p,), from 0 to 1."""
         found = np.zeros(len(i))
-        for kind, at in _by_kind(self._people.kind[i]):
+        for kind, at in _by_kind(self._population.kind[i]):
             found[at] = self._comparers[kind].wordings(i[at], j[at])
         return found
 
     def contested(self, i: Ints, j: Ints) -> Flags:
         """Which pairs (p,) are in conflict in a strong identifier while none is equal."""
         found = np.zeros(len(i), bool)
-        for kind, at in _by_kind(self._people.kind[i]):
+        for kind, at in _by_kind(self._population.kind[i]):
             columns = self._comparers[kind].columns
             if any(_strong(c, self._weights(kind), k) for k, c in enumerate(columns, FIELDS)):
                 levels = self._comparers[kind].attributes(i[at], j[at])
@@ -191,7 +193,7 @@ class Evidence:
     def waterfalls(self, i: Ints, j: Ints) -> list[tuple[dict[str, object], ...]]:
         """The weights of pairs as a person reads them: prior first, then whatever spoke; they add up to the log-odds."""
         found: list[tuple[dict[str, object], ...]] = [()] * len(i)
-        for kind, at in _by_kind(self._people.kind[i]):
+        for kind, at in _by_kind(self._population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             parts = weights.parts(compared.levels, compared.rarity)
@@ -202,11 +204,11 @@ class Evidence:
         return found
 
     def _weights(self, kind: int) -> Weights:
-        return self.model[self._people.type_name(kind)]
+        return self.model[self._population.type_name(kind)]
 
     def _cosine(self, kind: int) -> float:
         """The cosine that a merge of this type needs, however its name is spelled."""
-        given, name = self._settings, self._people.type_name(kind)
+        given, name = self._settings, self._population.type_name(kind)
         own = [t for spelling, t in given.dedupe_entities_per_type_thresholds.items() if fold(spelling) == name]
         return max(own, default=given.dedupe_entities_default_threshold)
 
@@ -311,28 +313,28 @@ def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
 class _Decided:
     """Labelled pairs as rows of a population of their own, read with the columns of the one at hand."""
 
-    people: Population | None
+    population: Population | None
     pairs: Mapping[str, tuple[Ints, Ints, Flags]]
 
     @classmethod
     def of(cls, labelled: Labelled | None, like: Population) -> _Decided:
         if labelled is None or not labelled.pairs:
             return cls(None, {})
-        people = Population.of(labelled.rows, shapes=like.shapes())
-        place = {str(id_): k for k, id_ in enumerate(people.ids)}
+        population = Population.of(labelled.rows, shapes=like.shapes())
+        place = {str(id_): k for k, id_ in enumerate(population.ids)}
         by_type: dict[str, list[tuple[int, int, bool]]] = {}
         for a, b, same in sorted(labelled.pairs):
-            if a in place and b in place and people.kind[place[a]] == people.kind[place[b]]:
+            if a in place and b in place and population.kind[place[a]] == population.kind[place[b]]:
                 one, other = sorted((place[a], place[b]))
-                by_type.setdefault(people.type_name(int(people.kind[one])), []).append((one, other, same))
-        return cls(people, {t: tuple(np.array(c) for c in zip(*rows, strict=True)) for t, rows in by_type.items()})  # type: ignore[misc]
+                by_type.setdefault(population.type_name(int(population.kind[one])), []).append((one, other, same))
+        return cls(population, {t: tuple(np.array(c) for c in zip(*rows, strict=True)) for t, rows in by_type.items()})  # type: ignore[misc]
 
     def of_type(self, name: str, like: Comparer) -> dict[str, Any]:
         """The labelled pairs of a type in the comparisons of ``like``; how rare a name is cannot be told from them."""
-        if self.people is None or name not in self.pairs:
+        if self.population is None or name not in self.pairs:
             return {}
         i, j, same = self.pairs[name]
-        own = Comparer(self.people, int(self.people.kind[i[0]]), Words.of(self.people.names.folded))
+        own = Comparer(self.population, int(self.population.kind[i[0]]), Words.of(self.population.names.folded))
         found = own.compare(i, j).levels
         place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
         levels = np.full((len(i), len(like.comparisons)), -1, np.int8)

@@ -72,7 +72,7 @@ _BLANKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class PairQuestion:
     """A doubtful pair: ids, the rows' fields in that order, the waterfall, passages of sources, and its probability."""
 
     a: str
@@ -84,7 +84,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class PairOpinion:
     """What a model said; with a ``problem`` it said nothing that counts. ``reason`` is a model's text: as untrusted as a row's."""
 
     model: str
@@ -96,7 +96,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """What becomes of a pair and ``why``, a sentence. ``doubt`` is what kept it from a merge, in a few words.
 
     ``opinions`` are in the order of the judges; there are none when they were not asked. ``dataclasses.asdict`` gives JSON.
@@ -105,31 +105,31 @@ class Verdict:
     decision: Literal["merge", "review"]
     why: str
     doubt: str = ""
-    opinions: tuple[Opinion, ...] = ()
+    opinions: tuple[PairOpinion, ...] = ()
     tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedPairs:
     """A verdict for every question, tokens spent, sentences for the report, which hold no memory text, and how many pairs the run's or
     the day's budget left out."""
 
-    verdicts: Mapping[tuple[str, str], Verdict]
+    verdicts: Mapping[tuple[str, str], PairVerdict]
     tokens: int = 0
     sentences: tuple[str, ...] = ()
     over_budget: int = 0
 
 
 def judge(
-    questions: Iterable[Question],
+    questions: Iterable[PairQuestion],
     judges: Sequence[Chat],
     *,
     budget: int,
     confidence: float,
     pairs: int | None = None,
-    purse: Budget | None = None,
+    run_budget: Budget | None = None,
     operation: str = "dedupe_entities",
-) -> Judged:
+) -> JudgedPairs:
     """Ask both judges about each pair, the most probable first, at most ``pairs`` of them, for ``budget`` tokens at the most.
 
     A pair is asked about only while the budget, and ``purse`` beside it, hold the upper estimate of both calls and their retries; what
@@ -138,9 +138,9 @@ def judge(
     """
     order = sorted({(q.a, q.b): q for q in questions}.values(), key=lambda q: (-q.probability, q.a, q.b))
     if not judges or not order:
-        return Judged({})
-    verdicts: dict[tuple[str, str], Verdict] = {}
-    with Panel(judges, SYSTEM, SCHEMA, MAX_TOKENS, operation, budget, purse) as panel:
+        return JudgedPairs({})
+    verdicts: dict[tuple[str, str], PairVerdict] = {}
+    with Panel(judges, SYSTEM, SCHEMA, MAX_TOKENS, operation, budget, run_budget) as panel:
         for question in order[:pairs]:
             ids, user = (question.a, question.b), prompt(question)
             if not user:
@@ -153,10 +153,10 @@ def judge(
     verdicts = {(q.a, q.b): verdicts.get((q.a, q.b)) or _not_asked(panel.stopped or most) for q in order}
     sentences = _sentences(panel.names, verdicts, panel.spent, budget)
     left_out = sum(not v.opinions for v in verdicts.values()) if panel.exhausted else 0
-    return Judged(verdicts, panel.spent, (*sentences, *panel.failures.values()), left_out)
+    return JudgedPairs(verdicts, panel.spent, (*sentences, *panel.failures.values()), left_out)
 
 
-def prompt(question: Question) -> str:
+def prompt(question: PairQuestion) -> str:
     """What the models read of a pair: fence, JSON, fence, a line each. Empty when the rows are too long to be shown."""
     for longest in _LONGEST_TEXTS:
         document = json.dumps(
@@ -218,21 +218,21 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
 
 
-def _heard(said: Said, ids: tuple[str, str]) -> Opinion:
-    return Opinion(said.model, problem=said.problem) if said.problem else _opinion(said.model, said.text, ids)
+def _heard(said: Said, ids: tuple[str, str]) -> PairOpinion:
+    return PairOpinion(said.model, problem=said.problem) if said.problem else _opinion(said.model, said.text, ids)
 
 
-def _opinion(model: str, text: str, ids: tuple[str, str]) -> Opinion:
+def _opinion(model: str, text: str, ids: tuple[str, str]) -> PairOpinion:
     """The opinion in a model's answer. Citations of anything but the two rows make it worthless."""
     answer = parsed(text)
     if answer is None or answer.get("verdict") not in ("same", "different", "unsure"):
-        return Opinion(model, problem="bad answer")
+        return PairOpinion(model, problem="bad answer")
     verdict, confidence, cited, reason = (answer[name] for name in ("verdict", "confidence", "cited", "reason"))
     known = {visible(id_, _LONGEST_ID): id_ for id_ in ids}
     if not known.keys() >= set(cited):
-        return Opinion(model, problem="unknown row")
+        return PairOpinion(model, problem="unknown row")
     rows = tuple(known[id_] for id_ in dict.fromkeys(cited))
-    return Opinion(model, verdict, float(confidence), rows, visible(reason, _LONGEST_REASON))
+    return PairOpinion(model, verdict, float(confidence), rows, visible(reason, _LONGEST_REASON))
 
 
 def parsed(text: str) -> dict[str, Any] | None:
@@ -254,7 +254,7 @@ def parsed(text: str) -> dict[str, Any] | None:
     return value if sound else None
 
 
-def _verdict(said: Sequence[Opinion], tokens: int, confidence: float) -> Verdict:
+def _verdict(said: Sequence[PairOpinion], tokens: int, confidence: float) -> PairVerdict:
     opinions = tuple(said)
     if any(o.problem for o in opinions):
         doubt = "a model gave no answer that counts"
@@ -266,17 +266,21 @@ def _verdict(said: Sequence[Opinion], tokens: int, confidence: float) -> Verdict
         doubt = "not both cite a row"
     else:
         doubt = ""
-    told = ", ".join(f"{o.model}: {o.problem or f'{o.verdict} at {o.confidence:.2f}'}" for o in opinions)
+    opinions_text = ", ".join(f"{o.model}: {o.problem or f'{o.verdict} at {o.confidence:.2f}'}" for o in opinions)
     if doubt:
-        return Verdict("review", f"The judges do not agree to merge, as {doubt} ({told}).", doubt, opinions, tokens)
-    return Verdict("merge", f"Both judges agree to merge ({told}).", "", opinions, tokens)
+        return PairVerdict(
+            "review", f"The judges do not agree to merge, as {doubt} ({opinions_text}).", doubt, opinions, tokens
+        )
+    return PairVerdict("merge", f"Both judges agree to merge ({opinions_text}).", "", opinions, tokens)
 
 
-def _not_asked(doubt: str) -> Verdict:
-    return Verdict("review", f"The judges were not asked: {doubt}.", doubt)
+def _not_asked(doubt: str) -> PairVerdict:
+    return PairVerdict("review", f"The judges were not asked: {doubt}.", doubt)
 
 
-def _sentences(names: Sequence[str], verdicts: Mapping[tuple[str, str], Verdict], spent: int, budget: int) -> list[str]:
+def _sentences(
+    names: Sequence[str], verdicts: Mapping[tuple[str, str], PairVerdict], spent: int, budget: int
+) -> list[str]:
     asked = [v for v in verdicts.values() if v.opinions]
     agreed = sum(v.decision == "merge" for v in asked)
     problems = Counter(f"{o.problem} of {o.model}" for v in asked for o in v.opinions if o.problem)

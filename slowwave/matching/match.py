@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters
 from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
-from slowwave.matching.evidence import Evidence, Labelled, Model, Scores
+from slowwave.matching.evidence import Evidence, Labelled, Scores, WeightsByType
 from slowwave.matching.population import Population
 from slowwave.matching.vetoes import Vetoes
 
@@ -90,12 +90,12 @@ class Matches:
 
     merges: tuple[tuple[str, ...], ...]
     review: tuple[ReviewPair, ...]
-    joints: tuple[tuple[tuple[str, str], ...], ...]
+    merge_links: tuple[tuple[tuple[str, str], ...], ...]
     thresholds: Mapping[str, float]
     expected_false: float
     counts: Mapping[str, int]
     dropped: tuple[str, ...]
-    model: Model
+    model: WeightsByType
     ids: NDArray[np.object_]
     candidate_pairs: tuple[Ints, Ints]
     _evidence: Evidence
@@ -130,10 +130,10 @@ def match(
     links: pa.Table | None = None,
     neighbours: Sequence[Sequence[str]] | None = None,
     aliases: pa.Table | None = None,
-    barred: Mapping[str, Iterable[tuple[str, str]]] | None = None,
+    cannot_link: Mapping[str, Iterable[tuple[str, str]]] | None = None,
     labelled: Labelled | None = None,
     focus: Iterable[str] | None = None,
-    model: Model | None = None,
+    model: WeightsByType | None = None,
 ) -> Matches:
     """Match live entities with each other. The order of the rows does not matter.
 
@@ -143,18 +143,20 @@ def match(
     must not merge, by reason; ``labelled`` are pairs that people have decided. With ``focus`` only pairs with one of these ids are
     looked at; ``model`` holds weights of an earlier call, which are not learnt again.
     """
-    people = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
+    population = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
     lowest = min([settings.dedupe_entities_default_threshold, *settings.dedupe_entities_per_type_thresholds.values()])
     wanted = frozenset(focus or ())
-    mask = None if focus is None else np.array([id_ in wanted for id_ in people.ids], bool)
-    found = candidates.find(people, min(settings.dedupe_verifier_band_low, lowest), lowest, mask)
+    mask = None if focus is None else np.array([id_ in wanted for id_ in population.ids], bool)
+    found = candidates.find(population, min(settings.dedupe_verifier_band_low, lowest), lowest, mask)
     i, j = found.i.astype(np.int64), found.j.astype(np.int64)
-    counts = Counter({"rows": len(people), "with vector": int((people.vector >= 0).sum()), "candidates": len(i)})
+    counts = Counter(
+        {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
+    )
     counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
-    evidence = Evidence.learn(people, settings, i, j, labelled=labelled, model=model)
-    vetoes = Vetoes.of(people, np.unique(np.concatenate([i, j])), barred or {})
-    judged = _judge(people, settings, evidence, vetoes, i, j, counts)
-    return _decide(people, settings, evidence, vetoes, judged, counts, found.dropped, (found.i, found.j))
+    evidence = Evidence.learn(population, settings, i, j, labelled=labelled, model=model)
+    vetoes = Vetoes.of(population, np.unique(np.concatenate([i, j])), cannot_link or {})
+    judged = _judge(population, settings, evidence, vetoes, i, j, counts)
+    return _decide(population, settings, evidence, vetoes, judged, counts, found.dropped, (found.i, found.j))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +179,7 @@ class _Judged:
 
 
 def _judge(
-    people: Population,
+    population: Population,
     settings: Settings,
     evidence: Evidence,
     vetoes: Vetoes,
@@ -187,12 +189,12 @@ def _judge(
 ) -> _Judged:
     """Weigh and veto the candidates."""
     parts: list[_Judged] = []
-    sources = _unique_sources(people, settings)
+    sources = _unique_sources(population, settings)
     for at in _chunks(len(i)):
         x, y = i[at], j[at]
         scores = evidence.score(x, y)
         reason = vetoes.forbid(x, y, scores.contested & ~scores.identified)
-        same_source = (reason == 0) & _same_source(people, sources, x, y)
+        same_source = (reason == 0) & _same_source(population, sources, x, y)
         for code, name in enumerate(vetoes.reasons(), 1):
             counts[f"vetoed by {name}"] += int((reason == code).sum())
         counts["vetoed by source"] += int(same_source.sum())
@@ -244,7 +246,7 @@ def _may(scores: Scores) -> Flags:
 
 
 def _decide(
-    people: Population,
+    population: Population,
     settings: Settings,
     evidence: Evidence,
     vetoes: Vetoes,
@@ -255,17 +257,17 @@ def _decide(
 ) -> Matches:
     i, j, scores = judged.i, judged.j, judged.scores
     thresholds = _thresholds(
-        people.kind[i], scores.probability, judged.may, settings.dedupe_entities_expected_precision
+        population.kind[i], scores.probability, judged.may, settings.dedupe_entities_expected_precision
     )
-    edges = np.flatnonzero(judged.may & (scores.probability >= thresholds[people.kind[i]]))
-    sources = _unique_sources(people, settings)
+    edges = np.flatnonzero(judged.may & (scores.probability >= thresholds[population.kind[i]]))
+    sources = _unique_sources(population, settings)
 
     def forbids(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             a, b = x[at], y[at]
             vetoed = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
-            found.append(vetoed | vetoes.one_sided(a, b) | _same_source(people, sources, a, b))
+            found.append(vetoed | vetoes.one_sided(a, b) | _same_source(population, sources, a, b))
         return np.concatenate(found)
 
     def agrees(x: Ints, y: Ints, groups: Flags) -> Flags:
@@ -277,22 +279,22 @@ def _decide(
             found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
         return np.concatenate(found)
 
-    grown = clusters.grow(len(people), i[edges], j[edges], forbids, agrees)
-    torn = clusters.torn(grown, i[edges], j[edges], scores.odds[edges], MARGIN)
-    if torn.any():
-        edges = edges[~torn[i[edges]] & ~torn[j[edges]]]
-        grown = clusters.grow(len(people), i[edges], j[edges], forbids, agrees)
+    grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees)
+    ambiguous = clusters.ambiguous(grown, i[edges], j[edges], scores.odds[edges], MARGIN)
+    if ambiguous.any():
+        edges = edges[~ambiguous[i[edges]] & ~ambiguous[j[edges]]]
+        grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees)
     joined = edges[grown.joined]
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
-    refused |= torn[i] | torn[j]
+    refused |= ambiguous[i] | ambiguous[j]
     apart = np.flatnonzero(grown.label[i] != grown.label[j])
-    ids = people.ids
-    joints: dict[int, list[tuple[str, str]]] = {}
+    ids = population.ids
+    merge_links: dict[int, list[tuple[str, str]]] = {}
     for at in joined.tolist():
-        joints.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
-    labels = sorted(joints)
-    merges = tuple(tuple(sorted({id_ for pair in joints[label] for id_ in pair})) for label in labels)
+        merge_links.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
+    labels = sorted(merge_links)
+    merges = tuple(tuple(sorted({id_ for pair in merge_links[label] for id_ in pair})) for label in labels)
     review = tuple(
         ReviewPair(str(ids[a]), str(ids[b]), p)
         for a, b, p in zip(i[apart].tolist(), j[apart].tolist(), scores.probability[apart].tolist(), strict=True)
@@ -306,8 +308,8 @@ def _decide(
     return Matches(
         merges=merges,
         review=review,
-        joints=tuple(tuple(joints[label]) for label in labels),
-        thresholds={people.type_name(k): float(thresholds[k]) for k in np.unique(people.kind[i]).tolist()},
+        merge_links=tuple(tuple(merge_links[label]) for label in labels),
+        thresholds={population.type_name(k): float(thresholds[k]) for k in np.unique(population.kind[i]).tolist()},
         expected_false=round(float((1 - scores.probability[joined]).sum()), 2),
         counts=dict(counts),
         dropped=dropped,
@@ -329,17 +331,17 @@ def _thresholds(kinds: Ints, probabilities: Reals, may: Flags, precision: float)
     return found
 
 
-def _unique_sources(people: Population, settings: Settings) -> Flags:
+def _unique_sources(population: Population, settings: Settings) -> Flags:
     """Which source codes are known to be free of duplicates."""
     free = settings.dedupe_entities_unique_sources
-    return np.array(["*" in free or s in free for s in people.source_names], bool)
+    return np.array(["*" in free or s in free for s in population.source_names], bool)
 
 
-def _same_source(people: Population, unique: Flags, i: Ints, j: Ints) -> Flags:
+def _same_source(population: Population, unique: Flags, i: Ints, j: Ints) -> Flags:
     """Pairs from one source that is known to be free of duplicates."""
     if not unique.any():
         return np.zeros(len(i), bool)
-    a, b = people.sources[i], people.sources[j]
+    a, b = population.sources[i], population.sources[j]
     return (a == b) & (a >= 0) & unique[np.maximum(a, 0)]
 
 

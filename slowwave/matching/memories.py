@@ -100,10 +100,10 @@ def match_memories(
 
     Time: that of ``neighbours`` over the distinct texts, and some 200 µs for each pair of neighbours, at most ``NEAREST`` a text.
     """
-    people = _People.of(table, embed)
-    own = people.distinct()
-    i, j, cosine = _near(people, own, FLOOR - LENIENCE if threshold < FLOOR else FLOOR)
-    same = _Reader.of(people, _embedder(embed) if people.embedded else None)
+    memories = _Memories.of(table, embed)
+    own = memories.distinct()
+    i, j, cosine = _near(memories, own, FLOOR - LENIENCE if threshold < FLOOR else FLOOR)
+    same = _Reader.of(memories, _embedder(embed) if memories.embedded else None)
 
     def decide(x: int, y: int, c: float) -> tuple[Decision, str]:
         found = same.say(x, y)
@@ -125,16 +125,16 @@ def match_memories(
     def agrees(x: Ints, y: Ints, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.ones(len(x), bool)
 
-    grown = clusters.grow(len(people.ids), i[merge][order], j[merge][order], forbids, agrees)
-    label = grown.label[people.copy_of]
-    merges = people.groups(label)
+    grown = clusters.grow(len(memories.ids), i[merge][order], j[merge][order], forbids, agrees)
+    label = grown.label[memories.copy_of]
+    merges = memories.groups(label)
     pairs = tuple(
-        MemoryPair(people.ids[x], people.ids[y], round(c, 4), d, reason)
+        MemoryPair(memories.ids[x], memories.ids[y], round(c, 4), d, reason)
         for x, y, c, (d, reason) in sorted(
             zip(i.tolist(), j.tolist(), cosine.tolist(), decided, strict=True), key=lambda p: (-p[2], p[0], p[1])
         )
     )
-    counts = Counter({"rows": len(people.ids), "texts": len(own), "pairs": len(pairs)})
+    counts = Counter({"rows": len(memories.ids), "texts": len(own), "pairs": len(pairs)})
     counts.update({f"pairs: {d}": 0 for d in ("merge", "review", "contradiction", "different")})
     counts.update(f"pairs: {d}" for d, _ in decided)
     counts["groups"], counts["merged away"] = len(merges), sum(len(m) - 1 for m in merges)
@@ -158,15 +158,19 @@ def cluster_memories(
     first id, and hold at least ``min_size`` rows. Only rows of one kind, scope, subject and author come together, where there are such
     columns. Time: that of ``neighbours``, and the squared sizes of the groups.
     """
-    people = _People.of(table, embed)
-    i, j, cosine = _near(people, np.arange(len(people.ids)), floor, nearest)
-    unit = people.units if np.array_equal(people.rows, np.arange(len(people.units))) else people.units[people.rows]
-    found = cohesive_groups(unit, i, j, np.rint(cosine * 1e5), cohesion - 1e-6, most=len(people.ids))
-    return tuple(sorted(tuple(people.ids[k] for k in group) for group in found if len(group) >= min_size))
+    memories = _Memories.of(table, embed)
+    i, j, cosine = _near(memories, np.arange(len(memories.ids)), floor, nearest)
+    unit = (
+        memories.units
+        if np.array_equal(memories.rows, np.arange(len(memories.units)))
+        else memories.units[memories.rows]
+    )
+    found = cohesive_groups(unit, i, j, np.rint(cosine * 1e5), cohesion - 1e-6, most=len(memories.ids))
+    return tuple(sorted(tuple(memories.ids[k] for k in group) for group in found if len(group) >= min_size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _People:
+class _Memories:
     """Rows in the order of their ids. ``copy_of`` (n,) is the first row of the same block and key; ``units`` (v, d) unit vectors and
     ``rows`` (n,) each row's place among them, -1 where it has none; ``embedded`` when the vectors are ours."""
 
@@ -179,7 +183,7 @@ class _People:
     embedded: bool
 
     @classmethod
-    def of(cls, table: Any, embed: Embed | None) -> _People:
+    def of(cls, table: Any, embed: Embed | None) -> _Memories:
         columns = read_columns(table, _COLUMNS, ("id", "text"))
         ids = read_ids(columns["id"])
         order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -230,15 +234,15 @@ class _People:
         return tuple(sorted(tuple(m) for m in members.values() if len(m) > 1))
 
 
-def _near(people: _People, own: Ints, floor: float, k: int = NEAREST) -> tuple[Ints, Ints, Floats]:
+def _near(memories: _Memories, own: Ints, floor: float, k: int = NEAREST) -> tuple[Ints, Ints, Floats]:
     """Neighbours within each block among rows ``own``: i < j and the cosine."""
-    own = own[people.rows[own] >= 0]
+    own = own[memories.rows[own] >= 0]
     found: list[tuple[Ints, Ints, Floats]] = []
-    order = own[np.argsort(people.block[own], kind="stable")]
+    order = own[np.argsort(memories.block[own], kind="stable")]
     with one_thread():
-        for part in np.split(order, np.flatnonzero(np.diff(people.block[order])) + 1):
+        for part in np.split(order, np.flatnonzero(np.diff(memories.block[order])) + 1):
             if len(part) > 1:
-                i, j, cosine = pairs_of(*neighbours(people.units, k, floor, people.rows[part]))
+                i, j, cosine = pairs_of(*neighbours(memories.units, k, floor, memories.rows[part]))
                 found.append((part[i], part[j], cosine))
     empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
     i, j, cosine = (np.concatenate(c) for c in zip(empty, *found, strict=True))
@@ -253,8 +257,8 @@ class _Reader:
     compare: Callable[[str, str], Sameness]
 
     @classmethod
-    def of(cls, people: _People, embed: Embed | None) -> _Reader:
-        common = WordsInUse(people.texts)
+    def of(cls, memories: _Memories, embed: Embed | None) -> _Reader:
+        common = WordsInUse(memories.texts)
 
         @lru_cache(maxsize=65_536)
         def vector(word: str) -> NDArray[np.float32]:
@@ -268,7 +272,7 @@ class _Reader:
         def compare(a: str, b: str) -> Sameness:
             return sameness(a, b, synonyms if embed is not None else None, common)
 
-        return cls(people.texts, compare)
+        return cls(memories.texts, compare)
 
     def say(self, x: int, y: int) -> Sameness:
         """What two rows are to each other."""

@@ -33,7 +33,7 @@ class Population:
     types: tuple[str, ...]
     type_names: tuple[str, ...]
     kind: Ints
-    titles: tuple[str, ...]
+    display_names: tuple[str, ...]
     names: Names
     attributes: Attributes
     units: NDArray[np.float32]
@@ -66,8 +66,8 @@ class Population:
         types = tuple(str(t) for t in entities["entity_type"].to_pylist())
         folded = {t: fold(t) for t in set(types)}
         named, kind = np.unique(np.array([folded[t] for t in types], np.object_), return_inverse=True)
-        titles = tuple(str(n) for n in entities["name"].to_pylist())
-        forms = names.prepare(titles)
+        display_names = tuple(str(n) for n in entities["name"].to_pylist())
+        forms = names.prepare(display_names)
         texts = entities["attributes"].to_pylist() if "attributes" in entities.column_names else [None] * len(ids)
         sources, source_names = _sources(entities)
         units, vector = _vectors(len(ids), matrix, None if rows is None else rows[order])
@@ -76,9 +76,9 @@ class Population:
             types=types,
             type_names=tuple(str(t) for t in named),
             kind=kind.astype(np.int64),
-            titles=titles,
+            display_names=display_names,
             names=forms,
-            attributes=attributes.prepare(texts, kind, _by_code(shapes, named), titles),
+            attributes=attributes.prepare(texts, kind, _by_code(shapes, named), display_names),
             units=units,
             vector=vector,
             known_as=_known_as(ids, forms, aliases),

@@ -57,11 +57,11 @@ class Records:
     words: int
 
     @classmethod
-    def of(cls, people: Population) -> Records:
+    def of(cls, population: Population) -> Records:
         """Split every distinct name and value once."""
-        named = pa.array(people.names.folded, pa.string()).dictionary_encode()
-        sources = [(_NAME, np.arange(len(people)), named.indices.to_numpy().astype(np.int64), named.dictionary)]
-        sources += [(c.shape, c.rows, c.codes, pa.array(c.texts, pa.string())) for c in people.attributes.columns]
+        named = pa.array(population.names.folded, pa.string()).dictionary_encode()
+        sources = [(_NAME, np.arange(len(population)), named.indices.to_numpy().astype(np.int64), named.dictionary)]
+        sources += [(c.shape, c.rows, c.codes, pa.array(c.texts, pa.string())) for c in population.attributes.columns]
         split = [_split(shape, texts) for shape, _, _, texts in sources]
         coded = pa.concat_arrays([words for words, _ in split]).dictionary_encode()
         numbers = coded.indices.to_numpy()

@@ -42,7 +42,7 @@ _SHARE: Final = 0.8  # of the cosine asked for that the rarest features alone mu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class TfIdfRows:
     """(n, features) float32 unit rows of types ``kind`` (n,); features are numbered from the rarest up, and ``frequency`` counts
     the rows of each. Features of one row only are left out, though they count for the length of the row."""
 
@@ -51,7 +51,7 @@ class Rows:
     frequency: Ints
 
     @classmethod
-    def of(cls, kind: Ints, read: Read, tokens: int) -> Rows:
+    def of(cls, kind: Ints, read: Read, tokens: int) -> TfIdfRows:
         """Read the rows twice, first to count. ``kind`` (n,) is the type of each row, ``tokens`` the number of different tokens."""
         source = _Source(kind, read, tokens, int(kind.max(initial=0)) + 1)
         frequency, weight = source.weigh()
@@ -82,9 +82,9 @@ class Rows:
         ends = ends.astype(np.int32 if len(data) < 1 << 31 else np.int64)
         return cls(kind, sparse.csr_matrix((data, indices, ends), shape=(len(kind), len(order))), frequency)
 
-    def take(self, rows: Ints) -> Rows:
+    def take(self, rows: Ints) -> TfIdfRows:
         """Some of the rows, with the weights of all."""
-        return self if len(rows) == len(self.kind) else Rows(self.kind[rows], self.matrix[rows], self.frequency)
+        return self if len(rows) == len(self.kind) else TfIdfRows(self.kind[rows], self.matrix[rows], self.frequency)
 
     def cosines(self, i: Ints, j: Ints) -> Reals:
         """Cosines (p,) of pairs of rows."""

@@ -55,7 +55,7 @@ class Vetoes:
     i·n+j.
     """
 
-    titles: tuple[str, ...]
+    display_names: tuple[str, ...]
     name: Codes
     says: Codes
     sort: NDArray[np.int8]
@@ -64,19 +64,19 @@ class Vetoes:
     spaced: Ints
     signed: NDArray[np.bool_]
     folded: NDArray[np.object_]
-    barred: Mapping[str, Ints]
+    cannot_link: Mapping[str, Ints]
     read: Callable[[str], Specifics]
     looked: dict[int, int]
 
     @classmethod
-    def of(cls, people: Population, rows: Ints, barred: Mapping[str, IdPairs]) -> Vetoes:
+    def of(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
         """Read the names of ``rows``, the only ones that may be asked for; ``barred`` holds id pairs by reason.
 
         Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers a row.
         """
-        n, numbers = len(people), dict[str, int]()
+        n, numbers = len(population), dict[str, int]()
         name, says = np.zeros(n, np.int32), np.zeros(n, np.int32)
-        name[rows] = [numbers.setdefault(people.titles[row], len(numbers)) for row in rows.tolist()]
+        name[rows] = [numbers.setdefault(population.display_names[row], len(numbers)) for row in rows.tolist()]
         sign, sort = np.zeros(len(numbers), np.uint64), np.zeros(len(numbers), np.int8)
         alone = np.zeros(len(numbers), bool)
         for k, title in enumerate(numbers):
@@ -85,30 +85,30 @@ class Vetoes:
         # nothing has the sign 0, which sorts first
         _, first, code = np.unique(np.append(np.uint64(0), sign), return_index=True, return_inverse=True)
         says[rows] = code[1:][name[rows]]
-        place = {str(id_): k for k, id_ in enumerate(people.ids)} if any(barred.values()) else {}
+        place = {str(id_): k for k, id_ in enumerate(population.ids)} if any(cannot_link.values()) else {}
 
         def keys(pairs: IdPairs) -> Ints:
             known = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
             return np.array(sorted(min(p) * n + max(p) for p in known), np.int64)
 
         return cls(
-            titles=people.titles,
+            display_names=population.display_names,
             name=name,
             says=says,
             sort=np.append(np.int8(0), sort)[first],
             alone=np.append(np.bool_(False), alone)[first],
-            words=people.names.ordered,
-            spaced=people.names.compact,
+            words=population.names.ordered,
+            spaced=population.names.compact,
             signed=np.array([may_have_signs(title) for title in numbers], np.bool_),
-            folded=people.names.folded,
-            barred={reason: keys(pairs) for reason, pairs in barred.items()},
+            folded=population.names.folded,
+            cannot_link={reason: keys(pairs) for reason, pairs in cannot_link.items()},
             read=lru_cache(_READ)(specifics),
             looked={},
         )
 
     def reasons(self) -> tuple[str, ...]:
         """The reasons in the order of the codes of ``forbid``, from 1."""
-        return (*self.barred, SPECIFICS, IDENTIFIER)
+        return (*self.cannot_link, SPECIFICS, IDENTIFIER)
 
     def forbid(self, i: Ints, j: Ints, identifier_conflict: NDArray[np.bool_]) -> NDArray[np.int8]:
         """The first reason (code from 1) that forbids each of p pairs, 0 where there is none.
@@ -116,7 +116,7 @@ class Vetoes:
         ``identifier_conflict`` (p,): a decisive identifier differs, and none that is as good agrees.
         """
         keys = np.minimum(i, j) * len(self.says) + np.maximum(i, j)
-        forbidden = [np.isin(keys, barred) for barred in self.barred.values()]
+        forbidden = [np.isin(keys, cannot_link) for cannot_link in self.cannot_link.values()]
         forbidden += [self._degrees(i, j) == _CONFLICT, identifier_conflict]
         return np.select(forbidden, list(range(1, len(forbidden) + 1)), 0).astype(np.int8)
 
@@ -162,7 +162,7 @@ class Vetoes:
         distinct, first, inverse = np.unique(names, axis=1, return_index=True, return_inverse=True)
         degrees = np.zeros(distinct.shape[1], np.int8)
         for k, at in enumerate(rows[first].tolist()):
-            a, b = self.titles[i[at]], self.titles[j[at]]
+            a, b = self.display_names[i[at]], self.display_names[j[at]]
             sign = other_signs(a, b)
             conflict = (sign and sign.degree == "conflict") or exchanged(a, b)
             degrees[k] = _CONFLICT if conflict else _ONE_SIDED if sign else 0
@@ -183,7 +183,7 @@ class Vetoes:
         if key not in self.looked:
             if len(self.looked) >= _LOOKED:
                 self.looked.clear()
-            one = difference(self.read(self.titles[i]), self.read(self.titles[j]))
+            one = difference(self.read(self.display_names[i]), self.read(self.display_names[j]))
             self.looked[key] = 0 if one is None else _CONFLICT if one.degree == "conflict" else _ONE_SIDED
         return self.looked[key]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import KINDS, Mutation, Row
-from slowwave.mutations.rows import as_ids, rows_by_id, standing_ids
+from slowwave.mutations.rows import as_ids, live_ids, rows_by_id
 from slowwave.snapshots.snapshot import Snapshot
 
 _NAMES: Final = {"source_chunk_ids": "chunks", "source_document_ids": "documents"}
@@ -19,7 +19,7 @@ _NAMES: Final = {"source_chunk_ids": "chunks", "source_document_ids": "documents
 def filter_references(snapshot: Snapshot, table: str, ids: Collection[str]) -> list[Mutation]:
     """One mutation a row, in id order, for the rows of ``ids`` that hold a dead reference."""
     columns = sorted(KINDS["filter_references"].writes[table])
-    live = {c: standing_ids(snapshot, _NAMES[c]) for c in columns}
+    live = {c: live_ids(snapshot, _NAMES[c]) for c in columns}
     mutations: list[Mutation] = []
     for id_, seen in sorted(rows_by_id(snapshot, table, ids, ("external_id", "invalidated_at", *columns)).items()):
         writes = [

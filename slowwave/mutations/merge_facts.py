@@ -14,7 +14,7 @@ from typing import Final
 from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import Fields, as_ids, rows_by_id, standing_ids
+from slowwave.mutations.rows import Fields, as_ids, live_ids, rows_by_id
 from slowwave.snapshots.snapshot import Snapshot
 
 _SAYS: Final = ("subject", "predicate", "object", "fact_text")
@@ -43,7 +43,7 @@ def merge_facts(snapshot: Snapshot, merges: Sequence[FactMerge]) -> list[Mutatio
     for id_ in members:
         if facts[id_]["invalidated_at"] is not None or facts[id_]["is_active"] is not True:
             raise Refused(f"Fact {id_} is already retired; a merge takes live rows only.")
-    chunks = standing_ids(snapshot, "chunks")
+    chunks = live_ids(snapshot, "chunks")
     return [_one(merge, facts, chunks) for merge in merges]
 
 

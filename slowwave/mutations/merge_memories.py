@@ -15,7 +15,7 @@ from typing import Final
 from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import Fields, as_ids, rows_by_id, standing_ids
+from slowwave.mutations.rows import Fields, as_ids, live_ids, rows_by_id
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import COUNTERS
 
@@ -46,8 +46,8 @@ def merge_memories(snapshot: Snapshot, merges: Sequence[MemoryMerge]) -> list[Mu
         if rows[id_]["invalidated_at"] is not None or rows[id_]["state"] != "active":
             raise Refused(f"Memory {id_} is already retired; a merge takes live rows only.")
     live = {
-        "source_chunk_ids": standing_ids(snapshot, "chunks"),
-        "source_document_ids": standing_ids(snapshot, "documents"),
+        "source_chunk_ids": live_ids(snapshot, "chunks"),
+        "source_document_ids": live_ids(snapshot, "documents"),
     }
     return [_one(merge, rows, live) for merge in merges]
 
@@ -81,8 +81,8 @@ def _survivor(keep: Fields, absorbed: Sequence[Fields], live: Mapping[str, froze
     everyone = [keep, *absorbed]
     starts = [r["valid_from"] for r in everyone]
     after: dict[str, Value] = {
-        column: tuple(dict.fromkeys(i for r in everyone for i in as_ids(r[column]) if i in standing))
-        for column, standing in live.items()
+        column: tuple(dict.fromkeys(i for r in everyone for i in as_ids(r[column]) if i in known))
+        for column, known in live.items()
     }
     after["tags"] = _tags(keep, absorbed)
     for column in ("importance", "confidence"):

@@ -23,7 +23,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.parallel_edges import EDGE_COLUMNS, ENDPOINTS, fold
-from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where, standing_ids
+from slowwave.mutations.rows import Fields, as_ids, live_ids, rows_by_id, rows_where
 from slowwave.mutations.vectors import encode
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -70,8 +70,8 @@ def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
     aliases = _aliases(snapshot, set(members))
     places = _vector_places(snapshot, [merge.keep for merge in merges if merge.vector is not None])
     live = {
-        "source_chunk_ids": standing_ids(snapshot, "chunks"),
-        "source_document_ids": standing_ids(snapshot, "documents"),
+        "source_chunk_ids": live_ids(snapshot, "chunks"),
+        "source_document_ids": live_ids(snapshot, "documents"),
     }
     folded: set[str] = set()
     return [_one(snapshot, merge, entities, edges, aliases, places, live, absorbed, folded) for merge in merges]

@@ -37,7 +37,7 @@ def rows_where(
     return [{c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()]
 
 
-def standing_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
+def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
     """Ids that provenance may name: rows that are there and not invalidated. A source that ended in the world is still a source."""
     whole = snapshot.table(table)
     return frozenset(whole["id"].filter(pc.is_null(whole["invalidated_at"])).to_pylist())

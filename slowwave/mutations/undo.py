@@ -60,7 +60,7 @@ class Fault:
 
     item: str
     entry: int
-    told: str
+    message: str
 
 
 def undo_entries(
@@ -153,11 +153,11 @@ def named(table: object, column: object, row: object) -> str:
 def _refuse_damaged(source: str, faults: Sequence[Fault]) -> None:
     if not faults:
         return
-    told = sorted(faults)
+    message = sorted(faults)
     shown = "; ".join(
-        f"item {f.item}, {f'journal entry {f.entry}' if f.entry else 'journal'}: {f.told}" for f in told[:_SHOWN]
+        f"item {f.item}, {f'journal entry {f.entry}' if f.entry else 'journal'}: {f.message}" for f in message[:_SHOWN]
     )
-    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    more = f"; and {len(message) - _SHOWN} more" if len(message) > _SHOWN else ""
     raise JournalDamaged(
         f"The journal of run {source} is not what was written when it ran, so nothing was undone: {shown}{more}. Find out who wrote to "
         "night.journal and night.before_images. Other items can be undone with --items."

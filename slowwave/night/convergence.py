@@ -101,13 +101,13 @@ def convergence_probe(
     held: dict[str, set[str]] = defaultdict(set)
     for item in deferred:
         held[item.operation] |= _survivors(item, into)
-    told = any(after.tables[name] is not table for name, table in inputs.snapshot.tables.items() if name != "pages")
+    changed = any(after.tables[name] is not table for name, table in inputs.snapshot.tables.items() if name != "pages")
     remaining: list[Remaining] = []
     for item in items:
         rows = _survivors(item, into)
         if (item.operation, rows) not in asked:
             why = "new" if held[item.operation].isdisjoint(rows) else "deferred"
-            if item.mutation.kind == "render_page" and told:
+            if item.mutation.kind == "render_page" and changed:
                 why = "follows"
             remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))
     return ConvergenceProbe(sum(r.why == "new" for r in remaining), tuple(remaining))

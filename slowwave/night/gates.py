@@ -136,8 +136,8 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], st
         return Closed("read_only", f"{name} is read-only: nothing that a night plans could be applied to it.")
     if not asked.weekly and (since := unchanged()):
         return Closed("unchanged", f"{name} is {since}: nothing was written, and no setting or verdict changed.")
-    if asked.weekly and (told := _budget_spent(connection, scope, settings)):
-        return Closed("budget_spent", f"{name} {told}")
+    if asked.weekly and (why := _budget_spent(connection, scope, settings)):
+        return Closed("budget_spent", f"{name} {why}")
     if not asked.hurried and (held := _cadence(connection, asked, scope)):
         return held
     for holder in holders(connection, scope, settings.heartbeat_expiry_seconds):

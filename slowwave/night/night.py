@@ -19,7 +19,7 @@ from slowwave.night.outcome import Night, per_operation
 from slowwave.night.proof import not_rejected, prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night.snapshot import take_snapshot
-from slowwave.night.stream import completed, open_stream, told
+from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
@@ -94,14 +94,14 @@ def run_night(
                 for name, audit in AUDITS.items():
                     say(name)
                     reports[name] = run_audit(audit, inputs, names)
-                    told(stream, "audit", reports[name])
+                    report_done(stream, "audit", reports[name])
                     phase.operations += 1
             proposals: dict[str, Proposal] = {}
             with stream.phase("plan") as phase:
                 for name, planner in PLANNERS.items():
                     say(name)
                     proposals[name] = run_planner(planner, inputs, names)
-                    told(stream, "plan", proposals[name].report, len(proposals[name].items))
+                    report_done(stream, "plan", proposals[name].report, len(proposals[name].items))
                     phase.operations += 1
             say("plan")
             with stream.phase("probe"):
@@ -234,8 +234,8 @@ def _write_conflicts(
 ) -> None:
     """What the audit found, and what judges said of it; without the audit only the latter."""
     audit, planner = reports.get("contradictions"), proposals.get("resolve_conflicts")
-    told = [*([audit] if audit else []), *([planner.report] if planner else [])]
+    report_done = [*([audit] if audit else []), *([planner.report] if planner else [])]
     complete = audit is not None and not audit.skipped
-    found = conflicts_in(told)
+    found = conflicts_in(report_done)
     if found or complete:
         write_conflicts(connection, snapshot.namespace_id, run_id, found, snapshot, complete=complete)

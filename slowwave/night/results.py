@@ -102,9 +102,11 @@ def one_location(results: Mapping[str, Result]) -> str:
     """Where the snapshot of all ``results`` lies; results of several snapshots are refused."""
     by_location = {result.location: name for name, result in results.items()}
     if len(by_location) != 1:
-        told = ", ".join(f"{name} of {location.rsplit('/', 1)[-1]}" for location, name in sorted(by_location.items()))
+        message = ", ".join(
+            f"{name} of {location.rsplit('/', 1)[-1]}" for location, name in sorted(by_location.items())
+        )
         raise SnapshotError(
-            f"Inputs come from different snapshots ({told or 'there are none'}), and they would not fit together. "
+            f"Inputs come from different snapshots ({message or 'there are none'}), and they would not fit together. "
             "Run the whole night again, from the snapshot on."
         )
     return next(iter(by_location))

@@ -38,7 +38,7 @@ def open_stream(
     return Stream(run_id, namespace, sinks, settings.redact_text)
 
 
-def told(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
+def report_done(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
     """Tell the stream what an audit or a planner came to."""
     if not stream.sinks:
         return
@@ -87,7 +87,7 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
     stream.ended("plan", state, counts, began, len(night.plan.items))
 
 
-def retell(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:
+def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:
     """Tell a night whose audits and planners were steps of a Dagster run: each at the time it ran, in the order of a night."""
     stream = open_stream(store, night.run_id, night.namespace, dagster_run_id=dagster_run_id)
     if not stream.sinks or night.plan is None:
@@ -109,7 +109,7 @@ def retell(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -
             begun, ended = _span(list(reports.values()), now)
             stream.emit(PhaseStarted(run_id=run, namespace=namespace, at=begun, phase=phase))
             for name, report in reports.items():
-                told(stream, phase, report, items.get(name, 0))
+                report_done(stream, phase, report, items.get(name, 0))
             stream.emit(
                 PhaseCompleted(
                     run_id=run,

@@ -48,7 +48,7 @@ def blind(operation: str, compares: Compares | None, snapshot: Snapshot) -> Repo
     )
 
 
-def told(report: Report, compares: Compares | None, snapshot: Snapshot) -> Report:
+def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot) -> Report:
     """The report with what its operation could not compare: a sentence in the headline, the numbers, and a finding."""
     if compares is None or report.skipped:
         return report

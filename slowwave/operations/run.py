@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamForbiddenOpError, Refused
-from slowwave.operations.coverage import blind, told
+from slowwave.operations.coverage import blind, with_coverage
 from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
 from slowwave.operations.registry import khora_kinds, operations
 from slowwave.operations.spec import Operation
@@ -67,7 +67,7 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
         return report
     audit.ready()
     began, clock = datetime.now(UTC), time.perf_counter()
-    report = _quotable(told(audit(inputs), audit.compares, inputs.snapshot))
+    report = _quotable(with_coverage(audit(inputs), audit.compares, inputs.snapshot))
     return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
 
 
@@ -80,7 +80,7 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
     planner.ready()
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(replace(inputs, ops=ops))
-    report = _quotable(told(proposal.report, planner.compares, inputs.snapshot))
+    report = _quotable(with_coverage(proposal.report, planner.compares, inputs.snapshot))
     report = replace(report, operation=planner.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
     if missed := inputs.budget.refused - refused:
         report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})

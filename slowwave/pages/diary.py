@@ -35,7 +35,7 @@ _LINKED: Final = 3  # sources of a line that counts
 _PROMOTED: Final = 20  # promotions of a day that are listed
 _REASON: Final = 60
 _STATES: Final = ("archived", "quarantined")
-_TOLD: Final[Mapping[str, tuple[str, str]]] = {
+_HAPPENED: Final[Mapping[str, tuple[str, str]]] = {
     "promoted": ("1 memory promoted", "{n} memories promoted"),
     "revoked": ("1 promotion revoked", "{n} promotions revoked"),
     "merged": ("1 memory merged into another", "{n} memories merged into others"),
@@ -83,21 +83,21 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
         shown.append(lines)
         sources += linked
         body = longer
-    untold = len(days) - len(shown)
+    omitted = len(days) - len(shown)
     return Rendered(
         path=DREAMS,
         title=_TITLE,
         body=body,
-        input_hash=input_hash(TEMPLATE, opening if days else None, shown, untold),
+        input_hash=input_hash(TEMPLATE, opening if days else None, shown, omitted),
         entries=len(shown),
         sources=tuple(dict.fromkeys(sources)),
         unsafe=tuple(sorted(screen.refused)),
-        untold=untold,
+        omitted=omitted,
     )
 
 
-def _body(opening: Sequence[str], days: Sequence[Sequence[str]], untold: int) -> str:
-    more = ["", f"_{untold:,} earlier {'day is' if untold == 1 else 'days are'} not shown._"] if untold else []
+def _body(opening: Sequence[str], days: Sequence[Sequence[str]], omitted: int) -> str:
+    more = ["", f"_{omitted:,} earlier {'day is' if omitted == 1 else 'days are'} not shown._"] if omitted else []
     return body_of([*opening, *(line for day in days for line in day), *more])
 
 
@@ -105,11 +105,11 @@ def _day(day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: 
     """Lines of one day, and the memories that they link."""
     lines, linked = ["", f"## {day}"], list[str]()
     for event in events:
-        one, many = _TOLD[event.what]
+        one, many = _HAPPENED[event.what]
         by = hook(event.by, _REASON) if screen.passes("", event.by) else "an operation"
-        told = (one if event.count == 1 else many).format(n=f"{event.count:,}", by=by)
+        parts = (one if event.count == 1 else many).format(n=f"{event.count:,}", by=by)
         more = f" and {event.count - len(event.memories):,} more" if event.count > len(event.memories) else ""
-        lines.append(f"- {told}: {', '.join(map(source, event.memories))}{more}")
+        lines.append(f"- {parts}: {', '.join(map(source, event.memories))}{more}")
         linked += event.memories
     entries = [p for p in listed if p.text.strip() and screen.passes(p.memory, p.text)][:_PROMOTED]
     if entries:
@@ -120,24 +120,24 @@ def _day(day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: 
 
 def _entry(entry: _Listed) -> str:
     score, hits, _ = figures(entry.scores)
-    told = [f"score {score:.2f}"] if score is not None else []
-    told += [f"hits {hits}"] if hits is not None else []
-    end = f"{' — ' if told else ''}{', '.join(told)} {source(entry.memory)}"
+    parts = [f"score {score:.2f}"] if score is not None else []
+    parts += [f"hits {hits}"] if hits is not None else []
+    end = f"{' — ' if parts else ''}{', '.join(parts)} {source(entry.memory)}"
     return f"- {hook(entry.text, LINE - 2 - len(end))}{end}"
 
 
 def _at_present(snapshot: Snapshot) -> list[str]:
     live = snapshot.live("memories")
     counts = {state: pc.sum(pc.equal(live["state"], state)).as_py() or 0 for state in _STATES}
-    told = [f"{n:,} {state}" for state, n in counts.items() if n]
-    return ["", f"Out of recall at present: {', '.join(told)}."] if told else []
+    parts = [f"{n:,} {state}" for state, n in counts.items() if n]
+    return ["", f"Out of recall at present: {', '.join(parts)}."] if parts else []
 
 
 def _days(snapshot: Snapshot) -> list[tuple[str, list[_Event]]]:
-    """Days on which anything happened, the newest first, each with its events in the order of ``_TOLD``."""
+    """Days on which anything happened, the newest first, each with its events in the order of ``_HAPPENED``."""
     events = _events(snapshot)
-    told = pc.less_equal(events["at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC")))
-    table = events.filter(told).append_column("day", pc.strftime(events["at"].filter(told), "%Y-%m-%d"))
+    parts = pc.less_equal(events["at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC")))
+    table = events.filter(parts).append_column("day", pc.strftime(events["at"].filter(parts), "%Y-%m-%d"))
     grouped = table.sort_by([("id", "ascending")]).group_by(["day", "what", "by"], use_threads=False)
     rows = grouped.aggregate([("id", "count"), ("id", "list")])
     days: dict[str, list[_Event]] = defaultdict(list)
@@ -145,7 +145,7 @@ def _days(snapshot: Snapshot) -> list[tuple[str, list[_Event]]]:
     first = pc.list_slice(rows["id_list"], 0, _LINKED).to_pylist()
     for day, what, by, count, ids in zip(*(rows[c].to_pylist() for c in names), first, strict=True):
         days[day].append(_Event(what, by, count, tuple(ids)))
-    order = list(_TOLD)
+    order = list(_HAPPENED)
     return [
         (day, sorted(events, key=lambda e: (order.index(e.what), e.by)))
         for day, events in sorted(days.items(), reverse=True)

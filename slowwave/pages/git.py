@@ -80,12 +80,12 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
             )
             if not done.returncode:
                 return done.stdout.decode(errors="replace")
-            told = done.stderr.decode(errors="replace")
-            if unless is not None and unless in told:
+            message = done.stderr.decode(errors="replace")
+            if unless is not None and unless in message:
                 return ""
-            if not _LOCKED.search(told) or time.monotonic() >= deadline:
+            if not _LOCKED.search(message) or time.monotonic() >= deadline:
                 raise Refused(
-                    f"git {_verb(arguments)} failed, so pages are not committed: {_why(told)} Then run `slowwave pages sync ALL`."
+                    f"git {_verb(arguments)} failed, so pages are not committed: {_why(message)} Then run `slowwave pages sync ALL`."
                 )
             time.sleep(_BUSY_PAUSE)
 
@@ -111,11 +111,11 @@ def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, 
     known = {memory for _, memory in _ENTRY.findall(before)}
     new = [line for line, memory in _ENTRY.findall(after) if memory not in known]
     subject = f"dream: {len(new)} promotion(s)" if new else "dream: pages rendered again"
-    told = [f"Run: {run_id}"] if run_id else []
+    message = [f"Run: {run_id}"] if run_id else []
     if undo:
-        return f"dream: undo{f' by run {run_id[:8]}' if run_id else ''}", "\n".join(told)
+        return f"dream: undo{f' by run {run_id[:8]}' if run_id else ''}", "\n".join(message)
     bullets = [_bullet(line) for line in new[:_BULLETS]]
-    return subject, "\n\n".join(part for part in ("\n".join(told), "\n".join(bullets)) if part)
+    return subject, "\n\n".join(part for part in ("\n".join(message), "\n".join(bullets)) if part)
 
 
 def _bullet(line: str) -> str:
@@ -142,9 +142,9 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _why(told: str) -> str:
+def _why(message: str) -> str:
     """The line in which git says what is wrong; what follows it is advice."""
-    lines = told.strip().splitlines() or [""]
+    lines = message.strip().splitlines() or [""]
     line = next((line for line in lines if _FATAL.match(line)), lines[-1])
     return "".join(c for c in line if c.isprintable())[:300]
 

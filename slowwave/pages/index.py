@@ -37,28 +37,28 @@ def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
     safe: list[Promoted] = []
     for n, memory in enumerate(every):
         if len(safe) == limits[0]:
-            untold = len(every) - n
+            omitted = len(every) - n
             break
         if screen.passes(memory.memory, memory.text):
             safe.append(memory)
     else:
-        untold = 0
+        omitted = 0
     shown = safe
-    body = body_of(_lines(shown, screen, untold))
+    body = body_of(_lines(shown, screen, omitted))
     while shown and not fits(body, *limits):
         shown = shown[: len(shown) - max(1, (body.count("\n") + 1 - limits[0]) // 2)]
-        body = body_of(_lines(shown, screen, untold + len(safe) - len(shown)))
-    untold += len(safe) - len(shown)
+        body = body_of(_lines(shown, screen, omitted + len(safe) - len(shown)))
+    omitted += len(safe) - len(shown)
     inputs = [[m.memory, _words(m, screen), m.score, m.hits, m.days] for m in shown]
     return Rendered(
         path=MEMORY,
         title=_TITLE,
         body=body,
-        input_hash=input_hash(TEMPLATE, inputs, untold, limits if untold else None),
+        input_hash=input_hash(TEMPLATE, inputs, omitted, limits if omitted else None),
         entries=len(shown),
         sources=tuple(m.memory for m in shown),
         unsafe=tuple(sorted(screen.refused)),
-        untold=untold,
+        omitted=omitted,
     )
 
 
@@ -66,7 +66,7 @@ def _words(memory: Promoted, screen: Screen) -> list[str]:
     return [_line(memory), _subject(memory, screen), memory.kind]
 
 
-def _lines(shown: Sequence[Promoted], screen: Screen, untold: int) -> list[str]:
+def _lines(shown: Sequence[Promoted], screen: Screen, omitted: int) -> list[str]:
     if not shown:
         return []
     subjects = Counter(_subject(m, screen) for m in shown)
@@ -79,8 +79,8 @@ def _lines(shown: Sequence[Promoted], screen: Screen, untold: int) -> list[str]:
     lines = list(_OPENING)
     for heading, entries in groups.items():
         lines += ["", f"## {heading}", *entries]
-    if untold:
-        lines += ["", f"_{untold:,} more are promoted and not shown: the index has reached its limit._"]
+    if omitted:
+        lines += ["", f"_{omitted:,} more are promoted and not shown: the index has reached its limit._"]
     return lines
 
 

@@ -28,7 +28,7 @@ class Rendered:
     entries: int
     sources: tuple[str, ...]
     unsafe: tuple[str, ...] = ()
-    untold: int = 0
+    omitted: int = 0
 
 
 def body_of(lines: Sequence[str]) -> str:

@@ -64,25 +64,25 @@ def promoted(snapshot: Snapshot) -> list[Promoted]:
 def figures(scores: object) -> tuple[float | None, int | None, int | None]:
     """Score, hits and distinct days of a promotion's ``scores``, JSON; None for what they do not tell."""
     try:
-        told: object = json.loads(str(scores))
+        parts: object = json.loads(str(scores))
     except (ValueError, RecursionError):  # an agent may have written them, in any depth
-        told = None
-    known: Mapping[str, object] = told if isinstance(told, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+        parts = None
+    known: Mapping[str, object] = parts if isinstance(parts, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     score, hits, days = _number(known, ("score",)), _number(known, _HITS), _number(known, _DAYS)
     return score, None if hits is None else int(hits), None if days is None else int(days)
 
 
 def in_brackets(score: float | None, hits: int | None, days: int | None) -> str:
     """Figures as a line shows them (nexo 3.3), empty where there are none."""
-    told = [f"score={score:.2f}"] if score is not None else []
-    told += [f"hits={hits}"] if hits is not None else []
-    told += [f"days={days}"] if days is not None else []
-    return f" _({', '.join(told)})_" if told else ""
+    parts = [f"score={score:.2f}"] if score is not None else []
+    parts += [f"hits={hits}"] if hits is not None else []
+    parts += [f"days={days}"] if days is not None else []
+    return f" _({', '.join(parts)})_" if parts else ""
 
 
-def _number(told: Mapping[str, object], names: tuple[str, ...]) -> float | None:
+def _number(parts: Mapping[str, object], names: tuple[str, ...]) -> float | None:
     for name in names:
-        value = told.get(name)
+        value = parts.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9:
             return float(value)
     return None

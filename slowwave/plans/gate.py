@@ -36,7 +36,7 @@ from slowwave.store.namespaces import namespace_id
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
 """Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
 
-_STANDING: Final = ("awaiting_approval", "approved")
+_UNSETTLED: Final = ("awaiting_approval", "approved")
 
 POLICY: Final = "policy"
 """Who signs for a namespace's policy, and by which channel: nobody else does."""
@@ -212,7 +212,7 @@ def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: 
             (revoked_by, reason.strip()[:2000], approvals),
         )
         waiting = 0
-        if plan.state in _STANDING:
+        if plan.state in _UNSETTLED:
             waiting = connection.execute(
                 "UPDATE night.plan_items i SET status = 'pending' FROM (SELECT DISTINCT unnest(item_ids) AS item_id FROM night.approvals "
                 "WHERE id = ANY(%s::uuid[])) a WHERE i.plan_hash = %s AND i.item_id = a.item_id AND i.status = 'approved'",
@@ -392,8 +392,8 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
             f"Only {waiting} review items of plan {short} are left: name them with --items, or take them all with --include-review."
         )
     counts = {status: sum(s.status == status for s in plan.items) for status in sorted({s.status for s in plan.items})}
-    told = ", ".join(f"{n} {status}" for status, n in counts.items())
-    raise Refused(f"Plan {short} is already applied or decided: {told}. There is nothing left to approve.")
+    message = ", ".join(f"{n} {status}" for status, n in counts.items())
+    raise Refused(f"Plan {short} is already applied or decided: {message}. There is nothing left to approve.")
 
 
 def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str]) -> list[StoredItem]:

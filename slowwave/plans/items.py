@@ -34,7 +34,7 @@ _SAYS: Final = frozenset(
 _quoted: Final = lru_cache(1_024)(canonical_json)  # of the few words that items have in common
 
 
-class Written(NamedTuple):
+class CanonicalItem(NamedTuple):
     """The parts of an item as canonical JSON: what a plan's hash covers, and what is stored. It is many times the size of the item."""
 
     mutation: str
@@ -116,13 +116,13 @@ class Item:
             "tokens": self.tokens,
         }
 
-    def written(self) -> Written:
+    def written(self) -> CanonicalItem:
         """Its parts as canonical JSON, made anew each time."""
-        return Written(
+        return CanonicalItem(
             canonical_json(self.mutation.to_json()), canonical_json(dict(self.evidence)), canonical_json(self.sources)
         )
 
-    def line(self, written: Written) -> str:
+    def line(self, written: CanonicalItem) -> str:
         """Canonical JSON of ``to_json``, of its parts."""
         return (
             f'{{"decision":{_quoted(self.decision)},"evidence":{written.evidence},"id":"{self.id}",'

@@ -156,14 +156,14 @@ def write_plan(
     state = "awaiting_approval" if new else "empty"
     header = plan.header
     with store.connect("planner") as connection, connection.transaction():
-        standing = _state_of(connection, plan.plan_hash) if new else ""
-        if standing:
-            state = standing
+        known_state = _state_of(connection, plan.plan_hash) if new else ""
+        if known_state:
+            state = known_state
         elif new:
             old = connection.execute(_SUPERSEDE.encode(), {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for (old_run,) in old:
                 move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
-        if not standing:
+        if not known_state:
             connection.execute(
                 "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, "
                 "header, probes, summary) VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING",
@@ -173,12 +173,12 @@ def write_plan(
                     *(Jsonb(header.to_json()), Jsonb(dict(probes)), Jsonb(dict(summary))),
                 ),
             )
-        if new and not standing:
+        if new and not known_state:
             _copy_items(connection, plan)
         end_plan_run(
             connection,
             run_id,
-            "completed" if standing or not new else "awaiting_approval",
+            "completed" if known_state or not new else "awaiting_approval",
             plan.plan_hash,
             settings_fingerprint=header.settings_fingerprint,
             change_counter=change_counter,

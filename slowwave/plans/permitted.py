@@ -101,8 +101,8 @@ def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:
 def refuse_unpermitted(items: Iterable[Item], done: str) -> None:
     """Refuse items of which one does what its operation may not; ``done`` says what was not done: ``planned`` or ``approved``."""
     for item in items:
-        if told := violation(item):
-            raise Refused(f"Item {item.id} does what its operation may not: {told} Nothing was {done}.")
+        if why := violation(item):
+            raise Refused(f"Item {item.id} does what its operation may not: {why} Nothing was {done}.")
 
 
 def _permit(item: Item) -> Permit | None:

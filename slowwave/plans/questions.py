@@ -38,8 +38,8 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
         return redact(f"{loss[0].upper()}{loss[1:]}.")
     asked = f"{_asked(item)} It {loss}." if loss else _asked(item)
     reason = item.evidence.get("reason")
-    told = f"{asked} {reason}" if isinstance(reason, str) and reason else asked
-    return redact(told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…")
+    message = f"{asked} {reason}" if isinstance(reason, str) and reason else asked
+    return redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…")
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
-from slowwave.plans.items import Item, Written
+from slowwave.plans.items import CanonicalItem, Item
 from slowwave.plans.permitted import refuse_unpermitted
 from slowwave.texts.quotation import Known, quotable
 
@@ -58,7 +58,7 @@ class Plan:
     deferred_items: tuple[Item, ...] = ()
     deferred: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, Written] = field(default_factory=dict, repr=False, compare=False)
+    written: Mapping[str, CanonicalItem] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

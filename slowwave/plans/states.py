@@ -39,7 +39,7 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
     return "partly_applied" if waits else "applied"
 
 
-def told(items: object) -> str:
+def items_text(items: object) -> str:
     """Items by status in words, such as ``990 pending, 10 applied``."""
     counts = _counts(items)
     return ", ".join(f"{counts[status]:,} {status}" for status in _ORDER if status in counts) or "no items"

@@ -107,8 +107,8 @@ def _lost(item: Item, probes: Mapping[str, object]) -> tuple[list[tuple[str, str
 def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> str:
     mutation = item.mutation
     if only:
-        told = f"The evidence says that {_joined(item)}, but merging them" if mutation.keep else "The new text"
-        return f"{told} would lose {losses(item, lost)}. A person is asked whether that may be."
+        message = f"The evidence says that {_joined(item)}, but merging them" if mutation.keep else "The new text"
+        return f"{message} would lose {losses(item, lost)}. A person is asked whether that may be."
     if mutation.keep:
         keep, *absorbed = (f"“{name}”" for name in _names(item))
         others = " and ".join(absorbed)
@@ -162,11 +162,11 @@ def _succession(item: Item) -> str:
 
 def _names(item: Item) -> list[str]:
     """What merged rows are called, the survivor first: by their name, by what they say, or by their ids."""
-    mutation, told = item.mutation, item.evidence.get("names")
+    mutation, message = item.mutation, item.evidence.get("names")
     if mutation.keep is None:
         return []
     rows = (mutation.keep, *mutation.absorb)
-    said = [str(name) for name in told] if isinstance(told, Sequence) and not isinstance(told, str) else []
+    said = [str(name) for name in message] if isinstance(message, Sequence) and not isinstance(message, str) else []
     said = said if len(said) == len(rows) else [""] * len(rows)
     return [
         _seen(mutation, row.id).get("name") or text or row.external_id or row.id
@@ -212,11 +212,11 @@ def _attributes(text: str) -> dict[str, str]:
 
 def _verdict(item: Item) -> str:
     p = item.probability
-    told = f"Probability that these rows are one thing: {percent(p)}."
+    message = f"Probability that these rows are one thing: {percent(p)}."
     return (
-        f"{told} A person decides."
+        f"{message} A person decides."
         if item.decision == "review"
-        else f"{told} Of such merges, {one_in(1 - p)} is wrong."
+        else f"{message} Of such merges, {one_in(1 - p)} is wrong."
     )
 
 

@@ -158,12 +158,12 @@ class BlastRadius:
     def sentence(self) -> str:
         """What an operator reads."""
         touched = {table: radius for table, radius in self.per_table.items() if radius.touched}
-        told = ", ".join(
+        message = ", ".join(
             f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {r.allowed:,} allowed)"
             for table, r in touched.items()
         )
         counted = (
-            f"{_rows(self.retired)} retired and {self.reworded:,} reworded{f': {told}' if told else ''}."
+            f"{_rows(self.retired)} retired and {self.reworded:,} reworded{f': {message}' if message else ''}."
             if touched
             else "Nothing is retired or reworded."
         )
@@ -251,14 +251,14 @@ class _Change:
 
 
 def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
-    old, own = _standing(before, table)
+    old, own = _live(before, table)
     tokens = np.zeros(len(old), np.int64)
     for column in own:
         tokens += counts(column)
     kept, lost, merged = (np.zeros(len(old), kind) for kind in (np.int8, np.int64, np.bool_))
     if after.table(table) is before.table(table):
         return _Change(old, kept, tokens, lost, merged, 0)
-    rows, texts = _standing(after, table)
+    rows, texts = _live(after, table)
     places = pc.index_in(old["id"], value_set=rows["id"].combine_chunks()).combine_chunks()
     gone = pc.is_null(places).to_numpy(zero_copy_only=False)
     kept[gone], lost[gone] = _RETIRED, tokens[gone]
@@ -279,7 +279,7 @@ def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
     return _Change(old, kept, tokens, lost, merged, int(pc.sum(pc.invert(known)).as_py() or 0))
 
 
-def _standing(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
+def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
     """The rows of a table that stand, and the columns of their words, never null."""
     rows = searched_table(snapshot, table)
     if "is_active" in rows.column_names:

@@ -99,8 +99,8 @@ class RecallProbe(Recall):
             if self.withheld
             else ""
         )
-        told = f"{self.figures()}.{alone}{left_out}"
-        return told if self.passed else f"{told} The plan may harm recall: approving it needs force and a reason."
+        message = f"{self.figures()}.{alone}{left_out}"
+        return message if self.passed else f"{message} The plan may harm recall: approving it needs force and a reason."
 
 
 _NOTHING: Final = Recall(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, "none")
@@ -115,7 +115,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbeQuery:
     """A query and what it should find; at least one target."""
 
     query: str
@@ -156,7 +156,7 @@ def recall_probe(
 
 def _measured(
     source: Source,
-    questions: Sequence[Question],
+    questions: Sequence[ProbeQuery],
     retrievers: tuple[Retriever, Retriever],
     asked: tuple[Sequence[str], np.ndarray | None],
     settings: Settings,
@@ -189,7 +189,7 @@ def _measured(
     )
 
 
-def _blame(question: Question, hits: Sequence[str], hits_after: Sequence[str], lost: dict[str, float]) -> None:
+def _blame(question: ProbeQuery, hits: Sequence[str], hits_after: Sequence[str], lost: dict[str, float]) -> None:
     """Share the loss of a question among the rows of what was found and is not: a target's own, or those that came in its place."""
     for target in question.targets:
         if target.before.isdisjoint(hits) or not target.after.isdisjoint(hits_after):
@@ -223,27 +223,27 @@ def longest_sentence(text: str) -> str:
     return " ".join(max(_SENTENCE_END.split(text), key=len).split()[:_QUESTION_WORDS])
 
 
-def _questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> tuple[Source, list[Question]]:
+def _questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> tuple[Source, list[ProbeQuery]]:
     if events := _event_questions(before, names, tables, limit):
         return "recall_events", events
     return "episodes", _episode_questions(before, names, tables)
 
 
-def _event_questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> list[Question]:
+def _event_questions(before: Snapshot, names: _Names, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
     """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
-    questions: list[Question] = []
+    questions: list[ProbeQuery] = []
     for event in _rows(events, ("query", "selected_ids", "hit_ids")):
         ids = (event["selected_ids"] or event["hit_ids"] or ()) if event["query"].strip() else ()
         targets = names.targets(ids, tables)
         if targets:
-            questions.append(Question(event["query"], targets))
+            questions.append(ProbeQuery(event["query"], targets))
         if len(questions) == limit:
             break
     return questions
 
 
-def _episode_questions(before: Snapshot, names: _Names, tables: Sequence[str]) -> list[Question]:
+def _episode_questions(before: Snapshot, names: _Names, tables: Sequence[str]) -> list[ProbeQuery]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
     memories = searched_table(before, "memories")
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -263,7 +263,7 @@ def _episode_questions(before: Snapshot, names: _Names, tables: Sequence[str]) -
     order = pc.sort_indices(raw["id"])
     drawn = np.unique(np.linspace(0, len(raw) - 1, min(EPISODES, len(raw)), dtype=np.int64))
     return [
-        Question(longest_sentence(row["text"]), targets)
+        ProbeQuery(longest_sentence(row["text"]), targets)
         for row in raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
         if (targets := names.targets([row["id"]], tables))
     ]
@@ -308,13 +308,13 @@ class _Names:
         return tuple(found)
 
     def _target(self, group: frozenset[str], tables: Sequence[str]) -> Target:
-        live_before, live_after = self._standing(tuple(tables))
+        live_before, live_after = self._live_rows(tuple(tables))
         sources = self._sources if "chunks" in tables else _no_sources
         after = group & live_after or sources(group) & live_after
         own = group & live_before or sources(group) & live_before
         return Target(own | (after & live_before), after)
 
-    def _standing(self, tables: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    def _live_rows(self, tables: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
         """Ids of the rows of ``tables`` that can be found before and after the plan."""
         if tables not in self._sides:
             before, after = (frozenset[str]().union(*(live[t] for t in tables)) for live in self._live)
@@ -324,7 +324,7 @@ class _Names:
     def _sources(self, group: frozenset[str]) -> frozenset[str]:
         """Chunks that rows of the group cite in ``before``; only questions with a dead target ever read them."""
         if self._cited is None:
-            live_before, live_after = self._standing(SEARCHED)
+            live_before, live_after = self._live_rows(SEARCHED)
             alive = pa.array(sorted(live_before & live_after), pa.string())
             self._cited = {}
             for table in ("entities", "memories"):
@@ -335,7 +335,7 @@ class _Names:
 
 
 def _scores(
-    questions: Sequence[Question], hits: Mapping[str, Sequence[str]], side: Literal["before", "after"]
+    questions: Sequence[ProbeQuery], hits: Mapping[str, Sequence[str]], side: Literal["before", "after"]
 ) -> np.ndarray:
     """(n, 2): the share of targets among the hits, and one over the place of the first hit that is a target."""
     scores = np.zeros((len(questions), 2))

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from slowwave.mutations.cells import Value, inserted_id
 from slowwave.mutations.new_version import REDACTION
-from slowwave.mutations.rows import as_ids, rows_by_id, rows_where, standing_ids
+from slowwave.mutations.rows import as_ids, live_ids, rows_by_id, rows_where
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
@@ -162,12 +162,12 @@ def _look(
     lost = {
         Lost(item, row, term)
         for (item, keep, row), terms in missing.items()
-        for term in _told(_missing(terms, cited[keep], read), absorbed[row], read)
+        for term in _showable(_missing(terms, cited[keep], read), absorbed[row], read)
     }
     return sum(map(len, wanted.values())), sorted(lost)
 
 
-def _told(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
+def _showable(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
     """Lost terms as they may be shown: those that stand nowhere in the row but in what screening takes out are ``CENSORED``."""
     if not lost:
         return lost
@@ -253,7 +253,7 @@ def _sources(snapshot: Snapshot, of: str, ids: set[str]) -> dict[str, list[str]]
         table, text = _CITED[column]
         cited = {id_: as_ids(row[column]) for id_, row in citing.items()}
         wanted = {source for sources in cited.values() for source in sources}
-        found = rows_by_id(snapshot, table, wanted & standing_ids(snapshot, table) if wanted else (), text)
+        found = rows_by_id(snapshot, table, wanted & live_ids(snapshot, table) if wanted else (), text)
         for id_, sources in cited.items():
             texts[id_] += [str(found[s][c] or "") for s in sources if s in found for c in text]
     return texts

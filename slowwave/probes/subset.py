@@ -54,21 +54,21 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Items judged by themselves: their ``harm``, and what they lose that nobody was told (``untold``)."""
+    """Items judged by themselves: their ``harm``, and what they lose that nobody was told (``undisclosed``)."""
 
     harm: Harm
     specifics: SpecificsProbe
-    untold: tuple[Lost, ...]
+    undisclosed: tuple[Lost, ...]
 
     def needs_force(self) -> tuple[str, ...]:
         """A sentence for each reason not to approve; empty when all is well. No value that is lost is repeated."""
-        if not self.untold:
+        if not self.undisclosed:
             return self.harm.needs_force()
-        items = sorted({loss.item for loss in self.untold})
+        items = sorted({loss.item for loss in self.undisclosed})
         named = ", ".join(item[:_SHORT] for item in items[:_NAMED])
         return (
             *self.harm.needs_force(),
-            f"{len(items):,} items would lose {len(self.untold):,} values of which the plan does not tell, as items that keep "
+            f"{len(items):,} items would lose {len(self.undisclosed):,} values of which the plan does not tell, as items that keep "
             f"them are left out: {named}. Leave these out as well, or approve what keeps them.",
         )
 
@@ -78,7 +78,7 @@ class Proof:
         return {
             "recall": self.harm.recall.to_json(),
             "blast_radius": self.harm.radius.to_json(),
-            "specifics": {**shown, "untold": len(self.untold), "passed": not self.untold},
+            "specifics": {**shown, "undisclosed": len(self.undisclosed), "passed": not self.undisclosed},
         }
 
 
@@ -88,17 +88,17 @@ def prove_subset(
     settings: Settings,
     embed: Embed | None,
     *,
-    told: frozenset[tuple[str, str]] = frozenset(),
+    disclosed: frozenset[tuple[str, str]] = frozenset(),
 ) -> Proof:
-    """Judge ``items`` as if nothing else of their plan were done. ``told`` are (row, term) of losses that the plan shows.
+    """Judge ``items`` as if nothing else of their plan were done. ``disclosed`` are (row, term) of losses that the plan shows.
 
     Cost: a simulation, the probes of specifics and blast radius, and the recall probe, which reads every searched text once; all of it
     again for what is left when something fails and can be named. Some seconds for 100,000 rows.
     """
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)
-    untold = tuple(loss for loss in specifics.lost if (loss.row, loss.term) not in told)
-    return Proof(harm(before, after, items, settings, embed), specifics, untold)
+    undisclosed = tuple(loss for loss in specifics.lost if (loss.row, loss.term) not in disclosed)
+    return Proof(harm(before, after, items, settings, embed), specifics, undisclosed)
 
 
 def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None) -> Harm:

@@ -37,11 +37,11 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
 
 def lineage_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the client has been told where to send. Says so in the log when it has and is not installed."""
-    told = any(
+    configured = any(
         name in ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG") or name.startswith("OPENLINEAGE__TRANSPORT")
         for name in environment
     )
-    if not told or environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+    if not configured or environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return False
     if importlib.util.find_spec("openlineage") is None:
         _LOG.warning(

@@ -85,15 +85,15 @@ def why_nothing(reports: Sequence[Report], *, rejected: int, out_of_scope: int, 
 
     ``reports`` are those of the planners; a night that is silent has to prove that it looked.
     """
-    told = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
+    sentences = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
     off = [r.operation for r in reports if r.skipped]
     left = [
         (rejected, "were rejected or undone before, and their rows have not changed since"),
         (out_of_scope, "lie outside the scope that was asked for"),
         (carried, "wait for review in the plan before"),
     ]
-    told += [f"{n:,} proposals {what}." for n, what in left if n]
-    return (*told, *([f"Did not run: {', '.join(off)}."] if off else []))
+    sentences += [f"{n:,} proposals {what}." for n, what in left if n]
+    return (*sentences, *([f"Did not run: {', '.join(off)}."] if off else []))
 
 
 def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:

@@ -110,9 +110,9 @@ def sinks_for(
     Telemetry comes last, so that it still hears how the others close.
     """
     telemetry = _telemetry(settings, dagster_run_id)
-    told: list[Sink] = [CallbackSink(callback) for callback in callbacks]
-    told += _webhook(settings, telemetry)
-    sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in told), *_lineage()]
+    outward: list[Sink] = [CallbackSink(callback) for callback in callbacks]
+    outward += _webhook(settings, telemetry)
+    sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in outward), *_lineage()]
     if telemetry is None:
         return tuple(sinks)
     return (*(Watched(sink, telemetry.write_failed) for sink in sinks), telemetry)

@@ -66,11 +66,11 @@ WORDS: Final = (
 
 WORD_KEYS: Final = _words(
     """
-    a action b bucket centroid chunks_standing claims claims_dropped column column_name columns confidence_threshold
+    a action b bucket centroid chunks_live claims claims_dropped column column_name columns confidence_threshold
     conflict decision doubtful earlier expected_with_several keys kind later learnt list margin mode mutation
     name_level new_type of old_type op_kind op_type operation phase pointers_cleared policy predicate reason replaces
     resolution retired retired_since risk rule severity share_with_one_object shown side source_table state status
-    strategy subjects suggested table table_name tables target text told_again told_the_same type_after types_before
+    strategy subjects suggested table table_name tables target text restated repeated type_after types_before
     verdict waterfall weights what window_days writer
     """
 )

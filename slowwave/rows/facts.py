@@ -26,7 +26,7 @@ def live_facts(snapshot: Snapshot) -> pa.Table:
     return live.filter(live["is_active"])
 
 
-def told_facts(snapshot: Snapshot) -> pa.Table:
+def recorded_facts(snapshot: Snapshot) -> pa.Table:
     """The facts that hold, and those that were merged into one that says the same: each of them was told.
 
     A merge names the survivor in ``superseded_by`` and leaves ``valid_to`` alone; a fact that was replaced has ended.
@@ -39,7 +39,7 @@ def told_facts(snapshot: Snapshot) -> pa.Table:
     return pa.concat_tables([live_facts(snapshot), facts.filter(merged)])
 
 
-def standing_facts(snapshot: Snapshot) -> pa.Table:
+def current_facts(snapshot: Snapshot) -> pa.Table:
     """The facts that hold, and those that held until another one replaced them: what is known of the course of things."""
     facts = snapshot.table("memory_facts")
     ended = pc.and_(pc.is_valid(facts["superseded_by"]), pc.is_valid(facts["valid_to"]))

@@ -26,12 +26,12 @@ LONGEST: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DatedMemory:
     """One memory: its ``id``, what it says, ``told`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
 
     id: str
     text: str
-    told: datetime
+    recorded: datetime
     zone: str
     day: date
     pinned: bool
@@ -39,14 +39,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class DatedMemories:
     """Memories to be read, by id, and how many there were before each gate."""
 
-    memories: tuple[Told, ...]
+    memories: tuple[DatedMemory, ...]
     numbers: Mapping[str, int]
 
 
-def candidates(snapshot: Snapshot, settings: Settings) -> Candidates:
+def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
     """Active memories whose text has a word that every relative date has. Cost: a pass over the texts, without Python for most.
 
     Raises ``SettingsError`` where ``dates_zone`` is no time zone.
@@ -66,7 +66,7 @@ def candidates(snapshot: Snapshot, settings: Settings) -> Candidates:
     short = own.filter(pc.less_equal(pc.utf8_length(own["text"]), LONGEST))
     numbers["of these too long"] = len(own) - len(short)
     columns = ("id", "text", "valid_from", "pinned", "attributes")
-    found: list[Told] = []
+    found: list[DatedMemory] = []
     unknown = 0
     for row in short.select(columns).to_pylist():
         more = attributes(row["attributes"])
@@ -74,9 +74,9 @@ def candidates(snapshot: Snapshot, settings: Settings) -> Candidates:
         zone = str(named) if named and _is_zone(str(named)) else settings.dates_zone
         unknown += bool(named) and zone != named
         day = local_day(row["valid_from"], zone)
-        found.append(Told(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
+        found.append(DatedMemory(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
     numbers["with a time zone that is not known"] = unknown
-    return Candidates(tuple(found), numbers)
+    return DatedMemories(tuple(found), numbers)
 
 
 @lru_cache(maxsize=1024)

@@ -114,8 +114,8 @@ def find_run(
         bounds = id_range(name)
         found = _read(connection, _BY_ID, first=bounds[0], last=bounds[1], modes=list(modes)) if bounds else []
     if len(found) != 1:
-        told = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
-        raise Refused(f"{name[:64]!r} {told}. `slowwave runs tail NAMESPACE` lists them.")
+        message = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
+        raise Refused(f"{name[:64]!r} {message}. `slowwave runs tail NAMESPACE` lists them.")
     if namespace is not None and found[0].namespace != namespace:
         raise Refused(f"Run {found[0].run_id} is one of {found[0].namespace}, not of {namespace}. Nothing was done.")
     return found[0]

@@ -43,7 +43,7 @@ WHERE id = %(run)s AND state = ANY(%(sources)s) AND progress ->> 'claim' = %(tok
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class NamespaceClaim:
     """A run that holds its namespace."""
 
     run_id: str
@@ -71,7 +71,7 @@ def open_claim(
     approval_id: str | None = None,
     undo_of: str | None = None,
     dagster_run_id: str = "",
-) -> Claim:
+) -> NamespaceClaim:
     """A run that writes to the namespace: the unfinished one of the same approval, under its own id, or a new one.
 
     Inside the transaction in which the caller made room (``claims.make_room``). Raises ``psycopg.errors.UniqueViolation`` where another
@@ -79,7 +79,7 @@ def open_claim(
     """
     token = str(uuid.uuid4())
     if run_id := _resume(connection, namespace_id, approval_id, dagster_run_id, token):
-        return Claim(run_id, namespace, namespace_id, token, resumed=True)
+        return NamespaceClaim(run_id, namespace, namespace_id, token, resumed=True)
     run_id = insert_run(
         connection,
         namespace_id,
@@ -91,10 +91,10 @@ def open_claim(
         dagster_run_id=dagster_run_id,
         progress={"claim": token},
     )
-    return Claim(run_id, namespace, namespace_id, token)
+    return NamespaceClaim(run_id, namespace, namespace_id, token)
 
 
-def wishes(connection: Connection, claim: Claim) -> Wishes:
+def wishes(connection: Connection, claim: NamespaceClaim) -> Wishes:
     """What a person asks of the run; raises ``DreamLockUnavailable`` when the claim no longer holds."""
     with connection.cursor(row_factory=class_row(Wishes)) as cursor:
         found = cursor.execute(_WISHES, {"run": claim.run_id, "token": claim.token}).fetchone()
@@ -105,7 +105,9 @@ def wishes(connection: Connection, claim: Claim) -> Wishes:
     return found
 
 
-def note_progress(connection: Connection, claim: Claim, phase: str, done: int, total: int, note: str = "") -> bool:
+def note_progress(
+    connection: Connection, claim: NamespaceClaim, phase: str, done: int, total: int, note: str = ""
+) -> bool:
     """Write how far the run is: items done and in all, and why it waits when it does. This refreshes its heartbeat.
 
     False when the run is no longer this claim's, and then it stays as it is.
@@ -117,7 +119,7 @@ def note_progress(connection: Connection, claim: Claim, phase: str, done: int, t
 
 def end_claim(
     connection: Connection,
-    claim: Claim,
+    claim: NamespaceClaim,
     to: State,
     *,
     counts: Mapping[str, int] | None = None,

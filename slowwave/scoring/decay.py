@@ -99,13 +99,13 @@ def _began(snapshot: Snapshot, memories: pa.Table, stage: Ints) -> Ints:
     own = pc.index_in(memories["current_version_id"], value_set=versions["id"].combine_chunks())
     current = pc.coalesce(versions["recorded_at"].cast(pa.int64()).take(own), recorded).to_numpy().astype(np.int64)
     began = np.where(stage == 0, start, current)
-    told = versions.filter(
+    staged = versions.filter(
         pc.or_(pc.starts_with(versions["reason"], _REASON), pc.equal(versions["reason"], CONSOLIDATION))
     )
-    at = pc.fill_null(pc.index_in(told["memory_id"], value_set=memories["id"].combine_chunks()), -1).to_numpy()
+    at = pc.fill_null(pc.index_in(staged["memory_id"], value_set=memories["id"].combine_chunks()), -1).to_numpy()
     named = [reason(s) for s in STAGES]
-    of = pc.fill_null(pc.index_in(told["reason"], value_set=pa.array(named)), 0).to_numpy()  # a summary begins full
+    of = pc.fill_null(pc.index_in(staged["reason"], value_set=pa.array(named)), 0).to_numpy()  # a summary begins full
     mine = (at >= 0) & (of == stage[at])
     latest = np.full(len(stage), np.iinfo(np.int64).min)
-    np.maximum.at(latest, at[mine], told["recorded_at"].cast(pa.int64()).to_numpy()[mine])
+    np.maximum.at(latest, at[mine], staged["recorded_at"].cast(pa.int64()).to_numpy()[mine])
     return np.where(latest > np.iinfo(np.int64).min, latest, began)

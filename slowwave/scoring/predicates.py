@@ -58,12 +58,12 @@ class Predicate:
         """
         several = self.subjects - self.single
         beats_chance = self.subjects >= _SUBJECTS and self._beats_chance(several / self.subjects)
-        if self.share >= _SHARE and (self.told_again or beats_chance):
+        if self.share >= _SHARE and (self.repeated_enough or beats_chance):
             return "single"
         return "many" if several >= _EXCEPTIONS else "unknown"
 
     @property
-    def told_again(self) -> bool:
+    def repeated_enough(self) -> bool:
         """Whether ten subjects or more were told again, and nine of ten of these told the same: the evidence that is no guess about
         how statements fall on subjects."""
         return self.restated >= _RESTATED and self.repeated >= _SHARE * self.restated
@@ -83,8 +83,8 @@ class Predicate:
             "verdict": self.verdict,
             "subjects": self.subjects,
             "share_with_one_object": round(self.share, 4),
-            "told_again": self.restated,
-            "told_the_same": self.repeated,
+            "restated": self.restated,
+            "repeated": self.repeated,
             "expected_with_several": round(self.expected, 4),
         }
 
@@ -113,14 +113,14 @@ def weigh(subjects: Column, predicates: Column, objects: Column) -> tuple[Predic
     subject, predicate, object_ = (_codes(c) for c in (subjects, predicates, objects))
     names = predicate.dictionary
     everyone = len(subject.dictionary)
-    pairs, place, told = np.unique(
+    pairs, place, statements = np.unique(
         _pack(_indices(predicate), _indices(subject), everyone), return_inverse=True, return_counts=True
     )
     facts = np.unique(_pack(place, _indices(object_), len(object_.dictionary)))
     objects_of = np.bincount(facts // max(len(object_.dictionary), 1), minlength=len(pairs))
     of = pairs // everyone
     count = len(names)
-    one, again = objects_of == 1, told > 1
+    one, again = objects_of == 1, statements > 1
     totals = [np.bincount(of, mask, minlength=count) for mask in (None, one, again, one & again)]
     spellings = _spellings(predicates, _indices(predicate), count)
     return tuple(

@@ -71,7 +71,7 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class MemorySignals:
     """Memories' recalls and signals, (n,) in the memories' order; ``queries`` and ``days`` are what the gates of a promotion see."""
 
     uses: Recalls
@@ -122,7 +122,7 @@ def nexo_queries(found: Signals) -> Floats:
 
 def score_memories(
     memories: pa.Table, models: Mapping[str, pa.Table], settings: Settings, taken_at: datetime
-) -> Scored:
+) -> MemorySignals:
     """Signals of memories (columns ``id`` and ``kind``) out of the models ``recall_signals``, or ``recall_signals_compat`` with the
     setting ``signals_compat``: then nexo's formula holds, its questions are rebuilt and its gate on days is none.
 
@@ -132,10 +132,10 @@ def score_memories(
     if settings.signals_compat:
         uses = recalls_of(memories["id"], models["recall_signals_compat"], taken_at)
         found = nexo_signals(uses, half_lives)
-        return Scored(uses, found, nexo_queries(found), np.full(len(memories), np.inf))
+        return MemorySignals(uses, found, nexo_queries(found), np.full(len(memories), np.inf))
     uses = recalls_of(memories["id"], models["recall_signals"], taken_at)
     found = signals(uses, half_lives, settings.frequency_cap)
-    return Scored(uses, found, uses.queries, uses.days)
+    return MemorySignals(uses, found, uses.queries, uses.days)
 
 
 def recalls_of(ids: pa.ChunkedArray, model: pa.Table, taken_at: datetime) -> Recalls:

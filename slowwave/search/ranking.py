@@ -28,7 +28,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoredRows:
     """Candidates: ``query``, ``row`` and ``score``, each (m,), in no order."""
 
     query: np.ndarray
@@ -36,7 +36,7 @@ class Scored:
     score: np.ndarray
 
 
-def best(scores: np.ndarray, depth: int, step: float) -> Scored:
+def best(scores: np.ndarray, depth: int, step: float) -> ScoredRows:
     """Candidates among scores (q, n) float32: at least the ``depth`` best positive ones of each row, ties and near ties included.
 
     ``step`` is the difference under which two scores are one. Exact, with no partial sort of n: the depth-th greatest of
@@ -49,10 +49,10 @@ def best(scores: np.ndarray, depth: int, step: float) -> Scored:
         maxima = np.maximum.reduceat(scores, starts, axis=1)
         bound = np.partition(maxima, -depth, axis=1)[:, -depth] - 2 * step
     query, row = np.divmod(np.flatnonzero(scores >= np.maximum(bound, _ABOVE_ZERO)[:, None]), max(1, n))
-    return Scored(query, row, np.round(scores[query, row].astype(np.float64) / step))
+    return ScoredRows(query, row, np.round(scores[query, row].astype(np.float64) / step))
 
 
-def ranked(scored: Scored, depth: int) -> Ranked:
+def ranked(scored: ScoredRows, depth: int) -> Ranked:
     """The ``depth`` best of each query, ties by the smaller row number."""
     order = np.lexsort((scored.row, -scored.score, scored.query))
     query, row = scored.query[order], scored.row[order]
@@ -69,4 +69,4 @@ def fused(lists: Sequence[Ranked], depth: int) -> Ranked:
     width = int(row.max()) + 1
     pairs, where = np.unique(query * width + row, return_inverse=True)
     score = np.bincount(where, weights=1.0 / (RRF_K + rank))
-    return ranked(Scored(pairs // width, pairs % width, score), depth)
+    return ranked(ScoredRows(pairs // width, pairs % width, score), depth)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
 from slowwave.search.bm25 import Counts, postings
-from slowwave.search.ranking import Ranked, Scored, best, fused, ranked
+from slowwave.search.ranking import Ranked, ScoredRows, best, fused, ranked
 from slowwave.search.rows import SEARCHED, Searched, searched_rows
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -100,7 +100,7 @@ class Retriever:
         return ranked(_joined(found), depth)
 
     def _by_vectors(self, vectors: np.ndarray, depth: int) -> Ranked:
-        found: list[Scored] = []
+        found: list[ScoredRows] = []
         for block in self._blocks:
             if vectors.shape[1] != block.matrix.shape[1]:
                 raise EmbeddingError(
@@ -113,7 +113,7 @@ class Retriever:
                 scores *= block.inverse_norms
                 scores[:, unsearched] = -1
                 part = best(scores, depth, _COSINE_STEP)
-                found.append(_shifted(Scored(part.query, block.rows[part.row], part.score), start))
+                found.append(_shifted(ScoredRows(part.query, block.rows[part.row], part.score), start))
         return ranked(_joined(found), depth)
 
 
@@ -142,12 +142,12 @@ def _tiles(queries: int, rows: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + size, queries)) for start in range(0, queries, size))
 
 
-def _shifted(scored: Scored, start: int) -> Scored:
-    return Scored(scored.query + start, scored.row, scored.score)
+def _shifted(scored: ScoredRows, start: int) -> ScoredRows:
+    return ScoredRows(scored.query + start, scored.row, scored.score)
 
 
-def _joined(parts: Sequence[Scored]) -> Scored:
+def _joined(parts: Sequence[ScoredRows]) -> ScoredRows:
     if not parts:
-        return Scored(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return ScoredRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     query, row, score = (np.concatenate([getattr(p, name) for p in parts]) for name in ("query", "row", "score"))
-    return Scored(query, row, score)
+    return ScoredRows(query, row, score)

@@ -50,7 +50,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class SqlModel:
     """One SELECT. ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted."""
 
     name: str
@@ -68,7 +68,7 @@ def models_folder() -> Path:
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
 
-def load_models(folder: Path | None = None) -> tuple[Model, ...]:
+def load_models(folder: Path | None = None) -> tuple[SqlModel, ...]:
     """All models of ``folder`` (default ``models_folder()``), parents before children, otherwise by name.
 
     Raises ``ModelError``, naming the file, for anything but one SELECT, for a table that is neither a model nor a snapshot
@@ -86,7 +86,7 @@ def load_models(folder: Path | None = None) -> tuple[Model, ...]:
     except CycleError as error:
         circle = " → ".join(f"{name}.sql" for name in error.args[1])
         raise ModelError(f"SQL models depend on each other in a circle: {circle}. Break it and run again.") from error
-    ordered: list[Model] = []
+    ordered: list[SqlModel] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready())
         ordered += (models[name] for name in ready)
@@ -94,7 +94,7 @@ def load_models(folder: Path | None = None) -> tuple[Model, ...]:
     return tuple(ordered)
 
 
-def run_models(models: Sequence[Model], snapshot: Snapshot, settings: Settings) -> dict[str, pa.Table]:
+def run_models(models: Sequence[SqlModel], snapshot: Snapshot, settings: Settings) -> dict[str, pa.Table]:
     """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result.
 
     One DuckDB connection in memory, on at most two threads, that can reach no file, no network and no extension. Raises
@@ -125,7 +125,7 @@ def run_models(models: Sequence[Model], snapshot: Snapshot, settings: Settings) 
     return results
 
 
-def check_models(models: Iterable[Model], results: Mapping[str, pa.Table]) -> tuple[str, ...]:
+def check_models(models: Iterable[SqlModel], results: Mapping[str, pa.Table]) -> tuple[str, ...]:
     """The broken promises of the models as sentences; empty when all checks hold."""
     return tuple(
         failure
@@ -135,7 +135,7 @@ def check_models(models: Iterable[Model], results: Mapping[str, pa.Table]) -> tu
     )
 
 
-def column_lineage(model: Model, models: Iterable[Model]) -> dict[str, list[tuple[str, str]]]:
+def column_lineage(model: SqlModel, models: Iterable[SqlModel]) -> dict[str, list[tuple[str, str]]]:
     """Each column of ``model`` → the (table, column) pairs it is computed from, sorted.
 
     A table is one that the model reads itself: ``snapshot.entities`` or the name of a parent. ``models`` must hold the
@@ -182,7 +182,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _read(file: Path, names: set[str]) -> Model:
+def _read(file: Path, names: set[str]) -> SqlModel:
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.scope import traverse_scope
@@ -201,7 +201,7 @@ def _read(file: Path, names: set[str]) -> Model:
     if unknown := [p for p in parameters if p not in PARAMETERS]:
         raise ModelError(f"{file.name} names the parameter ${unknown[0]}; known are ${', $'.join(PARAMETERS)}. {_NEXT}")
     description, checks = _comments(file, text)
-    return Model(file.stem, description, text, parents, sources, tuple(parameters), checks)
+    return SqlModel(file.stem, description, text, parents, sources, tuple(parameters), checks)
 
 
 def _split(file: Path, tables: Iterable[exp.Table], names: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -241,7 +241,7 @@ def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...]]:
     return " ".join(description), tuple(checks)
 
 
-def _failures(model: Model, check: Check, table: pa.Table) -> list[str]:
+def _failures(model: SqlModel, check: Check, table: pa.Table) -> list[str]:
     if missing := [column for column in check.columns if column not in table.column_names]:
         return [f"Model {model.name} has no column {missing[0]}, which its check “{check}” needs."]
     if check.kind == "not_null":
@@ -257,7 +257,7 @@ def _failures(model: Model, check: Check, table: pa.Table) -> list[str]:
     return [f"Model {model.name}: {repeated:,} values of ({columns}) occur more than once."] if repeated else []
 
 
-def _qualified(model: Model, models: Mapping[str, Model]) -> tuple[exp.Query, dict[str, object]]:
+def _qualified(model: SqlModel, models: Mapping[str, SqlModel]) -> tuple[exp.Query, dict[str, object]]:
     """The model's tree with every column named by its table, and the schema it was resolved with."""
     from sqlglot import exp, parse_one
     from sqlglot.optimizer.qualify import qualify

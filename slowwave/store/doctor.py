@@ -134,7 +134,7 @@ def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
                 connection.execute("SELECT 1 FROM memory.namespaces LIMIT 1")
                 connection.execute("SELECT 1 FROM night.runs LIMIT 1")
         except (StoreError, psycopg.Error) as problem:
-            told = str(problem).splitlines()[0]
+            message = str(problem).splitlines()[0]
             may = owner.execute(
                 "SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), "
                 "'USAGE')) FROM unnest(ARRAY['memory.namespaces', 'night.runs']) AS t",
@@ -151,7 +151,7 @@ def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
                 statements = (_membership(owner, group, str(conninfo_to_dict(store.logins[role]).get("user", ""))),)
             else:
                 remedy, statements = "Let its login in: look at the address and at the server's log.", ()
-            found.append(Diagnosis(f"The role {group} cannot work: {told}", remedy, statements=statements))
+            found.append(Diagnosis(f"The role {group} cannot work: {message}", remedy, statements=statements))
     return found
 
 

@@ -53,9 +53,9 @@ def migrate(store: Store) -> None:
             narrow(session)
     except (psycopg.Error, DBAPIError) as problem:
         cause = problem.orig if isinstance(problem, DBAPIError) else problem
-        told = str(cause).strip().splitlines()[0]
+        message = str(cause).strip().splitlines()[0]
         raise StoreError(
-            f"The migration stopped and nothing of it stands: {told.rstrip('.')}. `slowwave doctor` says what the database lacks."
+            f"The migration stopped and nothing of it stands: {message.rstrip('.')}. `slowwave doctor` says what the database lacks."
         ) from None
     make_partitions_ahead(store)
 

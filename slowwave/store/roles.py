@@ -133,6 +133,6 @@ def unsafe_definers(connection: psycopg.Connection[Any]) -> dict[str, list[str]]
             "PUBLIC may execute it": public,
             "its search_path is not fixed, with pg_temp last": path != "pg_catalog, pg_temp",
         }
-        if told := [reason for reason, holds in wrong.items() if holds]:
-            found[str(signature)] = told
+        if reasons := [reason for reason, holds in wrong.items() if holds]:
+            found[str(signature)] = reasons
     return found

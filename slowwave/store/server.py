@@ -131,14 +131,14 @@ def start(home: Path | None = None) -> Server:
 def _unusable(home: Path, problem: OSError) -> StoreError:
     """What keeps the home from being used, in words; a home that root made for itself has a remedy of its own."""
     if isinstance(problem, PermissionError):
-        told = "holds files of another account"
+        message = "holds files of another account"
         remedy = f"Run as that account, or let root run `chown -R {_own_name()} {home}` while the server is stopped"
     elif isinstance(problem, (FileExistsError, NotADirectoryError)):
-        told, remedy = "is a file, or lies in one", "Move the file away"
+        message, remedy = "is a file, or lies in one", "Move the file away"
     else:
-        told, remedy = f"cannot be written ({problem.strerror or problem})", "Make room there, or let it be written"
+        message, remedy = f"cannot be written ({problem.strerror or problem})", "Make room there, or let it be written"
     return StoreError(
-        f"The home folder {home} {told}. {remedy}, or set SLOWWAVE_HOME to another folder, or SLOWWAVE_DATABASE_URL to a running server."
+        f"The home folder {home} {message}. {remedy}, or set SLOWWAVE_HOME to another folder, or SLOWWAVE_DATABASE_URL to a running server."
     )
 
 

@@ -75,15 +75,15 @@ def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False) -
 
     Time: linear in the texts, and s · log s in their passages while few gains change.
     """
-    told = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
-    found = _found(told, max_tokens * BYTES_A_TOKEN // 2 if lead else 0)
+    ordered = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
+    found = _found(ordered, max_tokens * BYTES_A_TOKEN // 2 if lead else 0)
     chosen = _Choice(found, max_tokens * BYTES_A_TOKEN).made()
     text = _joined(chosen)
     said = frozenset[str]().union(*(s.says for s in chosen))
     words = frozenset[str]().union(*(s.words for s in chosen))
-    terms = {s.id: specifics(s.text).terms() for s in told}
+    terms = {s.id: specifics(s.text).terms() for s in ordered}
     missing = unsaid(frozenset[str]().union(*terms.values()), [text])
-    owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in told}
+    owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in ordered}
     kept = {s.at for s in chosen}
     for s in found:
         if s.at not in kept and (s.says - said or _news(s, words) >= _NEWS):
@@ -115,14 +115,14 @@ class _Found(NamedTuple):
     brings: frozenset[int] | None
 
 
-def _found(told: Sequence[Source], longest_lead: int) -> list[_Found]:
+def _found(ordered: Sequence[Source], longest_lead: int) -> list[_Found]:
     """Every passage of the sources once, in their order; what needs others is the same only beside the same.
 
     A sentence of at most ``longest_lead`` bytes that opens a source is needed by all in it that stands under no heading.
     """
     found: list[_Found] = []
     known: dict[tuple[str, ...], int] = {}
-    for n, source in enumerate(told):
+    for n, source in enumerate(ordered):
         own = passages(source.text)
         names = [normalise_name(p.text) for p in own]
         brought = [_brought(own, k) for k in range(len(own))]

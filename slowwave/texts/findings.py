@@ -15,7 +15,7 @@ MOST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Detection:
     """``text[start:end]`` is a finding of ``rule``. A stray mark that carries nothing is ``low``: told, never acted upon."""
 
     start: int
@@ -25,9 +25,9 @@ class Finding:
     severity: Severity = "high"
 
 
-def outermost(found: Iterable[Finding]) -> list[Finding]:
+def outermost(found: Iterable[Detection]) -> list[Detection]:
     """The findings by place, without those that lie within an earlier one or overlap its end; at most ``MOST``."""
-    kept: list[Finding] = []
+    kept: list[Detection] = []
     for finding in sorted(found, key=lambda f: (f.start, -f.end)):
         if not kept or finding.start >= kept[-1].end:
             kept.append(finding)

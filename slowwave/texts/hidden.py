@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from slowwave.texts.findings import MOST, Finding, Severity
+from slowwave.texts.findings import MOST, Detection, Severity
 
 _FORMATS: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
@@ -51,7 +51,7 @@ _LETTERS: Final = 3  # of the shortest part of a word that may break
 _LONG_WORD: Final = 8
 
 
-def hidden(text: str) -> list[Finding]:
+def hidden(text: str) -> list[Detection]:
     """Every run of characters that shows nothing and has no business where it stands. Cost: linear in the text."""
     if not _ASCII.search(text) if text.isascii() else not _RUN.search(text):
         return []
@@ -62,7 +62,7 @@ def hidden(text: str) -> list[Finding]:
     low = sum(f.severity == "low" for f in found)
     if low < _MOST_STRAY:
         return found
-    return [Finding(f.start, f.end, f.kind, f.rule, "medium" if f.severity == "low" else f.severity) for f in found]
+    return [Detection(f.start, f.end, f.kind, f.rule, "medium" if f.severity == "low" else f.severity) for f in found]
 
 
 def payload(run: str) -> str:
@@ -89,7 +89,7 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]
     return "".join(parts), [*places, len(text)]
 
 
-def _judged(text: str, start: int, end: int, *, rtl: bool, varied: bool) -> Iterator[Finding]:
+def _judged(text: str, start: int, end: int, *, rtl: bool, varied: bool) -> Iterator[Detection]:
     run, before, after = text[start:end], text[max(start - 1, 0) : start], text[end : end + 1]
     if all(c in _DIRECTIONS for c in run) and len(run) <= _LETTERS:
         if rtl:
@@ -98,7 +98,7 @@ def _judged(text: str, start: int, end: int, *, rtl: bool, varied: bool) -> Iter
         return
     kept = 1 if run[0] in "\ufe0e\ufe0f" and len(run) > 1 and _pictured(before, run[1]) else 0
     rule, severity = _named(run[kept:], before, after)
-    yield Finding(start + kept, end, "hidden", rule, severity)
+    yield Detection(start + kept, end, "hidden", rule, severity)
 
 
 def _belongs(text: str, run: str, start: int, before: str, after: str) -> bool:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slowwave.texts.findings import Finding, Severity, outermost
+from slowwave.texts.findings import Detection, Severity, outermost
 from slowwave.texts.folding import folded, spelled_out
 
 _FILE: Final = tomllib.loads(Path(__file__).with_name("order_phrases.toml").read_text(encoding="utf-8"))
@@ -138,7 +138,7 @@ _BITS = re.compile(r"(?<!\d)(?:[01]{8}[ ,]?){8,}(?!\d)")
 _LONGEST_WORD: Final = 4_000
 
 
-def injections(text: str) -> list[Finding]:
+def injections(text: str) -> list[Detection]:
     """Every phrase that a rule knows, disguised or not. Cost: linear in the text."""
     small, places = folded(text)
     words = set(_BARE.findall(small))
@@ -146,18 +146,18 @@ def injections(text: str) -> list[Finding]:
     return outermost(found) if found else found
 
 
-def _spoken(text: str) -> list[Finding]:
+def _spoken(text: str) -> list[Detection]:
     """Phrases of a text as it stands."""
     small, places = folded(text)
     return _in_words(small, places, set(_BARE.findall(small)))
 
 
-def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Finding]:
+def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Detection]:
     """Phrases of a folded text."""
-    found: list[Finding] = []
+    found: list[Detection] = []
     spelled = spelled_out(small)
     found += [
-        Finding(start, end, "injection", "spelled-out order")
+        Detection(start, end, "injection", "spelled-out order")
         for start, end, word in spelled
         if len(word) > 7 and _COMPACT.search(word)
     ]
@@ -172,7 +172,7 @@ def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Fin
     found = [f for f in found if not _talked_about(small, f)]
     if not places:
         return found
-    return [Finding(places[f.start], places[f.end], f.kind, f.rule, f.severity) for f in found]
+    return [Detection(places[f.start], places[f.end], f.kind, f.rule, f.severity) for f in found]
 
 
 def _may_order(words: Set[str]) -> bool:
@@ -181,7 +181,7 @@ def _may_order(words: Set[str]) -> bool:
     return any(first in letters and not letters.isdisjoint(others) for first, others in _NEEDED)
 
 
-def _sentences(small: str) -> Iterator[Finding]:
+def _sentences(small: str) -> Iterator[Detection]:
     """Matches of the rules over classes of words."""
     letters: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -194,19 +194,19 @@ def _sentences(small: str) -> Iterator[Finding]:
         for match in pattern.finditer(row):
             start, end = spans[match.start()][0], spans[match.end() - 1][1]
             if not _denied(row, small, spans, match.start()):
-                yield Finding(start, end, "injection", rule, severity)
+                yield Detection(start, end, "injection", rule, severity)
 
 
 def _denied(row: str, small: str, spans: list[tuple[int, int]], at: int) -> bool:
     """Whether the order is told of, or forbidden: "never ignore …", "I forget …", "he told me to …" ."""
     before = [small[slice(*spans[k])] for k in range(max(0, at - 3), at) if row[k] != "|"]
     return bool(before) and (
-        before[-1] in _TELLERS
+        before[-1] in _SPEECH_VERBS
         or any(w in ("don't", "never", "cannot", "can't", "nicht", "didn't", "won't") for w in before)
     )
 
 
-_TELLERS: Final = frozenset(
+_SPEECH_VERBS: Final = frozenset(
     (
         "i",
         "we",
@@ -226,12 +226,12 @@ _TELLERS: Final = frozenset(
 )
 
 
-def _phrases(small: str, words: Set[str]) -> Iterator[Finding]:
+def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
     """Matches of the fixed phrases; ``words`` are all that the text has, and perhaps others."""
     for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
         for match in phrase.pattern.finditer(small):
-            yield Finding(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
+            yield Detection(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
 
 
 def _possible(words: Set[str]) -> Iterable[str]:
@@ -251,7 +251,7 @@ def _hinted(word: str) -> tuple[str, ...]:
 _hints: Final = lru_cache(16_384)(_hinted)  # texts have most words in common
 
 
-def _talked_about(small: str, finding: Finding) -> bool:
+def _talked_about(small: str, finding: Detection) -> bool:
     """Whether a phrase stands in quotation marks in a text about such phrases."""
     before, after = small[max(0, finding.start - 3) : finding.start].rstrip(), small[finding.end : finding.end + 60]
     quoted = bool(before) and before[-1] in _QUOTES and any(q in after for q in _QUOTES)
@@ -261,17 +261,17 @@ def _talked_about(small: str, finding: Finding) -> bool:
     return bool(_TALK.search(around))
 
 
-def _decoded(text: str, words: set[str]) -> Iterator[Finding]:
+def _decoded(text: str, words: set[str]) -> Iterator[Detection]:
     """Orders in what an encoding hides."""
     for pattern, decode in _encodings(text):
         for match in pattern.finditer(text):
             said = decode(match[0][:_LONGEST_WORD])
             if said and _spoken(said):
-                yield Finding(match.start(), match.end(), "injection", "encoded order")
+                yield Detection(match.start(), match.end(), "injection", "encoded order")
     if len(words & _ROTATED) > 1 and _spoken(codecs.encode(text, "rot13")):
-        yield Finding(0, len(text), "injection", "encoded order")
+        yield Detection(0, len(text), "injection", "encoded order")
     if len(words & _REVERSED) > 1 and _spoken(text[::-1]):
-        yield Finding(0, len(text), "injection", "encoded order")
+        yield Detection(0, len(text), "injection", "encoded order")
 
 
 def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:

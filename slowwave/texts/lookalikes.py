@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from slowwave.texts.findings import MOST, Finding, Severity
+from slowwave.texts.findings import MOST, Detection, Severity
 from slowwave.texts.folding import LATIN
 
 _FOREIGN = re.compile(  # Greek, Coptic, Cyrillic, Armenian, Cherokee, Lisu
@@ -27,20 +27,20 @@ _PHONETIC = re.compile("[\u0250-\u02ff]")
 _LATIN_LETTER = re.compile("[A-Za-z]")
 
 
-def lookalikes(text: str) -> list[Finding]:
+def lookalikes(text: str) -> list[Detection]:
     """Each word that mixes look-alike scripts, or is all of Cyrillic or Greek look-alikes in a Latin text. Cost: linear."""
     if text.isascii() or not _FOREIGN.search(text):
         return []
     foreign = sum(1 for _ in _FOREIGN.finditer(text))
     mostly_latin = sum(1 for _ in _LATIN_LETTER.finditer(text)) > 2 * foreign
-    found: list[Finding] = []
+    found: list[Detection] = []
     for match in _WORD.finditer(text):
         word = match[0]
         if word.isascii() or not _FOREIGN.search(word):
             continue
         severity = _judged(word, mostly_latin)
         if severity:
-            found.append(Finding(match.start(), match.end(), "lookalike", "mixed-script word", severity))
+            found.append(Detection(match.start(), match.end(), "lookalike", "mixed-script word", severity))
             if len(found) == MOST:
                 break
     return found

@@ -74,8 +74,8 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
     if found is not None and found.degree == "conflict":
         return Sameness("different", found.sentence)
     if (sign := other_signs(a, b)) is not None:
-        told = " and ".join(s or "nothing" for s in sorted(sign[:2]))
-        return Sameness("different" if sign.degree == "conflict" else "doubtful", f"Their signs differ: {told}.")
+        stated = " and ".join(s or "nothing" for s in sorted(sign[:2]))
+        return Sameness("different" if sign.degree == "conflict" else "doubtful", f"Their signs differ: {stated}.")
     mine, theirs = _unmatched(one, two, synonyms, known)
     shared = min(len(one.words) - len(mine), len(two.words) - len(theirs))
     if shared < _SHARED * max(1, min(len(one.words), len(two.words))):
@@ -100,7 +100,7 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
     swapped = one.figures != two.figures and sorted(one.figures) == sorted(two.figures)
     if swapped or one.roles != two.roles or not _same_order(one, two):
         return Sameness("doubtful", "They have the same words in another order.")
-    exact = _told(one) == _told(two)
+    exact = _content_words(one) == _content_words(two)
     return Sameness(
         "same", "They have the same words." if exact else "They have the same words but for their form.", exact
     )
@@ -247,7 +247,7 @@ def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, kno
     return synonyms is not None and min(len(x), len(y)) > 2 and synonyms(min(x, y), max(x, y))
 
 
-def _told(a: Reading) -> list[str]:
+def _content_words(a: Reading) -> list[str]:
     return [w for w, r in zip(a.words, a.raw, strict=True) if r not in _FILLERS]
 
 

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Final
 
-from slowwave.texts.findings import Finding
+from slowwave.texts.findings import Detection
 
-Findings = tuple[Finding, ...]
+Findings = tuple[Detection, ...]
 
 _KNOWN: Final[ContextVar[dict[bytes, Findings] | None]] = ContextVar("screened", default=None)
 

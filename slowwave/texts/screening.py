@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from slowwave.texts import screened
-from slowwave.texts.findings import KINDS, Finding, Kind, Severity
+from slowwave.texts.findings import KINDS, Detection, Kind, Severity
 from slowwave.texts.hidden import hidden, payload, without
 from slowwave.texts.injections import injections
 from slowwave.texts.lookalikes import lookalikes
 from slowwave.texts.secrets import secrets
 
-__all__ = ["KINDS", "Finding", "Kind", "Severity", "counting", "redact", "screen", "unsafe"]
+__all__ = ["KINDS", "Detection", "Kind", "Severity", "counting", "redact", "screen", "unsafe"]
 
 _AGAIN: Final = 8
 _WORDS: Final = {
@@ -27,7 +27,7 @@ _WORDS: Final = {
 }
 
 
-def screen(text: str) -> tuple[Finding, ...]:
+def screen(text: str) -> tuple[Detection, ...]:
     """All findings, by place; within ``each_text_once`` a text that was read is not read again. Cost: linear in the text; some 50
     microseconds for a message of 200 characters without any."""
     remembered = screened.known()
@@ -40,23 +40,23 @@ def screen(text: str) -> tuple[Finding, ...]:
     return found
 
 
-def _read(text: str) -> tuple[Finding, ...]:
+def _read(text: str) -> tuple[Detection, ...]:
     unseen = hidden(text)
     if not unseen:
         found = [*secrets(text), *injections(text), *lookalikes(text)]
         return tuple(sorted(found)) if found else ()
     plain, places = without(text, [(f.start, f.end) for f in unseen])
     below = [*secrets(plain), *injections(plain), *lookalikes(plain)]
-    found = [Finding(places[f.start], places[f.end - 1] + 1, f.kind, f.rule, f.severity) for f in below]
+    found = [Detection(places[f.start], places[f.end - 1] + 1, f.kind, f.rule, f.severity) for f in below]
     return tuple(sorted([*unseen, *found, *_carried(text, unseen)]))
 
 
-def counting(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def counting(findings: Iterable[Detection]) -> tuple[Detection, ...]:
     """The findings for which a memory is acted on: not stray marks, and no look-alike words by themselves."""
     return tuple(f for f in findings if f.severity != "low" and f.kind != "lookalike")
 
 
-def redact(text: str, findings: Iterable[Finding] | None = None) -> str:
+def redact(text: str, findings: Iterable[Detection] | None = None) -> str:
     """The text with a marker for each secret and each hidden run that may carry something; stray hidden characters are left out.
 
     Orders and look-alikes stay: they are words. ``findings`` are those of ``screen`` when it has been asked. What only shows itself in
@@ -80,10 +80,10 @@ def unsafe(text: str) -> str:
     return ""
 
 
-def _carried(text: str, unseen: Sequence[Finding]) -> list[Finding]:
+def _carried(text: str, unseen: Sequence[Detection]) -> list[Detection]:
     """Orders in what hidden characters say: each run by itself, and all of one rule together."""
     found = [
-        Finding(f.start, f.end, "injection", "hidden order")
+        Detection(f.start, f.end, "injection", "hidden order")
         for f in unseen
         if f.end - f.start > 3 and injections(payload(text[f.start : f.end]))
     ]
@@ -92,11 +92,11 @@ def _carried(text: str, unseen: Sequence[Finding]) -> list[Finding]:
     for rule in {f.rule for f in unseen}:
         runs = [f for f in unseen if f.rule == rule]
         if len(runs) > 1 and injections(payload("".join(text[f.start : f.end] for f in runs))):
-            found.append(Finding(runs[0].start, runs[-1].end, "injection", "hidden order"))
+            found.append(Detection(runs[0].start, runs[-1].end, "injection", "hidden order"))
     return found
 
 
-def _spans(found: Sequence[Finding]) -> list[tuple[int, int, str]]:
+def _spans(found: Sequence[Detection]) -> list[tuple[int, int, str]]:
     """Start, end and marker of what goes, apart from each other: secrets first, what overlaps becomes one."""
     spans: list[tuple[int, int, str]] = []
     for f in sorted(found, key=lambda f: (f.start, f.kind != "secret", -f.end)):

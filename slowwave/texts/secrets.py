@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slowwave.texts.findings import Finding, Severity, outermost
+from slowwave.texts.findings import Detection, Severity, outermost
 
 
 class _Form(NamedTuple):
@@ -102,7 +102,7 @@ _DIGITS = re.compile(r"\d{4}[ \-]?\d{4,6}[ \-]?\d{4,5}")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=.:~|\-]{16}|://|curl|sshpass|mysql|redis-cli|docker login|psk=|machine|BEGIN ")
 
 
-def secrets(text: str) -> list[Finding]:
+def secrets(text: str) -> list[Detection]:
     """Every secret that a rule knows, the first and longest where several do. Cost: linear in the text."""
     token = _TOKEN.search(text)
     small = text.lower()
@@ -110,7 +110,7 @@ def secrets(text: str) -> list[Finding]:
     digits = _DIGITS.search(text)
     if not (token or named or digits):
         return []
-    found: list[Finding] = []
+    found: list[Detection] = []
     if token or named:
         found += (f for form in _FORMS if form.hint in small for f in _of_form(form, text))
         if "aws" in small or "amazon" in small or "akia" in small or "access" in small:
@@ -123,7 +123,7 @@ def secrets(text: str) -> list[Finding]:
     return outermost(found)
 
 
-def _of_form(form: _Form, text: str) -> Iterator[Finding]:
+def _of_form(form: _Form, text: str) -> Iterator[Detection]:
     group = "s" if "s" in form.pattern.groupindex else 0
     for match in form.pattern.finditer(text):
         value = match[group]
@@ -135,10 +135,10 @@ def _of_form(form: _Form, text: str) -> Iterator[Finding]:
             continue
         if not form.entropy and form.rule != "private key" and not _says_something(value):
             continue
-        yield Finding(match.start(group), match.end(group), "secret", form.rule, form.severity)
+        yield Detection(match.start(group), match.end(group), "secret", form.rule, form.severity)
 
 
-def _assigned(text: str) -> Iterator[Finding]:
+def _assigned(text: str) -> Iterator[Detection]:
     """Values of names such as ``password``: those that look like what the name says, and like nothing harmless."""
     at, looked = 0, 0
     while keyword := _KEYWORD.search(text, at):
@@ -162,7 +162,7 @@ def _assigned(text: str) -> Iterator[Finding]:
         rule = _kind_of(name, value, quoted=bool(match["quote"]), sep=match["sep"] or "")
         if rule:
             at = start + len(value)
-            yield Finding(start, at, "secret", rule, "high" if len(value) > 7 else "medium")
+            yield Detection(start, at, "secret", rule, "high" if len(value) > 7 else "medium")
 
 
 def _name(text: str, end: int) -> str:
@@ -262,7 +262,7 @@ def entropy(value: str) -> float:
     return -sum(k / n * math.log2(k / n) for k in Counter(value).values()) if n else 0.0
 
 
-def _aws(text: str) -> Iterator[Finding]:
+def _aws(text: str) -> Iterator[Detection]:
     """Forty characters that are no hash, not far after a word of Amazon's."""
     for match in _AWS_SECRET.finditer(text):
         value = match[0]
@@ -271,14 +271,14 @@ def _aws(text: str) -> Iterator[Finding]:
         if value.count("/") > 6 or not re.search(r"\d", value):
             continue
         if _AWS_NEAR.search(text, max(0, match.start() - 120), match.start()):
-            yield Finding(match.start(), match.end(), "secret", "aws secret key")
+            yield Detection(match.start(), match.end(), "secret", "aws secret key")
 
 
-def _cards(text: str) -> Iterator[Finding]:
+def _cards(text: str) -> Iterator[Detection]:
     for match in _CARD.finditer(text):
         number = re.sub(r"\D", "", match[0])
         if number not in _TEST_CARDS and len(set(number)) > 4 and _luhn(number):
-            yield Finding(match.start(), match.end(), "secret", "card number", "medium")
+            yield Detection(match.start(), match.end(), "secret", "card number", "medium")
 
 
 def _luhn(number: str) -> bool:
@@ -286,10 +286,10 @@ def _luhn(number: str) -> bool:
     return (sum(doubled) + sum(int(d) for d in number[-1::-2])) % 10 == 0
 
 
-def _ibans(text: str) -> Iterator[Finding]:
+def _ibans(text: str) -> Iterator[Detection]:
     for match in _IBAN.finditer(text):
         number = match[0].replace(" ", "")
         if f"{number[:2]}{len(number)}" in _IBAN_LENGTHS:
             turned = "".join(str(int(c, 36)) for c in number[4:] + number[:4])
             if int(turned) % 97 == 1:
-                yield Finding(match.start(), match.end(), "secret", "bank account", "low")
+                yield Detection(match.start(), match.end(), "secret", "bank account", "low")

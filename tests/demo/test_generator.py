@@ -223,7 +223,7 @@ def test_contradicting_rows_share_a_subject_and_differ(demo: DemoNamespace) -> N
 
 def test_edges_beside_the_planted_ones_do_not_contradict_by_accident(demo: DemoNamespace) -> None:
     """No two edges share both ends and the type, either way round, but those that were planted so."""
-    single = next(row["relationship_type"] for row in demo.rows["relationships"] if row["id"] in told_twice(demo))
+    single = next(row["relationship_type"] for row in demo.rows["relationships"] if row["id"] in stated_twice(demo))
     planted = {frozenset(item.ids) for item in (*demo.key.contradictions, *demo.key.traps)}
     seen: dict[tuple[str, str, str], str] = {}
     symmetric = {"KNOWS", "RELATED_TO", "WORKS_WITH", "ASSOCIATED_WITH"}
@@ -249,7 +249,7 @@ def test_no_edge_contradicts_another_by_chance(demo: DemoNamespace) -> None:
     assert not [key for key, found in objects.items() if key[1] == "REPORTS_TO" and len(found) > 1]
 
 
-def told_twice(demo: DemoNamespace) -> set[str]:
+def stated_twice(demo: DemoNamespace) -> set[str]:
     """The edges of the relation that takes one object."""
     clash = next(item for item in demo.key.contradictions if item.kind == "other object")
     return set(clash.ids)

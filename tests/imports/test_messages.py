@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports.mentions import NEIGHBOURS, Passage, entity_id, grow, plan_graph, read_names
+from slowwave.imports.mentions import NEIGHBOURS, MentionContext, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.pipeline import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
@@ -249,7 +249,7 @@ def test_an_entity_retired_after_names_were_matched_stops_the_batch(store, embed
     with store.connect("owner") as connection:
         import_messages(connection, jsonl(turn("We met Jane Smith.", 0)), embedder=embedder)
         when = datetime(2026, 3, 1, tzinfo=UTC)
-        graph = plan_graph(connection, NS, [(Passage(NS, NS, when), read_names("We met Jane Smith."))])
+        graph = plan_graph(connection, NS, [(MentionContext(NS, NS, when), read_names("We met Jane Smith."))])
         assert len(graph.grown_entities) == 1
         connection.execute("UPDATE memory.entities SET invalidated_at = now()")
         with pytest.raises(StoreError, match="retired while it ran"):

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from benchmarks import generate
-from slowwave.matching.candidates import Candidates, find
+from slowwave.matching.candidates import CandidatePairs, find
 from slowwave.matching.population import Population
 
 DATA = Path(__file__).parents[2] / "../shared/data/er"
@@ -36,15 +36,17 @@ def people(entities: Sequence[Mapping[str, object]], **more: object) -> Populati
     )
 
 
-def candidates(entities: Sequence[Mapping[str, object]], focus: np.ndarray | None = None, **more: object) -> Candidates:
+def candidates(
+    entities: Sequence[Mapping[str, object]], focus: np.ndarray | None = None, **more: object
+) -> CandidatePairs:
     return find(people(entities, **more), 0.75, 0.9, focus)
 
 
-def pairs(found: Candidates) -> set[tuple[int, int]]:
+def pairs(found: CandidatePairs) -> set[tuple[int, int]]:
     return set(zip(found.i.tolist(), found.j.tolist(), strict=True))
 
 
-def by(found: Candidates) -> set[str]:
+def by(found: CandidatePairs) -> set[str]:
     """The keys that found something."""
     return {key for key, count in found.counts().items() if count}
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.matching.clusters import CORE, QUORUM, grow, torn
+from slowwave.matching.clusters import CORE, QUORUM, ambiguous, grow
 
 
 def never(a: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -54,8 +54,8 @@ def test_a_row_between_two_clusters_is_torn() -> None:
     odds = np.array([9.0, 9.0, 6.0, 5.0])
     grown = grow(5, i, j, never, lambda a, b, _: ~((a < 2) & (b > 2)))
     assert grown.label.tolist() == [0, 0, 0, 3, 3]
-    assert torn(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
-    assert not torn(grown, i, j, odds, 0.5).any()
+    assert ambiguous(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
+    assert not ambiguous(grown, i, j, odds, 0.5).any()
 
 
 @settings(max_examples=60, deadline=None)

@@ -34,7 +34,7 @@ def test_a_merge_and_its_waterfall() -> None:
     """Every decided pair can be asked for."""
     found = match_entities(pd.DataFrame(ROWS))
     assert found.merges == (("1", "3"),)
-    assert found.joints == ((("1", "3"),),)
+    assert found.merge_links == ((("1", "3"),),)
     steps = found.explain("3", "1").waterfall
     assert "The values of email are equal" in [s["detail"] for s in steps]
     assert found.thresholds == {"person": pytest.approx(0.99, abs=0.01)}

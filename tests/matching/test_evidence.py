@@ -67,7 +67,7 @@ def test_an_identifier_that_matches_keep_forbids() -> None:
     """Two badges, two persons, whatever else agrees."""
     people, evidence, _, _ = learn(registry("person", 300, slips=0.0))
     assert evidence.model["person"].learnt
-    i = np.array([k for k in range(len(people) - 1) if people.titles[k] == people.titles[k + 1]])
+    i = np.array([k for k in range(len(people) - 1) if people.display_names[k] == people.display_names[k + 1]])
     scores = evidence.score(i, i + 1)
     badge = people.attributes.columns[0]
     differ = badge.first(i) != badge.first(i + 1)

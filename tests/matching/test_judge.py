@@ -12,7 +12,17 @@ import pytest
 from slowwave.errors import SettingsError
 from slowwave.language.budget import Budget
 from slowwave.language.chat import ATTEMPTS, EndpointChat, most_tokens
-from slowwave.matching.judge import MAX_TOKENS, SCHEMA, SYSTEM, Judged, Question, Verdict, judge, prompt, visible
+from slowwave.matching.judge import (
+    MAX_TOKENS,
+    SCHEMA,
+    SYSTEM,
+    JudgedPairs,
+    PairQuestion,
+    PairVerdict,
+    judge,
+    prompt,
+    visible,
+)
 from tests.endpoints import Server, completion
 
 Model = Callable[[dict[str, Any], int], Any]
@@ -57,12 +67,12 @@ class Court:
         return (*content, {}) if isinstance(content, tuple) else (200, content, {})
 
     def judge(
-        self, questions: Sequence[Question], *, budget: int = 10**6, pairs: int | None = None, timeout: float = 5.0
-    ) -> Judged:
+        self, questions: Sequence[PairQuestion], *, budget: int = 10**6, pairs: int | None = None, timeout: float = 5.0
+    ) -> JudgedPairs:
         chats = [EndpointChat(self.server.url, name, timeout=timeout, pause=[].append) for name in self.models]
         return judge(questions, chats, budget=budget, confidence=0.6, pairs=pairs)
 
-    def verdict(self, **more: float) -> Verdict:
+    def verdict(self, **more: float) -> PairVerdict:
         """On one pair, a and b."""
         judged = self.judge([QUESTION], **more)  # type: ignore[arg-type]
         assert judged.sentences
@@ -80,9 +90,9 @@ def court() -> Iterator[Court]:
     court.server.close()
 
 
-def question(a: str = "a", b: str = "b", probability: float = 0.8, **more: Any) -> Question:
+def question(a: str = "a", b: str = "b", probability: float = 0.8, **more: Any) -> PairQuestion:
     rows = ({"name": "Mara Reyes", "city": "Porto"}, {"name": "M. Reyes", "city": "Porto", "phone": None})
-    return Question(a, b, **({"rows": rows} | more), probability=probability)
+    return PairQuestion(a, b, **({"rows": rows} | more), probability=probability)
 
 
 QUESTION = question()
@@ -304,13 +314,13 @@ def test_no_judges_judge_nothing_and_one_model_is_no_court(court: Court):
 def test_what_the_judges_cost_is_booked_on_the_run(court: Court):
     """The run's budget is asked before each pair and told of both calls; when it is spent, the other pairs are left out."""
     chats = [EndpointChat(court.server.url, name, pause=[].append) for name in court.models]
-    purse = Budget(per_run=WORST + 100)
+    run_budget = Budget(per_run=WORST + 100)
     questions = [question(f"a{k}", f"b{k}", probability=0.9 - k / 10) for k in range(3)]
-    judged = judge(questions, chats, budget=10**6, confidence=0.6, purse=purse)
-    assert [(c.operation, c.model, c.tokens) for c in purse.calls] == [
+    judged = judge(questions, chats, budget=10**6, confidence=0.6, run_budget=run_budget)
+    assert [(c.operation, c.model, c.tokens) for c in run_budget.calls] == [
         ("dedupe_entities", "first", 100),
         ("dedupe_entities", "second", 100),
     ]
-    assert (judged.tokens, judged.over_budget, purse.refused) == (200, 2, 1)
-    assert purse.left() == WORST - 100
+    assert (judged.tokens, judged.over_budget, run_budget.refused) == (200, 2, 1)
+    assert run_budget.left() == WORST - 100
     assert "the run's or the day's token budget" in judged.verdicts["a1", "b1"].doubt

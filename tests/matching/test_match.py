@@ -97,7 +97,7 @@ def test_a_vetoed_pair_is_counted_under_its_reason() -> None:
     """The report can say why nothing was proposed."""
     found = pair(entity("a", "PostgreSQL 15"), entity("b", "PostgreSQL 16"), 0.99)
     assert found.counts["vetoed by specifics"] == 1
-    found = pair(entity("a", "Acme"), entity("b", "Acme"), 0.99, barred={"conflict": [("b", "a")]})
+    found = pair(entity("a", "Acme"), entity("b", "Acme"), 0.99, cannot_link={"conflict": [("b", "a")]})
     assert (decision(found), found.counts["vetoed by conflict"]) == ("nothing", 1)
 
 
@@ -148,7 +148,7 @@ def test_a_cluster_that_agrees_merges_whole() -> None:
     matrix = np.ones((5, 8), np.float32) + 0.02 * np.eye(5, 8, dtype=np.float32)
     found = match(table(rows), Settings(), matrix=matrix, rows=np.arange(5))
     assert found.merges == (("0", "1", "2", "3", "4"),)
-    assert len(found.joints[0]) == 4
+    assert len(found.merge_links[0]) == 4
 
 
 def test_a_row_that_suits_two_which_contradict_each_other_joins_neither() -> None:
@@ -218,13 +218,13 @@ def test_shuffled_rows_give_the_same_answer() -> None:
     assert len(first.merges) > 10
     order = numbers.permutation(150)
     again = match(table([rows[k] for k in order]), Settings(), matrix=matrix, rows=order)
-    assert (again.merges, again.review, again.joints, again.counts) == (
+    assert (again.merges, again.review, again.merge_links, again.counts) == (
         first.merges,
         first.review,
-        first.joints,
+        first.merge_links,
         first.counts,
     )
-    assert again.explain_all(again.joints[0]) == first.explain_all(first.joints[0])
+    assert again.explain_all(again.merge_links[0]) == first.explain_all(first.merge_links[0])
 
 
 def test_an_exploding_block_is_split_and_said() -> None:

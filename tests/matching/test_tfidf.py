@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.tfidf import Rows
+from slowwave.matching.tfidf import TfIdfRows
 
 _EVERYTHING = 1e12
 
 
-def rows_of(held: list[np.ndarray], kind: np.ndarray, tokens: int) -> Rows:
+def rows_of(held: list[np.ndarray], kind: np.ndarray, tokens: int) -> TfIdfRows:
     def read(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         part = held[low:high]
         return np.repeat(np.arange(low, high), [len(p) for p in part]), np.concatenate([np.empty(0, np.int64), *part])
 
-    return Rows.of(kind, read, tokens)
+    return TfIdfRows.of(kind, read, tokens)
 
 
 def drawn(n: int, *, tokens: int = 60, kinds: int = 2, spread: int = 1) -> tuple[list[np.ndarray], np.ndarray]:

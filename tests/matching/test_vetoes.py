@@ -14,11 +14,11 @@ from slowwave.texts.differences import difference
 from slowwave.texts.specifics import specifics
 
 
-def read(*names: str, **barred: list[tuple[str, str]]) -> Vetoes:
+def read(*names: str, **cannot_link: list[tuple[str, str]]) -> Vetoes:
     """Vetoes over rows with the ids a, b, c …"""
     n = len(names)
     rows = pa.table({"id": [chr(97 + k) for k in range(n)], "entity_type": ["thing"] * n, "name": names})
-    return Vetoes.of(Population.of(rows), np.arange(n), barred)
+    return Vetoes.of(Population.of(rows), np.arange(n), cannot_link)
 
 
 def verdict(a: str, b: str) -> str:

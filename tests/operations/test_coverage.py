@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowwave.operations import AUDITS, PLANNERS
-from slowwave.operations.coverage import MEMORIES, blind, covered, told
+from slowwave.operations.coverage import MEMORIES, blind, covered, with_coverage
 from slowwave.reports.model import Report
 from tests.snapshots import make_snapshot, uid
 
@@ -47,11 +47,11 @@ def test_who_goes_by_vectors_alone_is_blind_without_any():
 def test_a_report_tells_what_was_not_compared():
     """Its own words, numbers and findings stay; one that did not run, or needs no vector, stays as it is."""
     report = Report("contradictions", "None.", {"looked at": 2})
-    seen = told(report, CONTRADICTIONS, snapshot("a"))
+    seen = with_coverage(report, CONTRADICTIONS, snapshot("a"))
     assert seen.headline.startswith("None. Only 1 of 2 ")
     assert seen.numbers["looked at"] == 2
     assert len(seen.findings) == 1
-    assert told(report, CONTRADICTIONS, snapshot("a", "d")) == report
+    assert with_coverage(report, CONTRADICTIONS, snapshot("a", "d")) == report
     off = Report("contradictions", "Did not run.", skipped="op_disabled_by_config")
-    assert told(off, CONTRADICTIONS, snapshot()) == off
-    assert told(Report("orphans", "None."), AUDITS["orphans"].compares, snapshot()).headline == "None."
+    assert with_coverage(off, CONTRADICTIONS, snapshot()) == off
+    assert with_coverage(Report("orphans", "None."), AUDITS["orphans"].compares, snapshot()).headline == "None."

@@ -76,7 +76,7 @@ def test_a_diary_tells_each_day_with_its_sources() -> None:
         f"- Coffee is at ten. — score 0.89, hits 4 {link('m1')}",
     ]
     assert is_page(page.body)
-    assert (page.entries, page.untold) == (3, 0)
+    assert (page.entries, page.omitted) == (3, 0)
     assert {uid("m0"), uid("m1"), uid("sum"), uid("faded")} <= set(page.sources)
 
 
@@ -99,8 +99,8 @@ def test_the_diary_keeps_its_limits_by_whole_days() -> None:
     rows = notes(*(f"Memory {n}" for n in range(90)))
     page = diary(snapshot_of(rows), pages_max_lines=60)
     assert page.body.count("\n") + 1 <= 60
-    assert page.entries + page.untold == 90
-    assert f"_{page.untold} earlier days are not shown._" in page.body
+    assert page.entries + page.omitted == 90
+    assert f"_{page.omitted} earlier days are not shown._" in page.body
     assert told(page)[0] == f"## {day(89):%Y-%m-%d}"
     one_day = notes(*({"text": f"Memory {n}", "promoted": day(0)} for n in range(90)))
     page = diary(snapshot_of(one_day), pages_max_lines=10)

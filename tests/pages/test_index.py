@@ -46,7 +46,7 @@ def test_a_line_has_its_words_its_figures_and_its_source() -> None:
         "<!-- slowwave:end -->",
     ]
     assert is_page(page.body)
-    assert (page.entries, page.sources, page.untold) == (2, (uid("m0"), uid("m1")), 0)
+    assert (page.entries, page.sources, page.omitted) == (2, (uid("m0"), uid("m1")), 0)
 
 
 def test_no_promotion_no_page() -> None:
@@ -125,10 +125,10 @@ def test_the_index_keeps_its_limits_and_says_what_it_leaves_out(lines: int, size
     )
     assert page.body.count("\n") + 1 <= lines
     assert len(page.body.encode()) <= size
-    assert page.entries + page.untold == 300
+    assert page.entries + page.omitted == 300
     assert page.entries == len(entries(page)) > 0
     assert page.sources == tuple(uid(f"m{n}") for n in range(page.entries))
-    assert f"{page.untold:,} more are promoted and not shown" in page.body
+    assert f"{page.omitted:,} more are promoted and not shown" in page.body
 
 
 def test_one_secret_leaves_out_one_line() -> None:

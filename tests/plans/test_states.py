@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.plans.states import STATES, shown_state, told
+from slowwave.plans.states import STATES, items_text, shown_state
 
 SOON, PAST = datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) - timedelta(days=1)
 
@@ -44,5 +44,5 @@ def test_a_plan_past_its_time_is_expired_before_anybody_marks_it() -> None:
 
 def test_items_are_told_in_the_order_in_which_they_are_decided() -> None:
     """What waits comes first."""
-    assert told({"applied": 10, "pending": 990, "failed": 0}) == "990 pending, 10 applied"
-    assert told({}) == told(None) == "no items"
+    assert items_text({"applied": 10, "pending": 990, "failed": 0}) == "990 pending, 10 applied"
+    assert items_text({}) == items_text(None) == "no items"

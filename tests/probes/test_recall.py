@@ -262,9 +262,9 @@ def test_a_passage_does_not_answer_for_a_memory_where_memories_are_asked_alone()
     assert (probe.recall_after, probe.memories.recall_after, probe.passed) == (1.0, 0.5, False)
     assert uid("a") in probe.lost
     assert uid("n7") not in probe.lost
-    told = probe.to_json()
-    assert "lost" not in told
-    assert told["memories"]["queries"] == 2  # type: ignore[index]
+    message = probe.to_json()
+    assert "lost" not in message
+    assert message["memories"]["queries"] == 2  # type: ignore[index]
 
 
 def test_what_a_plan_withholds_is_no_target_and_what_was_withheld_before_is_gone_anyway():

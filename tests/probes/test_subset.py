@@ -40,9 +40,9 @@ def reword(*names: str):
 def test_what_passes_needs_no_force_and_is_told_in_figures_alone():
     proof = prove_subset(SNAPSHOT, [*reword(*TOPICS[:30]), *archive(*TOPICS[40:50])], Settings(), None)
     assert (proof.needs_force(), proof.harm.leave_out) == ((), ())
-    told = proof.to_json()
-    assert set(told) == {"recall", "blast_radius", "specifics"}
-    assert "topic" not in str(told)
+    disclosed = proof.to_json()
+    assert set(disclosed) == {"recall", "blast_radius", "specifics"}
+    assert "topic" not in str(disclosed)
 
 
 def test_the_items_that_cost_recall_are_named_and_the_rest_passes_without_them():
@@ -78,9 +78,9 @@ def test_a_loss_that_the_plan_tells_is_decided_and_another_is_not():
     )
     items = merges(snapshot, {"Mara": ["M."]})
     (loss,) = specifics_probe(snapshot, simulate(snapshot, items), items).lost
-    told = frozenset({(loss.row, loss.term)})
+    disclosed = frozenset({(loss.row, loss.term)})
     settings = Settings(blast_radius_share=1)
-    assert prove_subset(snapshot, items, settings, None, told=told).needs_force() == ()
+    assert prove_subset(snapshot, items, settings, None, disclosed=disclosed).needs_force() == ()
     (sentence,) = prove_subset(snapshot, items, settings, None).needs_force()
     assert items[0].id[:8] in sentence
     assert "14" not in sentence.replace(items[0].id[:8], "")

@@ -17,7 +17,7 @@ from slowwave.applying.executor import apply_approval, waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.standing import read_standing
+from slowwave.plans.status import read_status
 from slowwave.store.connect import Role, Store
 from slowwave.store.digest import digest
 from tests.cli.conftest import Run
@@ -52,7 +52,7 @@ def test_a_superseded_plan_s_earlier_approvals_apply_no_more(store: Store) -> No
         apply_approval(store, signed.id)
     assert digest(store, world.slug) == before
     assert waiting_approvals(store) == []
-    assert read_standing(store).approvals_waiting == 0
+    assert read_status(store).approvals_waiting == 0
 
 
 def test_a_plan_is_rejected_in_the_middle_of_its_apply(store: Store) -> None:
@@ -85,7 +85,7 @@ def test_an_approval_is_revoked_and_its_items_wait_again(store: Store, run: Run)
         assert code == 0, out
         assert json.loads(out)["waiting"] == len(signed.item_ids)
         assert waiting_approvals(store) == []
-        assert read_standing(store).approvals_waiting == 0
+        assert read_status(store).approvals_waiting == 0
         with pytest.raises(Refused, match="revoked by zoe: the wrong one"):
             apply_approval(store, signed.id)
         assert states(store, plan.plan_hash) == ("awaiting_approval", {"pending": len(plan.items)})

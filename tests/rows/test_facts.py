@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from slowwave.rows.facts import live_facts, standing_facts, successions, told_facts
+from slowwave.rows.facts import current_facts, live_facts, recorded_facts, successions
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 
@@ -18,7 +18,7 @@ def fact(name: str, day: int | None, object_: str = "", **more: object) -> dict[
 
 def follow(*facts: dict[str, object]) -> tuple[dict[str, str], set[str]]:
     """Earlier → later by name, and those of which nobody can tell."""
-    table = standing_facts(make_snapshot(memory_facts=facts))
+    table = current_facts(make_snapshot(memory_facts=facts))
     names = table["external_id"].to_pylist()
     found = successions(table, TAKEN_AT)
     pairs = zip(found.earlier.tolist(), found.later.tolist(), strict=True)
@@ -76,5 +76,5 @@ def test_live_told_and_standing_facts() -> None:
             fact("both", 1, is_active=False, valid_to=end, invalidated_at=end, superseded_by=uid("live")),
         ]
     )
-    names = [set(of(snapshot)["external_id"].to_pylist()) for of in (live_facts, told_facts, standing_facts)]
+    names = [set(of(snapshot)["external_id"].to_pylist()) for of in (live_facts, recorded_facts, current_facts)]
     assert names == [{"live"}, {"live", "merged"}, {"live", "replaced"}]

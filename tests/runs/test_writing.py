@@ -8,12 +8,12 @@ import pytest
 
 from slowwave.errors import DreamLockUnavailable
 from slowwave.runs.control import request_cancel, request_pause
-from slowwave.runs.writing import Claim, Wishes, end_claim, note_progress, open_claim, wishes
+from slowwave.runs.writing import NamespaceClaim, Wishes, end_claim, note_progress, open_claim, wishes
 from slowwave.store.connect import Connection, Store
 from tests.memories import ask, remember
 
 
-def claimed(connection: Connection, namespace: str, approval: str | None = None) -> Claim:
+def claimed(connection: Connection, namespace: str, approval: str | None = None) -> NamespaceClaim:
     """An apply run that holds the namespace."""
     with connection.transaction():
         return open_claim(connection, "acme", namespace, "apply", approval_id=approval)

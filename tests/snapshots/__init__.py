@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.config.settings import Settings
 from slowwave.operations import Inputs
-from slowwave.snapshots.models import Model, load_models, run_models
+from slowwave.snapshots.models import SqlModel, load_models, run_models
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.tables import VECTORS
@@ -66,7 +66,7 @@ def make_inputs(snapshot: Snapshot, *, baselines: Mapping[str, Mapping[str, obje
 
 
 @cache
-def _models() -> tuple[Model, ...]:
+def _models() -> tuple[SqlModel, ...]:
     return load_models()
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slowwave.texts.findings import Finding
+from slowwave.texts.findings import Detection
 from slowwave.texts.screening import redact, screen, unsafe
 from tests.texts.made_secrets import Maker, secrets_of
 from tests.texts.test_hidden import HIDDEN
@@ -51,7 +51,7 @@ def test_a_finding_does_not_hold_what_it_found() -> None:
     """Findings go into reports, logs and plans."""
     text = f"the deploy token is {TOKEN}"
     (found,) = screen(text)
-    assert found == Finding(20, len(text), "secret", "github token")
+    assert found == Detection(20, len(text), "secret", "github token")
     assert TOKEN[6:] not in repr(found)
     assert TOKEN[6:] not in unsafe(text)
 

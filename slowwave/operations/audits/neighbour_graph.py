@@ -36,7 +36,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class NeighbourGraph:
     """Memories with a vector (``ids``, n) and their neighbours: ``i`` has ``j`` among its nearest, with the ``cosine``, (p,) each."""
 
     ids: pa.Array
@@ -49,7 +49,7 @@ class Graph:
         return pairs_of(self.i, self.j, self.cosine)
 
 
-def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Graph:
+def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> NeighbourGraph:
     """The neighbours of memories: for each the ``neighbour_top_k`` nearest from ``neighbour_similarity`` up (Plugged.in 1.3).
 
     Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.neighbours`` says.
@@ -59,7 +59,7 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> G
     places = vectors.rows_of(ids) if len(ids) else np.empty(0, np.int64)
     has = np.flatnonzero(places >= 0)
     found = neighbours(vectors.matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[has])
-    return Graph(ids.take(pa.array(has)), *found)
+    return NeighbourGraph(ids.take(pa.array(has)), *found)
 
 
 @operation(

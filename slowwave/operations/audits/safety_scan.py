@@ -22,7 +22,7 @@ from slowwave.rows.memories import active_memories
 from slowwave.rows.screening_exemptions import is_cleared
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.findings import KINDS
-from slowwave.texts.findings import Finding as Found
+from slowwave.texts.findings import Detection as Found
 from slowwave.texts.screened import each_text_once
 
 _TABLES: Final = ("memories", "chunks", "entities", "pages")
@@ -57,10 +57,10 @@ def _scan(snapshot: Snapshot) -> Report:
     for table, texts in _texts(snapshot, memories.filter(pc.invert(cleared))):
         numbers[f"{table} looked at"] = len(texts)
         for id_, text in zip(texts["id"].to_pylist(), texts["text"].to_pylist(), strict=True):
-            if told := screen(text):
-                found.append(_finding(table, id_, told))
-                rules.update({f.rule for f in told})
-                rows.update({f.kind for f in told})
+            if detected := screen(text):
+                found.append(_finding(table, id_, detected))
+                rules.update({f.rule for f in detected})
+                rows.update({f.kind for f in detected})
     unclassed = _unclassed(memories)
     numbers |= {f"rows with {kind} findings": rows[kind] for kind in KINDS}
     numbers |= {
@@ -96,15 +96,15 @@ def _joined(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(*parts, null_handling="replace", null_replacement="")
 
 
-def _finding(table: str, id_: str, told: Sequence[Found]) -> Finding:
-    rules = sorted({f"{f.kind} ({f.rule})" for f in told})
+def _finding(table: str, id_: str, detected: Sequence[Found]) -> Finding:
+    rules = sorted({f"{f.kind} ({f.rule})" for f in detected})
     shown = ", ".join(rules[:3]) + (f" and {len(rules) - 3} more" if len(rules) > 3 else "")
-    worst = max((f.severity for f in told), key=("low", "medium", "high").index)
+    worst = max((f.severity for f in detected), key=("low", "medium", "high").index)
     return Finding(
         f"{_SINGULAR[table]} {id_} holds {shown}.",
         rows=(id_,),
         severity=_SEVERITIES[worst],
-        details={"table": table, "rules": rules, "places": [[f.start, f.end, f.rule] for f in told[:_NAMED]]},
+        details={"table": table, "rules": rules, "places": [[f.start, f.end, f.rule] for f in detected[:_NAMED]]},
     )
 
 

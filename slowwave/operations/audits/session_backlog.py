@@ -76,13 +76,13 @@ def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
     memories = snapshot.table("memories")
     summaries = memories.filter(pc.equal(memories["kind"], "summary"))["id"].combine_chunks()
     digested = pc.is_in(named["merged_into"], value_set=summaries)
-    standing = pc.and_(pc.is_null(named["invalidated_at"]), pc.equal(named["state"], "active"))
+    is_live = pc.and_(pc.is_null(named["invalidated_at"]), pc.equal(named["state"], "active"))
     lengths = pc.binary_length(version_texts(snapshot, named["current_version_id"]).cast(pa.large_binary()))
-    tokens = -(-lengths.to_numpy().astype(np.int64) // BYTES_A_TOKEN) * standing.to_numpy()
+    tokens = -(-lengths.to_numpy().astype(np.int64) // BYTES_A_TOKEN) * is_live.to_numpy()
     rows = pa.table(
         {
             "session": named["session_id"],
-            "standing": standing.cast(pa.int64()),
+            "standing": is_live.cast(pa.int64()),
             "digested": digested.cast(pa.int64()),
             "tokens": tokens,
             "begun": pc.coalesce(named["valid_from"], named["recorded_at"]),

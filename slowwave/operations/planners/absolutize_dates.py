@@ -22,7 +22,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Finding, Report
-from slowwave.rows.relative_dates import Told, candidates
+from slowwave.rows.relative_dates import DatedMemory, candidates
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.dates import Rewrite, absolutize
 from slowwave.texts.quotation import quote
@@ -34,7 +34,7 @@ _NAMED: Final = 20
 
 
 class _Change(NamedTuple):
-    memory: Told
+    memory: DatedMemory
     text: str
     rewrites: list[Rewrite]
 
@@ -59,7 +59,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     pinned: list[str] = []
     held_back = 0
     for memory in found.memories:
-        text, rewrites = absolutize(memory.text, memory.told, zone=memory.zone, write=write)
+        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write)
         if not rewrites:
             continue
         if is_held_back(memory.text, memory.attributes):

@@ -149,15 +149,15 @@ def _evidence(found: _Found, id_: str) -> dict[str, object]:
 
 
 def _report(found: _Found, looked_at: int, kept: frozenset[str], vectors: int, items: int) -> Report:
-    told = list(found.reports.values())
+    known = list(found.reports.values())
     numbers: dict[str, int | float] = {
         "memories looked at": looked_at,
         "memories with attributes of no object": found.malformed,
         "rewritten outside": len(found.rewritten),
-        "reports": len(told),
-        "reported consolidated": sum(r.consolidated for r in told),
-        "reported removed": sum(r.removed for r in told),
-        "reported reindexed": sum(r.reindexed for r in told),
+        "reports": len(known),
+        "reported consolidated": sum(r.consolidated for r in known),
+        "reported removed": sum(r.removed for r in known),
+        "reported reindexed": sum(r.reindexed for r in known),
         "vectors renewed": vectors,
         "left for later": len(found.marks) - len(kept),
         "items": items,
@@ -166,7 +166,7 @@ def _report(found: _Found, looked_at: int, kept: frozenset[str], vectors: int, i
         headline = f"None of {looked_at:,} memories was rewritten by an outside dreamer or holds a new report of one."
     else:
         headline = (
-            f"{len(found.rewritten):,} of {looked_at:,} memories were rewritten by an outside dreamer, and {len(told):,} hold a report of "
+            f"{len(found.rewritten):,} of {looked_at:,} memories were rewritten by an outside dreamer, and {len(known):,} hold a report of "
             "its work."
         )
     findings = tuple(

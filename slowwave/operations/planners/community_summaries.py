@@ -38,7 +38,7 @@ from slowwave.operations.planners.community_text import (
     Community,
     Member,
     Tie,
-    Written,
+    WrittenSummary,
     extracted,
     payload,
     written,
@@ -73,7 +73,7 @@ class _Fate:
     """What becomes of the live summaries: ``replaced`` by label, ``standing`` labels that keep theirs, ids of those ``ending``."""
 
     replaced: Mapping[int, tuple[str, ...]]
-    standing: frozenset[int]
+    unchanged: frozenset[int]
     ending: tuple[str, ...]
 
 
@@ -87,10 +87,10 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Summaries:
     """What became of the communities that need a summary."""
 
-    summaries: list[tuple[_Group, Community, Written]] = field(default_factory=list)
+    summaries: list[tuple[_Group, Community, WrittenSummary]] = field(default_factory=list)
     no_budget: int = 0
     no_writer: int = 0
     calls: int = 0
@@ -125,10 +125,10 @@ def community_summaries(inputs: Inputs) -> Proposal:
     sizes = np.bincount(labels, minlength=1 if len(labels) else 0)
     large = frozenset(np.flatnonzero(sizes >= settings.community_summary_min_size).tolist())
     fate = _fate(live, labels, sizes, large)
-    groups = _groups(ids, labels, large - fate.standing, fate)
+    groups = _groups(ids, labels, large - fate.unchanged, fate)
     allowed = _not_rejected(snapshot, groups)
-    told = _tell(inputs, allowed, _shown(inputs, entities, graph, labels, allowed))
-    items = [*_items(snapshot, told), *_ends(snapshot, fate.ending)]
+    made = _summarize(inputs, allowed, _shown(inputs, entities, graph, labels, allowed))
+    items = [*_items(snapshot, made), *_ends(snapshot, fate.ending)]
     numbers = {
         "live entities": len(ids),
         "edges": len(graph.weight),
@@ -136,22 +136,22 @@ def community_summaries(inputs: Inputs) -> Proposal:
         "of enough members": len(large),
         "entities in these": int(sizes[sorted(large)].sum()),
         "live summaries": len(live.ids),
-        "unchanged": len(fate.standing),
+        "unchanged": len(fate.unchanged),
         "rejected before": len(groups) - len(allowed),
-        "llm_budget_exhausted": told.no_budget,
-        "no writer at hand": told.no_writer,
-        "model calls": told.calls,
-        "written by a model": sum(w.writer != EXTRACTIVE for _, _, w in told.summaries),
-        "claims kept": sum(len(w.claims) for _, _, w in told.summaries if w.writer != EXTRACTIVE),
-        "claims dropped": sum(w.dropped for _, _, w in told.summaries),
-        "tokens": sum(w.tokens for _, _, w in told.summaries),
-        "new": sum(not g.replaced for g, _, _ in told.summaries),
-        "replaced": sum(bool(g.replaced) for g, _, _ in told.summaries),
+        "llm_budget_exhausted": made.no_budget,
+        "no writer at hand": made.no_writer,
+        "model calls": made.calls,
+        "written by a model": sum(w.writer != EXTRACTIVE for _, _, w in made.summaries),
+        "claims kept": sum(len(w.claims) for _, _, w in made.summaries if w.writer != EXTRACTIVE),
+        "claims dropped": sum(w.dropped for _, _, w in made.summaries),
+        "tokens": sum(w.tokens for _, _, w in made.summaries),
+        "new": sum(not g.replaced for g, _, _ in made.summaries),
+        "replaced": sum(bool(g.replaced) for g, _, _ in made.summaries),
         "ended": len(fate.ending),
         "modularity": modularity(labels, graph.source, graph.target, graph.weight, settings.community_resolution),
         "items": len(items),
     }
-    return Proposal(tuple(items), Report(OPERATION, _headline(numbers), numbers, _findings(told)))
+    return Proposal(tuple(items), Report(OPERATION, _headline(numbers), numbers, _findings(made)))
 
 
 def _live(snapshot: Snapshot, ids: pa.Array) -> _Live:
@@ -194,11 +194,11 @@ def _fate(live: _Live, labels: np.ndarray, sizes: np.ndarray, large: frozenset[i
     of: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for row, (jaccard, label) in best.items():
         of[label].append((jaccard, row))
-    standing = {label: min(rows)[1] for label, rows in of.items() if min(rows)[0] == -1}
+    unchanged = {label: min(rows)[1] for label, rows in of.items() if min(rows)[0] == -1}
     replaced = {label: tuple(live.ids[row] for _, row in sorted(rows)) for label, rows in of.items()}
-    kept = {*standing.values(), *(row for label, rows in of.items() if label not in standing for _, row in rows)}
+    kept = {*unchanged.values(), *(row for label, rows in of.items() if label not in unchanged for _, row in rows)}
     ending = tuple(id_ for row, id_ in enumerate(live.ids) if row not in kept)
-    return _Fate({k: v for k, v in replaced.items() if k not in standing}, frozenset(standing), ending)
+    return _Fate({k: v for k, v in replaced.items() if k not in unchanged}, frozenset(unchanged), ending)
 
 
 def _groups(ids: pa.Array, labels: np.ndarray, wanted: frozenset[int], fate: _Fate) -> list[_Group]:
@@ -270,36 +270,36 @@ def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndar
     return ties
 
 
-def _tell(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Told:
+def _summarize(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Summaries:
     """Summaries of the communities, in their order, by the writer while it answers and the budget reaches."""
-    told, in_a_row = _Told(), 0
+    made, in_a_row = _Summaries(), 0
     writer = inputs.writer
     if writer is None and inputs.settings.community_summary_model:
-        told.no_writer = len(groups)
-        return told
+        made.no_writer = len(groups)
+        return made
     for group in groups:
         community = shown[group.label]
-        if writer is None or told.stop:
-            told.summaries.append((group, community, extracted(community)))
+        if writer is None or made.stop:
+            made.summaries.append((group, community, extracted(community)))
             continue
         summary = written(community, writer, inputs.budget, OPERATION)
         if summary is None:
-            told.no_budget += 1
+            made.no_budget += 1
             continue
-        told.summaries.append((group, community, summary))
-        told.calls += summary.problem != "too long"
+        made.summaries.append((group, community, summary))
+        made.calls += summary.problem != "too long"
         if summary.problem:
-            told.failures.setdefault(summary.problem, summary.failure)
+            made.failures.setdefault(summary.problem, summary.failure)
         in_a_row = in_a_row + 1 if summary.problem in ENDPOINT_PROBLEMS else 0
         if in_a_row == FAILURES_IN_A_ROW:
-            told.stop = f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
-    return told
+            made.stop = f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
+    return made
 
 
-def _items(snapshot: Snapshot, told: _Told) -> list[Item]:
+def _items(snapshot: Snapshot, made: _Summaries) -> list[Item]:
     mutations = insert_summary(
         snapshot,
-        [Summary(g.ids, payload(w, member_hash(g.ids)), w.cited(), g.replaced, DEPTH) for g, _, w in told.summaries],
+        [Summary(g.ids, payload(w, member_hash(g.ids)), w.cited(), g.replaced, DEPTH) for g, _, w in made.summaries],
     )
     return [
         Item(
@@ -320,7 +320,7 @@ def _items(snapshot: Snapshot, told: _Told) -> list[Item]:
             sources=summary.cited(),
             tokens=summary.tokens,
         )
-        for (group, community, summary), mutation in zip(told.summaries, mutations, strict=True)
+        for (group, community, summary), mutation in zip(made.summaries, mutations, strict=True)
     ]
 
 
@@ -337,22 +337,22 @@ def member_hash(ids: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 
-def _findings(told: _Told) -> tuple[Finding, ...]:
-    problems = Counter(w.problem for _, _, w in told.summaries if w.problem)
+def _findings(made: _Summaries) -> tuple[Finding, ...]:
+    problems = Counter(w.problem for _, _, w in made.summaries if w.problem)
     found = [
         Finding(
             f"{count:,} communities are summarised from their sources, as the model did not do it: {problem}."
-            + (f" {told.failures[problem]}" if told.failures[problem] else ""),
+            + (f" {made.failures[problem]}" if made.failures[problem] else ""),
             severity="warning",
         )
         for problem, count in sorted(problems.items(), key=lambda p: (-p[1], p[0]))
     ]
-    if told.stop:
-        found.append(Finding(told.stop, severity="warning"))
-    if told.no_budget:
+    if made.stop:
+        found.append(Finding(made.stop, severity="warning"))
+    if made.no_budget:
         found.append(
             Finding(
-                f"{told.no_budget:,} communities wait for another night: the token budget does not reach (llm_budget_exhausted). "
+                f"{made.no_budget:,} communities wait for another night: the token budget does not reach (llm_budget_exhausted). "
                 "Raise SLOWWAVE_LLM_MAX_TOKENS_PER_RUN or SLOWWAVE_LLM_MAX_TOKENS_PER_NAMESPACE_PER_DAY if that is too slow.",
                 severity="warning",
             )

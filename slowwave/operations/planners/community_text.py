@@ -105,7 +105,7 @@ class Community:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CitedClaim:
     """One sentence, and the members that it rests on."""
 
     text: str
@@ -113,14 +113,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """A summary, who wrote it, and what it cost.
 
     ``dropped`` counts claims of a model that did not stand. ``problem`` says why none of its words were taken, ``failure`` why its
     endpoint gave none, in a sentence without memory text.
     """
 
-    claims: tuple[Claim, ...]
+    claims: tuple[CitedClaim, ...]
     writer: str
     tokens: int = 0
     dropped: int = 0
@@ -137,29 +137,29 @@ class Written:
         return tuple(sorted({id_ for claim in self.claims for id_ in claim.cited}))
 
 
-def extracted(community: Community) -> Written:
+def extracted(community: Community) -> WrittenSummary:
     """A summary without a model: who the members are, what ties them, and the first sentence about the most mentioned."""
     from slowwave.texts.screening import unsafe  # its rules take a while to load
 
     names = {m.id: visible(m.name, _LONGEST_NAME) or "(no name)" for m in community.members}
     claims = [_who(community, names)]
-    for tie in _told(community):
+    for tie in _stated_ties(community):
         said = visible(tie.description, _LONGEST_CLAIM // 2)
         said = "" if unsafe(said) else said
         plain = f"{names[tie.source]} {_verb(tie.relationship_type)} {names[tie.target]}"
         whole = all(names[end].casefold() in said.casefold() for end in (tie.source, tie.target))
         line = said if said and whole else f"{plain}: {said}" if said else plain
-        claims.append(Claim(_ended(line), (tie.source, tie.target)))
+        claims.append(CitedClaim(_ended(line), (tie.source, tie.target)))
     described = [m for m in community.members if m.description.strip()]
     for member in described[:_MOST_DESCRIPTIONS]:
         said = _first_sentence(member.description)
         if said and not unsafe(said) and said.casefold() != names[member.id].casefold():
             begun = said.casefold().startswith(names[member.id].casefold())
-            claims.append(Claim(_ended(said if begun else f"{names[member.id]}: {said}"), (member.id,)))
-    return Written(tuple(dict.fromkeys(claims)), EXTRACTIVE)
+            claims.append(CitedClaim(_ended(said if begun else f"{names[member.id]}: {said}"), (member.id,)))
+    return WrittenSummary(tuple(dict.fromkeys(claims)), EXTRACTIVE)
 
 
-def written(community: Community, writer: Chat, budget: Budget, operation: str) -> Written | None:
+def written(community: Community, writer: Chat, budget: Budget, operation: str) -> WrittenSummary | None:
     """A summary by a model, in one call; that of ``extracted`` when no claim of the model stands; None when the budget is spent.
 
     ``problem`` of a failed call is that of ``ChatError``. What the call cost is told to the budget, whatever came of it.
@@ -179,7 +179,7 @@ def written(community: Community, writer: Chat, budget: Budget, operation: str) 
     dropped = len(claims) - len(kept)
     if not kept:
         return _instead(community, "no grounded claim", tokens=answer.tokens, dropped=dropped)
-    return Written(kept, writer.model, answer.tokens, dropped)
+    return WrittenSummary(kept, writer.model, answer.tokens, dropped)
 
 
 def prompt(community: Community) -> str:
@@ -198,7 +198,7 @@ def prompt(community: Community) -> str:
     return ""
 
 
-def payload(summary: Written, member_hash: str) -> dict[str, object]:
+def payload(summary: WrittenSummary, member_hash: str) -> dict[str, object]:
     """The summary as the store keeps it."""
     return {
         "text": summary.text,
@@ -209,15 +209,15 @@ def payload(summary: Written, member_hash: str) -> dict[str, object]:
     }
 
 
-def _who(community: Community, names: Mapping[str, str]) -> Claim:
+def _who(community: Community, names: Mapping[str, str]) -> CitedClaim:
     called = [f"{names[m.id]} ({visible(m.entity_type, _LONGEST_NAME)})" for m in community.members]
     more = community.total - len(called)
     last = f"{more:,} more" if more else called.pop()
     listed = f"{', '.join(called)} and {last}" if called else last
-    return Claim(f"{listed} belong together.", tuple(m.id for m in community.members))
+    return CitedClaim(f"{listed} belong together.", tuple(m.id for m in community.members))
 
 
-def _told(community: Community) -> list[Tie]:
+def _stated_ties(community: Community) -> list[Tie]:
     """Ties of which each brings in a member that none before it has, then the strongest of the rest; one a pair and type."""
     ties = list({(t.source, t.target, t.relationship_type): t for t in reversed(community.ties)}.values())[::-1]
     met: set[str] = set()
@@ -267,8 +267,10 @@ def _filled(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _instead(community: Community, problem: str, *, tokens: int = 0, dropped: int = 0, failure: str = "") -> Written:
-    return Written(extracted(community).claims, EXTRACTIVE, tokens, dropped, problem, failure)
+def _instead(
+    community: Community, problem: str, *, tokens: int = 0, dropped: int = 0, failure: str = ""
+) -> WrittenSummary:
+    return WrittenSummary(extracted(community).claims, EXTRACTIVE, tokens, dropped, problem, failure)
 
 
 def _claims(answer: str) -> list[Any] | None:
@@ -278,12 +280,12 @@ def _claims(answer: str) -> list[Any] | None:
     return claims if isinstance(claims, list) else None
 
 
-def _kept(community: Community, claims: Sequence[Any]) -> tuple[Claim, ...]:
+def _kept(community: Community, claims: Sequence[Any]) -> tuple[CitedClaim, ...]:
     """The claims that cite members that were shown, and none but these, that say nothing that these do not, and nothing unsafe."""
     from slowwave.texts.screening import unsafe  # its rules take a while to load
 
     texts = _texts(community)
-    kept: dict[str, Claim] = {}
+    kept: dict[str, CitedClaim] = {}
     for claim in claims[:_MOST_CLAIMS]:
         if not isinstance(claim, Mapping):
             continue
@@ -296,7 +298,7 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[Claim, ...]:
         line = visible(said, _LONGEST_CLAIM)
         ids = tuple(dict.fromkeys(str(id_) for id_ in cited))
         if line and not unsafe(line) and not ungrounded(line, [text for id_ in ids for text in texts[id_]]):
-            kept.setdefault(line, Claim(_ended(line), ids))
+            kept.setdefault(line, CitedClaim(_ended(line), ids))
     return tuple(kept.values())
 
 

@@ -64,7 +64,7 @@ def compile_pages(inputs: Inputs) -> Proposal:
                 "index bytes": len(index.body.encode()),
                 "diary days": diary.entries,
                 "diary bytes": len(diary.body.encode()),
-                "beyond the limits": sum(page.untold for page in rendered),
+                "beyond the limits": sum(page.omitted for page in rendered),
                 "left out as unsafe": sum(len(page.unsafe) for page in rendered),
                 "items": len(items),
             },
@@ -82,7 +82,7 @@ def _evidence(page: Rendered, before: str) -> dict[str, object]:
         "lines": len(lines),
         "bytes": len(page.body.encode()),
         "new_lines": sum(line.startswith("- ") and line not in known for line in lines),
-        "beyond_the_limits": page.untold,
+        "beyond_the_limits": page.omitted,
         "left_out_as_unsafe": len(page.unsafe),
         "input_hash": page.input_hash,
     }

@@ -39,12 +39,12 @@ from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.mutations.cells import Cell, Guard, Value, canonical, canonical_json
 from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import rows_where, standing_ids
+from slowwave.mutations.rows import live_ids, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Ints, Mask, Pool, candidates
 from slowwave.operations.planners.rejections import conflicting_pairs
-from slowwave.operations.planners.summary_text import EXTRACTIVE, Told, Writing
+from slowwave.operations.planners.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
@@ -97,8 +97,8 @@ def consolidate_clusters(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, headline, {"no writer at hand": 1, "items": 0}))
     pool = candidates(snapshot, settings, numbers)
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
-    bars = conflicting_pairs(snapshot, "memories") | _contradicting(snapshot, settings) | _rejected(snapshot)
-    summaries = _Night(pool, settings, bars, _focus(pool, inputs.focus), writing, numbers).summaries()
+    cannot_link = conflicting_pairs(snapshot, "memories") | _contradicting(snapshot, settings) | _rejected(snapshot)
+    summaries = _Night(pool, settings, cannot_link, _focus(pool, inputs.focus), writing, numbers).summaries()
     items = _items(inputs, pool, summaries)
     numbers |= {**writing.numbers(), **_figures(summaries), "items": len(items)}
     return Proposal(
@@ -112,7 +112,7 @@ class _Summary:
 
     places: tuple[int, ...]
     uncited: tuple[int, ...]
-    told: Told
+    written: SummaryText
     before: int
     after: int
 
@@ -160,7 +160,7 @@ class _Night:
 
     pool: Pool
     settings: Settings
-    bars: _Pairs
+    cannot_link: _Pairs
     focus: Mask | None
     writing: Writing
     numbers: dict[str, int | float]
@@ -285,7 +285,7 @@ class _Night:
         found: set[tuple[int, int]] = set()
         for a, b in pairs:
             ids = rows[a]["id"], rows[b]["id"]
-            if (min(ids), max(ids)) in self.bars:
+            if (min(ids), max(ids)) in self.cannot_link:
                 self.numbers["pairs barred by rejection or conflict"] += 1
             elif contradict(rows[a]["text"], rows[b]["text"]):
                 self.numbers["pairs that contradict each other"] += 1
@@ -310,11 +310,11 @@ class _Night:
         rows = dict(zip(members, self.pool.rows(members), strict=True))
         left = list(members)
         while len(left) >= least:
-            told = self.writing.tell([_source(rows[k]) for k in left], settings.consolidation_max_output_tokens)
-            if told is None:
+            written = self.writing.shorten([_source(rows[k]) for k in left], settings.consolidation_max_output_tokens)
+            if written is None:
                 return None
-            cited = [k for k in left if rows[k]["id"] in told.cited]
-            if told.writer == EXTRACTIVE and len(cited) < len(left):
+            cited = [k for k in left if rows[k]["id"] in written.cited]
+            if written.writer == EXTRACTIVE and len(cited) < len(left):
                 left = self._enough_news(cited if len(cited) >= least else self._without_dearest(left))
                 continue
             if len(cited) < least:
@@ -322,11 +322,11 @@ class _Night:
             if len(news := self._enough_news(cited)) < len(cited):  # of whom a model cites, as many must be new
                 left = news
                 continue
-            before, after = int(self.pool.tokens[cited].sum()), count(told.text)
+            before, after = int(self.pool.tokens[cited].sum()), count(written.text)
             if before - after < max(1.0, _SAVING * before):
                 self.numbers["clusters without a saving"] += 1
                 return None
-            return _Summary(tuple(cited), tuple(k for k in members if k not in cited), told, before, after)
+            return _Summary(tuple(cited), tuple(k for k in members if k not in cited), written, before, after)
         self.numbers["clusters that would lose a specific"] += 1
         return None
 
@@ -385,14 +385,14 @@ def _items(inputs: Inputs, pool: Pool, summaries: Sequence[_Summary]) -> list[It
     if not summaries:
         return []
     snapshot = inputs.snapshot
-    standing = {c: standing_ids(snapshot, c.split("_")[1] + "s") for c in ("source_document_ids", "source_chunk_ids")}
+    live_sources = {c: live_ids(snapshot, c.split("_")[1] + "s") for c in ("source_document_ids", "source_chunk_ids")}
     members = [pool.rows(s.places) for s in summaries]
     close = [_cosines(pool, s.places) for s in summaries]
     vectors = _vectors(inputs, pool, summaries)
     mutations = consolidate_memories(
         snapshot,
         [
-            Consolidation(s.told.text, tuple(r["id"] for r in rows), _values(s, rows, c, standing), vector)
+            Consolidation(s.written.text, tuple(r["id"] for r in rows), _values(s, rows, c, live_sources), vector)
             for s, rows, c, vector in zip(summaries, members, close, vectors, strict=True)
         ],
     )
@@ -402,9 +402,9 @@ def _items(inputs: Inputs, pool: Pool, summaries: Sequence[_Summary]) -> list[It
             "summarise",
             mutation,
             evidence=_evidence(pool, s, rows, c),
-            risk="low" if s.told.writer == EXTRACTIVE else "medium",
+            risk="low" if s.written.writer == EXTRACTIVE else "medium",
             sources=tuple(sorted(r["id"] for r in rows)),
-            tokens=s.told.tokens,
+            tokens=s.written.tokens,
             probability=round(float(min(1.0, c.min())), 4),
         )
         for s, rows, c, mutation in zip(summaries, members, close, mutations, strict=True)
@@ -420,7 +420,7 @@ def _cosines(pool: Pool, places: Sequence[int]) -> Floats:
 def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[_Summary]) -> list[Floats]:
     """A unit vector a summary: of its text, or where nobody can make one the mean of its members."""
     if inputs.embed is not None:
-        found = np.asarray(inputs.embed([s.told.text for s in summaries]), np.float32)
+        found = np.asarray(inputs.embed([s.written.text for s in summaries]), np.float32)
         if found.shape[1] == pool.matrix.shape[1]:
             return list(found)
     means = [pool.units(np.array(s.places, np.int64)).astype(np.float64).mean(axis=0) for s in summaries]
@@ -428,7 +428,7 @@ def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[_Summary]) -> list[
 
 
 def _values(
-    summary: _Summary, rows: Sequence[Fields], close: Floats, standing: Mapping[str, frozenset[str]]
+    summary: _Summary, rows: Sequence[Fields], close: Floats, live_sources: Mapping[str, frozenset[str]]
 ) -> dict[str, Value]:
     first = rows[0]
     rings = Counter(r["ring"] for r in rows)
@@ -457,7 +457,7 @@ def _values(
         ),
         "valid_from": canonical(min(starts)) if starts else None,
         "last_accessed_at": canonical(max(reads)) if reads else None,
-        **{c: tuple(dict.fromkeys(i for r in rows for i in r[c] or () if i in ids)) for c, ids in standing.items()},
+        **{c: tuple(dict.fromkeys(i for r in rows for i in r[c] or () if i in ids)) for c, ids in live_sources.items()},
     }
 
 
@@ -468,7 +468,7 @@ def _kind(row: Fields) -> str:
 def _evidence(pool: Pool, summary: _Summary, rows: Sequence[Fields], close: Floats) -> dict[str, object]:
     uncited = pool.rows(summary.uncited, ("id",))
     return {
-        "text": summary.told.text,
+        "text": summary.written.text,
         "quotes": [{"id": r["id"], "text": quote(r["text"], _QUOTED)} for r in rows],
         "source_count": len(rows),
         "uncited": [r["id"] for r in uncited],
@@ -477,8 +477,8 @@ def _evidence(pool: Pool, summary: _Summary, rows: Sequence[Fields], close: Floa
         "tokens_before": summary.before,
         "tokens_after": summary.after,
         "token_savings": summary.saving,
-        "writer": summary.told.writer,
-        "problem": summary.told.problem,
+        "writer": summary.written.writer,
+        "problem": summary.written.problem,
     }
 
 
@@ -501,8 +501,8 @@ def _table(pool: Pool, summaries: Sequence[_Summary]) -> tuple[Mapping[str, obje
             "similarity": round(float(_cosines(pool, s.places).mean()), 4),
             "tokens before": s.before,
             "tokens after": s.after,
-            "writer": s.told.writer,
-            "text": quote(s.told.text, _QUOTED),
+            "writer": s.written.writer,
+            "text": quote(s.written.text, _QUOTED),
         }
         for s in summaries[:_SHOWN]
     )

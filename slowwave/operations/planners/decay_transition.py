@@ -36,7 +36,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.planners.rejections import rejected_subjects
-from slowwave.operations.planners.summary_text import EXTRACTIVE, Told, Writing
+from slowwave.operations.planners.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
@@ -96,8 +96,8 @@ def decay_transition(inputs: Inputs) -> Proposal:
     steps = [s for s in going_on if not _held_back(s)]
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
     absent = bool(settings.consolidation_model) and inputs.consolidator is None
-    told = _told(steps, settings, writing, absent=absent)
-    items = [*_versions(inputs, steps, told), *_forgotten(inputs, steps)]
+    shorter = _shorten(steps, settings, writing, absent=absent)
+    items = [*_versions(inputs, steps, shorter), *_forgotten(inputs, steps)]
     refused = rejected_subjects(snapshot, OPERATION)
     proposed = [i for i in items if not refused or i.subject() not in refused]
     decisions = [i.decision for i in proposed]
@@ -108,7 +108,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
         "held back by screening": len(going_on) - len(steps),
         **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
         **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
-        "no writer at hand": sum(s.to != STAGES[-1] and s.id not in told for s in steps) if absent else 0,
+        "no writer at hand": sum(s.to != STAGES[-1] and s.id not in shorter for s in steps) if absent else 0,
         "shortened": decisions.count("shorten"),
         "short enough": decisions.count("advance"),
         "archived": decisions.count("forget"),
@@ -151,9 +151,11 @@ class _Step:
         return count(self.text) > settings.decay_tokens.get(self.to, 0)
 
 
-def _told(steps: Sequence[_Step], settings: Settings, writing: Writing, *, absent: bool) -> dict[str, Told | None]:
+def _shorten(
+    steps: Sequence[_Step], settings: Settings, writing: Writing, *, absent: bool
+) -> dict[str, SummaryText | None]:
     """Memory → its shorter text, None where the old one is kept; those that wait for another night are not among them."""
-    found: dict[str, Told | None] = {}
+    found: dict[str, SummaryText | None] = {}
     for step in steps:
         if step.to == STAGES[-1]:
             continue
@@ -162,7 +164,7 @@ def _told(steps: Sequence[_Step], settings: Settings, writing: Writing, *, absen
         elif not absent:
             text = _dated(step, settings)
             source = Source(step.id, text, step.row["valid_from"])
-            said = writing.tell([source], settings.decay_tokens.get(step.to, 0), may_lose=True)
+            said = writing.shorten([source], settings.decay_tokens.get(step.to, 0), may_lose=True)
             if said is not None:
                 found[step.id] = said if said.text and count(said.text) < count(step.text) else None
     return found
@@ -181,11 +183,11 @@ def _dated(step: _Step, settings: Settings) -> str:
         return absolutize(step.text, anchor, zone=settings.dates_zone, write=settings.dates_write).text
 
 
-def _versions(inputs: Inputs, steps: Sequence[_Step], told: Mapping[str, Told | None]) -> list[Item]:
+def _versions(inputs: Inputs, steps: Sequence[_Step], shorter: Mapping[str, SummaryText | None]) -> list[Item]:
     """The items of those that go on with a text, in the order of the steps."""
     snapshot = inputs.snapshot
-    mine = [s for s in steps if s.id in told]
-    new = {id_: text for id_, text in told.items() if text is not None}
+    mine = [s for s in steps if s.id in shorter]
+    new = {id_: text for id_, text in shorter.items() if text is not None}
     changed = [s for s in mine if s.id in new]
     vectors = inputs.embed([new[s.id].text for s in changed]) if inputs.embed is not None and changed else None
     if vectors is not None and vectors.shape[1] != snapshot.vectors["memory_vectors"].matrix.shape[1]:
@@ -197,7 +199,7 @@ def _versions(inputs: Inputs, steps: Sequence[_Step], told: Mapping[str, Told | 
 
 
 def _mutations(
-    inputs: Inputs, steps: Sequence[_Step], new: Mapping[str, Told], vectors: np.ndarray | None
+    inputs: Inputs, steps: Sequence[_Step], new: Mapping[str, SummaryText], vectors: np.ndarray | None
 ) -> list[Mutation]:
     changes = [
         NewVersion(s.id, new[s.id].text if s.id in new else s.text, reason(s.to), stage=s.to, rests_on=_RESTS_ON)
@@ -206,28 +208,28 @@ def _mutations(
     return new_versions(inputs.snapshot, changes, vectors) if changes else []
 
 
-def _item(step: _Step, mutation: Mutation, told: Told | None, settings: Settings) -> Item:
+def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings: Settings) -> Item:
     before = count(step.text)
     evidence: dict[str, object] = {
         "from": step.stage,
         "to": step.to,
         "due": step.due.isoformat(),
         "tokens_before": before,
-        "tokens_after": count(told.text) if told else before,
+        "tokens_after": count(shorter.text) if shorter else before,
     }
-    if told is None:
+    if shorter is None:
         if step.too_long(settings):
             evidence["too_long"] = "It cannot be told well in so few words, so its text stays."
         return Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
-    drops = list(told.missing)
+    drops = list(shorter.missing)
     evidence |= {
-        "text": told.text,
+        "text": shorter.text,
         "drops": drops[:_DROPS],
         "dropped": len(drops),
-        "writer": told.writer,
-        "problem": told.problem,
+        "writer": shorter.writer,
+        "problem": shorter.problem,
     }
-    low = not drops and told.writer == EXTRACTIVE
+    low = not drops and shorter.writer == EXTRACTIVE
     return Item(
         OPERATION,
         "shorten",
@@ -235,7 +237,7 @@ def _item(step: _Step, mutation: Mutation, told: Told | None, settings: Settings
         evidence=evidence,
         risk="low" if low else "medium",
         sources=(step.id,),
-        tokens=told.tokens,
+        tokens=shorter.tokens,
     )
 
 

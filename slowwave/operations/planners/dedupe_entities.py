@@ -25,10 +25,10 @@ from scipy import sparse
 
 from slowwave.language.embedder import entity_text
 from slowwave.matching.comparisons import NAME_LEVELS, shared
-from slowwave.matching.judge import Judged, Question, Verdict, judge
+from slowwave.matching.judge import JudgedPairs, PairQuestion, PairVerdict, judge
 from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
 from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
-from slowwave.mutations.rows import standing_ids
+from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import Compares
 from slowwave.operations.planners.labels import labelled_pairs
@@ -62,7 +62,7 @@ class _Group:
     keep: str
     absorb: tuple[str, ...]
     pairs: tuple[Pair, ...]
-    verdict: Verdict | None = None
+    verdict: PairVerdict | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class _Work:
     """
 
     matches: Matches
-    judged: Judged
+    judged: JudgedPairs
     groups: Sequence[_Group]
     centroids: Sequence[str]
     items: Sequence[Item]
@@ -110,9 +110,9 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     merged = {id_ for ids in matches.merges for id_ in ids}
     review, waiting = _apart(matches.review, merged)
     rows = _rows(snapshot, merged | {id_ for p in review for id_ in (p.a, p.b)})
-    standing = standing_ids(snapshot, "chunks")
+    live_chunks = live_ids(snapshot, "chunks")
     doubtful = matches.explain_all([(p.a, p.b) for p in review])
-    judged = _judge(inputs, doubtful, rows, standing)
+    judged = _judge(inputs, doubtful, rows, live_chunks)
     groups = _merge_groups(matches, rows)
     for pair in doubtful:
         verdict = judged.verdicts.get((pair.a, pair.b))
@@ -126,7 +126,7 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
             mutation,
             evidence=_evidence(group, rows, decision),
             risk=_risk(group, decision),
-            sources=_sources(group.ids, rows, standing),
+            sources=_sources(group.ids, rows, live_chunks),
             tokens=group.verdict.tokens if group.verdict else 0,
             probability=group.pairs[-1].probability,
         )
@@ -153,7 +153,10 @@ def _match(inputs: Inputs) -> Matches:
         rows=vectors.rows_of(entities["id"].combine_chunks()),
         links=snapshot.live("relationships").select(["source_entity_id", "target_entity_id"]),
         aliases=snapshot.table("entity_aliases").select(["entity_id", "alias"]),
-        barred={"rejection": rejected_pairs(snapshot, OPERATION), "conflict": open_conflicts(snapshot, "entities")},
+        cannot_link={
+            "rejection": rejected_pairs(snapshot, OPERATION),
+            "conflict": open_conflicts(snapshot, "entities"),
+        },
         labelled=labelled_pairs(snapshot, OPERATION),
         focus=inputs.focus,
         model=inputs.learnt.get(OPERATION),
@@ -206,10 +209,12 @@ def _rows(snapshot: Snapshot, ids: set[str]) -> dict[str, _Fields]:
     return {r["id"]: r for r in found.select([*wanted, *ranked]).to_pylist()}
 
 
-def _judge(inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], standing: frozenset[str]) -> Judged:
+def _judge(
+    inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], live_chunks: frozenset[str]
+) -> JudgedPairs:
     """Ask the judges about the pairs that a score left open; what an identifier or a name speaks against is a person's to say."""
     open_ = [p for p in pairs if p.reason not in _FOR_PEOPLE] if inputs.judges else []
-    cited = {(p.a, p.b): _sources((p.a, p.b), rows, standing)[:_QUOTED] for p in open_}
+    cited = {(p.a, p.b): _sources((p.a, p.b), rows, live_chunks)[:_QUOTED] for p in open_}
     chunks = inputs.snapshot.table("chunks")
     wanted = pa.array(sorted({c for ids in cited.values() for c in ids}), pa.string())
     found = chunks.filter(pc.is_in(chunks["id"], value_set=wanted)).select(["id", "content"])
@@ -220,7 +225,7 @@ def _judge(inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], s
         return shown | {"attributes": json.loads(rows[id_]["attributes"])}
 
     questions = [
-        Question(
+        PairQuestion(
             p.a,
             p.b,
             (fields(p.a), fields(p.b)),
@@ -237,16 +242,16 @@ def _judge(inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], s
         budget=settings.judge_token_budget,
         confidence=settings.judge_confidence,
         pairs=settings.judge_pairs,
-        purse=inputs.budget,
+        run_budget=inputs.budget,
         operation=OPERATION,
     )
 
 
 def _merge_groups(matches: Matches, rows: Mapping[str, _Fields]) -> list[_Group]:
     """The clusters with all that is known about their joints, which are weighed in one go."""
-    pairs = iter(matches.explain_all([joint for joints in matches.joints for joint in joints]))
-    found = zip(matches.merges, matches.joints, strict=True)
-    return [_group("merge", ids, tuple(next(pairs) for _ in joints), rows) for ids, joints in found]
+    pairs = iter(matches.explain_all([joint for merge_links in matches.merge_links for joint in merge_links]))
+    found = zip(matches.merges, matches.merge_links, strict=True)
+    return [_group("merge", ids, tuple(next(pairs) for _ in merge_links), rows) for ids, merge_links in found]
 
 
 def _group(
@@ -254,7 +259,7 @@ def _group(
     ids: Sequence[str],
     pairs: tuple[Pair, ...],
     rows: Mapping[str, _Fields],
-    verdict: Verdict | None = None,
+    verdict: PairVerdict | None = None,
 ) -> _Group:
     keep, *absorb = survivor_first(rows[id_] for id_ in ids)
     return _Group(decision, keep, tuple(absorb), pairs, verdict)
@@ -333,9 +338,9 @@ def _risk(group: _Group, decision: str) -> str:
     return "low" if plain and decision != "skip_multimodal" else "medium"
 
 
-def _sources(ids: Iterable[str], rows: Mapping[str, _Fields], standing: frozenset[str]) -> tuple[str, ...]:
+def _sources(ids: Iterable[str], rows: Mapping[str, _Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
     """The first chunks that every member comes from, the members taking turns."""
-    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in standing][:_SOURCES] for id_ in ids]
+    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in live_chunks][:_SOURCES] for id_ in ids]
     turns = [queue[turn] for turn in range(_SOURCES) for queue in queues if turn < len(queue)]
     return tuple(dict.fromkeys(turns))[:_SOURCES]
 
@@ -357,8 +362,8 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
     numbers |= {name: count for name, count in counts.items() if name not in first}
     numbers |= {f"centroid {kind}": work.centroids.count(kind) for kind in sorted(set(work.centroids))}
     by_key = {n.removeprefix("candidates by "): c for n, c in counts.items() if n.startswith("candidates by ")}
-    joints = [pair.level for group in work.groups if group.decision == "merge" for pair in group.pairs]
-    levels = [level for level in NAME_LEVELS if level in joints]
+    merge_links = [pair.level for group in work.groups if group.decision == "merge" for pair in group.pairs]
+    levels = [level for level in NAME_LEVELS if level in merge_links]
     doubtful = len(items) - len(merges)
     flood = _flood(inputs, gone, doubtful, counts["rows"])
     headline = (
@@ -387,7 +392,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
         plots=(
             Bars("Candidate pairs by key", list(by_key), list(by_key.values()), own=True),
             *(
-                (Bars("Joints by name evidence", levels, [joints.count(level) for level in levels], own=True),)
+                (Bars("Joints by name evidence", levels, [merge_links.count(level) for level in levels], own=True),)
                 if levels
                 else ()
             ),
@@ -397,11 +402,11 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
 
 def _thresholds(matches: Matches) -> tuple[Finding, ...]:
     """How sure a merge must be, by type."""
-    told = ", ".join(f"{p:.4f} for {kind}" for kind, p in sorted(matches.thresholds.items())[:_SOURCES])
+    opinions_text = ", ".join(f"{p:.4f} for {kind}" for kind, p in sorted(matches.thresholds.items())[:_SOURCES])
     more = len(matches.thresholds) - _SOURCES
     return (
-        (Finding(f"A merge needs a probability of {told}{f' and {more:,} types more' if more > 0 else ''}."),)
-        if told
+        (Finding(f"A merge needs a probability of {opinions_text}{f' and {more:,} types more' if more > 0 else ''}."),)
+        if opinions_text
         else ()
     )
 

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.rows import standing_ids
+from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
-from slowwave.rows.facts import SAYS, live_facts, standing_facts, told_facts, topics
+from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, topics
 from slowwave.scoring.predicates import weigh
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.differences import difference
@@ -37,11 +37,11 @@ from slowwave.texts.specifics import may_have_specifics, specifics
 
 OPERATION: Final = "dedupe_facts"
 _SOURCES: Final = 10
-_TOLD: Final = (*SAYS, "fact_text")
+_SAID: Final = (*SAYS, "fact_text")
 _READ: Final = 8_192
 
 _Fields = Mapping[str, Any]
-_Bars = frozenset[tuple[str, str]]
+_CannotLink = frozenset[tuple[str, str]]
 
 
 @operation(
@@ -61,17 +61,17 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     snapshot = inputs.snapshot
     groups, returned = _groups(snapshot)
     live = len(live_facts(snapshot))
-    bars = rejected_pairs(snapshot, OPERATION, "memory_facts") | conflicting_pairs(snapshot, "memory_facts")
+    cannot_link = rejected_pairs(snapshot, OPERATION, "memory_facts") | conflicting_pairs(snapshot, "memory_facts")
     read = lru_cache(_READ)(specifics)
     merges: list[tuple[_Fields, ...]] = []
     numbers = {"barred by rejection or conflict": 0, "differing in specifics": 0}
     for group in groups:
-        merges += _split(group, bars, read, numbers)
+        merges += _split(group, cannot_link, read, numbers)
     refused = rejected_subjects(snapshot, OPERATION)
     mutations = merge_facts(snapshot, [FactMerge(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
-    standing = standing_ids(snapshot, "chunks") if merges else frozenset[str]()
+    live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
-        Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, standing))
+        Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks))
         for rows, mutation in zip(merges, mutations, strict=True)
     ]
     proposed = tuple(i for i in items if not refused or i.subject() not in refused)
@@ -97,7 +97,7 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
 
 def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
     """Live facts that say the same, best survivor first; and how many topics went back to an object after another one."""
-    facts, live = standing_facts(snapshot), len(live_facts(snapshot))  # those that hold come first
+    facts, live = current_facts(snapshot), len(live_facts(snapshot))  # those that hold come first
     if live < 2:
         return [], 0
     topic, object_ = topics(facts)
@@ -108,7 +108,7 @@ def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
     new[1:] = np.logical_or.reduce([c[order][1:] != c[order][:-1] for c in columns])
     group = np.cumsum(new) - 1
     several = np.bincount(group)[group] > 1
-    names = ("id", *_TOLD, "confidence", "valid_from", "source_chunk_ids")
+    names = ("id", *_SAID, "confidence", "valid_from", "source_chunk_ids")
     rows = facts.select(names).take(pa.array(order[several])).to_pylist()
     found: dict[int, list[_Fields]] = {}
     for number, row in zip(group[several].tolist(), rows, strict=True):
@@ -118,8 +118,8 @@ def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
 
 def _takes_one(facts: pa.Table, topic: np.ndarray, snapshot: Snapshot) -> np.ndarray:
     """(n,): whether the fact's predicate may take one object at a time; what the data do not tell counts as that."""
-    told = told_facts(snapshot)
-    many = [s for p in weigh(*(told[c] for c in SAYS)) if p.verdict == "many" for s in p.spellings]
+    recorded = recorded_facts(snapshot)
+    many = [s for p in weigh(*(recorded[c] for c in SAYS)) if p.verdict == "many" for s in p.spellings]
     several = pc.is_in(facts["predicate"], value_set=pa.array(many, pa.string())).to_numpy()
     return ~np.isin(topic, topic[several])  # another spelling of the predicate takes many as well
 
@@ -143,14 +143,16 @@ def _first(row: _Fields) -> tuple[float, bool, Any, str]:
     return (-row["confidence"], start is not None, start.timestamp() if start else 0.0, row["id"])
 
 
-def _split(group: Sequence[_Fields], bars: _Bars, read: Any, numbers: dict[str, int]) -> list[tuple[_Fields, ...]]:
+def _split(
+    group: Sequence[_Fields], cannot_link: _CannotLink, read: Any, numbers: dict[str, int]
+) -> list[tuple[_Fields, ...]]:
     """The group as one merge, or as several where pairs are barred or differ in a specific: each row joins the first that it may."""
-    if not bars and all(group[0][c] == row[c] for row in group[1:] for c in _TOLD):
+    if not cannot_link and all(group[0][c] == row[c] for row in group[1:] for c in _SAID):
         return [tuple(group)]
     parts: list[list[_Fields]] = []
     for row in group:
         for part in parts:
-            if any(_pair(row, other) in bars for other in part):
+            if any(_pair(row, other) in cannot_link for other in part):
                 numbers["barred by rejection or conflict"] += 1
             elif any(_differ(row, other, read) for other in part):
                 numbers["differing in specifics"] += 1
@@ -202,6 +204,6 @@ def _evidence(rows: Sequence[_Fields]) -> dict[str, object]:
     }
 
 
-def _sources(rows: Sequence[_Fields], standing: frozenset[str]) -> tuple[str, ...]:
+def _sources(rows: Sequence[_Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
     """The first chunks that say so."""
-    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in standing))[:_SOURCES]
+    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in live_chunks))[:_SOURCES]

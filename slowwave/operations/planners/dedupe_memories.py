@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
-from slowwave.mutations.rows import standing_ids
+from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
@@ -61,7 +61,7 @@ _Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class KindRule:
     """For memories of one kind, or, without one, of all kinds that have no rule: the cosine that two of them need, and the days that all of
     a cluster may lie apart (None: any). ``loose``: one may say more than the other."""
 
@@ -81,10 +81,12 @@ class Rule:
         return memories.filter(same if self.kind else pc.invert(same))
 
 
-def rules(settings: Settings) -> tuple[Rule, ...]:
+def rules(settings: Settings) -> tuple[KindRule, ...]:
     """The kinds that are looked at: events (khora: .95 within 7 days) unless switched off, and all others (mnemo: .92)."""
-    events = Rule(_EVENT, settings.event_clustering_cosine_threshold, settings.event_clustering_window_days, loose=True)
-    others = Rule("", settings.memory_dedupe_cosine_threshold)
+    events = KindRule(
+        _EVENT, settings.event_clustering_cosine_threshold, settings.event_clustering_window_days, loose=True
+    )
+    others = KindRule("", settings.memory_dedupe_cosine_threshold)
     return (events, others) if settings.cluster_events_enabled else (others,)
 
 
@@ -105,16 +107,16 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     contradicts, or differs in a number, a date or a negation, is never merged, nor is a pinned memory absorbed.
     """
     snapshot = inputs.snapshot
-    bars = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
+    cannot_link = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule, inputs.settings, bars, words, numbers)
+        merges += _clusters(snapshot, rule, inputs.settings, cannot_link, words, numbers)
     mutations = merge_memories(
         snapshot, [MemoryMerge(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges]
     )
-    standing = standing_ids(snapshot, "chunks") if merges else frozenset[str]()
+    live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
         Item(
             OPERATION,
@@ -122,7 +124,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
             mutation,
             evidence=_evidence(cluster),
             risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
-            sources=_sources(cluster.rows, standing),
+            sources=_sources(cluster.rows, live_chunks),
             probability=round(min(1.0, *cluster.cosines), 4),
         )
         for cluster, mutation in zip(merges, mutations, strict=True)
@@ -150,16 +152,16 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
 class _Cluster:
     """``rows`` with their texts, the survivor first; ``cosines`` of the others with it."""
 
-    rule: Rule
+    rule: KindRule
     rows: tuple[_Fields, ...]
     cosines: tuple[float, ...]
 
 
 def _clusters(
     snapshot: Snapshot,
-    rule: Rule,
+    rule: KindRule,
     settings: Settings,
-    bars: frozenset[tuple[str, str]],
+    cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
 ) -> list[_Cluster]:
@@ -179,13 +181,15 @@ def _clusters(
     i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
     used = np.unique(np.concatenate([i, j]))
     window = None if rule.window_days is None else rule.window_days * DAY
-    people = _People.of(snapshot, live.take(pa.array(used)), rank[used], window)
+    records = _Memories.of(snapshot, live.take(pa.array(used)), rank[used], window)
     place = np.zeros(len(live), np.int64)
     place[used] = np.arange(len(used))
-    return _grown(rule, people, place[i], place[j], cosine, bars, words, numbers)
+    return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers)
 
 
-def _near(live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: Rule, numbers: dict[str, int]) -> Pairs:
+def _near(
+    live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: KindRule, numbers: dict[str, int]
+) -> Pairs:
     """Who may take whom, by vectors."""
     if rule.window_days is None:
         return at_any_time(live, live["text"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
@@ -211,7 +215,7 @@ def _rank(live: pa.Table, settings: Settings) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _People:
+class _Memories:
     """The memories of near pairs. ``rows`` with their texts; ``rank`` (n,) of the survivor's rule, the least the best; ``lineage`` holds
     for each row its own text and those of what was merged into it, ``first`` and ``last`` (n,) when the earliest and latest of these began.
 
@@ -225,7 +229,7 @@ class _People:
     last: Ints
 
     @classmethod
-    def of(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _People:
+    def of(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _Memories:
         columns = ("id", "text", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
         rows = picked.select(columns).to_pylist()
         start = pc.fill_null(picked["valid_from"].cast(pa.int64()), 0).to_numpy()
@@ -263,12 +267,12 @@ def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[st
 
 
 def _grown(
-    rule: Rule,
-    people: _People,
+    rule: KindRule,
+    records: _Memories,
     i: Ints,
     j: Ints,
     cosine: Floats,
-    bars: frozenset[tuple[str, str]],
+    cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
 ) -> list[_Cluster]:
@@ -282,38 +286,40 @@ def _grown(
     for a, b, c in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True):
         partners.setdefault(a, []).append((c, b))
     left_out = dict.fromkeys(_LEFT_OUT, 0)
-    taken = np.zeros(len(people.rows), bool)
+    taken = np.zeros(len(records.rows), bool)
     found: list[_Cluster] = []
-    rank, window = people.rank, None if rule.window_days is None else rule.window_days * DAY
+    rank, window = records.rank, None if rule.window_days is None else rule.window_days * DAY
     for keep in np.argsort(rank).tolist():
         if taken[keep]:
             continue
         taken[keep] = True
         members: list[int] = [keep]
         near: list[float] = []
-        first, last, texts = int(people.first[keep]), int(people.last[keep]), set(people.lineage[keep])
+        first, last, texts = int(records.first[keep]), int(records.last[keep]), set(records.lineage[keep])
         for c, other in sorted(partners.get(keep, ()), key=lambda p: (-p[0], rank[p[1]])):
             if taken[other]:
                 continue
-            begins, ends = min(first, int(people.first[other])), max(last, int(people.last[other]))
-            if people.rows[other]["pinned"]:
+            begins, ends = min(first, int(records.first[other])), max(last, int(records.last[other]))
+            if records.rows[other]["pinned"]:
                 left_out["pairs with a pinned memory to lose"] += 1
             elif window is not None and ends - begins > window:
                 left_out["pairs beyond the window as a cluster"] += 1
-            elif bars and any(_pair(people.rows[m]["id"], people.rows[other]["id"]) in bars for m in members):
+            elif cannot_link and any(
+                _pair(records.rows[m]["id"], records.rows[other]["id"]) in cannot_link for m in members
+            ):
                 left_out["pairs barred by rejection or conflict"] += 1
-            elif any(differ(a, b) for b in people.lineage[other] for a in texts):
+            elif any(differ(a, b) for b in records.lineage[other] for a in texts):
                 left_out["pairs differing in specifics"] += 1
-            elif not tells(people.rows[keep]["text"], people.rows[other]["text"]):
+            elif not tells(records.rows[keep]["text"], records.rows[other]["text"]):
                 left_out["pairs that do not tell the same"] += 1
             else:
                 taken[other] = True
                 members.append(other)
                 near.append(c)
                 first, last = begins, ends
-                texts.update(people.lineage[other])
+                texts.update(records.lineage[other])
         if near:
-            found.append(_Cluster(rule, tuple(people.rows[m] for m in members), tuple(near)))
+            found.append(_Cluster(rule, tuple(records.rows[m] for m in members), tuple(near)))
     for name, n in left_out.items():
         numbers[name] = numbers.get(name, 0) + n
     return found
@@ -362,6 +368,6 @@ def _evidence(cluster: _Cluster) -> dict[str, object]:
     }
 
 
-def _sources(rows: Sequence[_Fields], standing: frozenset[str]) -> tuple[str, ...]:
+def _sources(rows: Sequence[_Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
     """The first chunks that tell it."""
-    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in standing))[:_SOURCES]
+    return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in live_chunks))[:_SOURCES]

@@ -109,7 +109,7 @@ def _merges(
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for key, row in zip(keys, coming.to_pylist(), strict=True):
         groups[key, renamed.get(row["id"], row["entity_type"])].append(row)
-    barred = rejected_pairs(snapshot, "dedupe_entities") | open_conflicts(snapshot, "entities")
+    cannot_link = rejected_pairs(snapshot, "dedupe_entities") | open_conflicts(snapshot, "entities")
     merged: list[_Merged] = []
     apart: list[_Merged] = []
     for (key, entity_type), rows in sorted(groups.items()):
@@ -124,7 +124,7 @@ def _merges(
             tuple(str(of[i]["entity_type"]) for i in ids),
             _differing([json.loads(r["attributes"]) for r in rows]),
         )
-        (apart if not barred.isdisjoint(combinations(sorted(ids), 2)) else merged).append(group)
+        (apart if not cannot_link.isdisjoint(combinations(sorted(ids), 2)) else merged).append(group)
     return merged, apart
 
 

@@ -31,7 +31,7 @@ from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Finding, Report
 from slowwave.rows.memories import active_memories, attributes
-from slowwave.scoring.signals import Bools, Scored, score_memories
+from slowwave.scoring.signals import Bools, MemorySignals, score_memories
 from slowwave.texts.quotation import quote
 
 OPERATION: Final = "promote_memories"
@@ -63,16 +63,16 @@ def promote_memories(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     scored = score_memories(memories, inputs.models, settings, snapshot.taken_at)
-    standing = snapshot.live("promotions")
-    promoted = pc.is_in(memories["id"], value_set=standing["memory_id"].combine_chunks()).to_numpy()
+    promotions = snapshot.live("promotions")
+    promoted = pc.is_in(memories["id"], value_set=promotions["memory_id"].combine_chunks()).to_numpy()
     numbers: dict[str, int] = {"active memories": len(memories), "recalled": int((scored.uses.recalls > 0).sum())}
     passed = _gated(inputs, scored, promoted, numbers)
     order = passed[np.argsort(-scored.signals.score[passed], kind="stable")]  # equals by id, as memories are sorted
-    numbers["promoted this night already"] = _tonight(standing, snapshot.taken_at)
+    numbers["promoted this night already"] = _tonight(promotions, snapshot.taken_at)
     items, findings = _promotions(inputs, memories, scored, order, numbers)
-    revoked = _revocations(inputs, memories, scored, standing)
+    revoked = _revocations(inputs, memories, scored, promotions)
     numbers |= {
-        "promotions that stand": len(standing),
+        "promotions that stand": len(promotions),
         "promotions that would be revoked": len(revoked),
         "items": len(items) + len(revoked),
     }
@@ -81,7 +81,7 @@ def promote_memories(inputs: Inputs) -> Proposal:
     return Proposal((*items, *revoked), Report(OPERATION, headline, numbers=numbers, findings=tuple(findings)))
 
 
-def _gated(inputs: Inputs, scored: Scored, promoted: Bools, numbers: dict[str, int]) -> NDArray[np.int64]:
+def _gated(inputs: Inputs, scored: MemorySignals, promoted: Bools, numbers: dict[str, int]) -> NDArray[np.int64]:
     """The rows that pass, ascending; ``numbers`` counts whom each gate left out of those that the gates before it let through."""
     settings = inputs.settings
     gates = (
@@ -99,7 +99,7 @@ def _gated(inputs: Inputs, scored: Scored, promoted: Bools, numbers: dict[str, i
 
 
 def _promotions(
-    inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np.int64], numbers: dict[str, int]
+    inputs: Inputs, memories: pa.Table, scored: MemorySignals, order: NDArray[np.int64], numbers: dict[str, int]
 ) -> tuple[list[Item], list[Finding]]:
     """The best of ``order`` that nobody has rejected and that screening lets pass, up to the night's number."""
     from slowwave.texts.screening import unsafe  # its rules take a while to load
@@ -132,7 +132,9 @@ def _promotions(
     return items, findings
 
 
-def _items(inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np.int64]) -> Iterator[tuple[Item, str]]:
+def _items(
+    inputs: Inputs, memories: pa.Table, scored: MemorySignals, order: NDArray[np.int64]
+) -> Iterator[tuple[Item, str]]:
     """Items in the given order with the memories' texts, built some at a time."""
     for start in range(0, len(order), _BATCH):
         rows = order[start : start + _BATCH]
@@ -155,17 +157,17 @@ def _items(inputs: Inputs, memories: pa.Table, scored: Scored, order: NDArray[np
             yield Item(OPERATION, "promote", mutation, evidence), memory["text"]
 
 
-def _revocations(inputs: Inputs, memories: pa.Table, scored: Scored, standing: pa.Table) -> list[Item]:
+def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
     """Items for the promotions that nothing speaks for. Of a memory that was merged the promotion stands for the survivor."""
     snapshot, settings = inputs.snapshot, inputs.settings
     floor = min(settings.promote_revoke_score, settings.promote_min_score)  # else one night undoes the other for ever
     into = merged_into(snapshot, ("memories",))
-    ends = {memory: chain(memory, into)[-1] for memory in standing["memory_id"].to_pylist()}
+    ends = {memory: chain(memory, into)[-1] for memory in promotions["memory_id"].to_pylist()}
     pinned = _among(memories, ends.values(), "pinned")
     score = _scores(inputs, {*ends, *ends.values()}) if scored.uses.recalls.any() else {}
     named: list[str] = []
     why: dict[str, dict[str, object]] = {}
-    for id_, memory in zip(standing["id"].to_pylist(), standing["memory_id"].to_pylist(), strict=True):
+    for id_, memory in zip(promotions["id"].to_pylist(), promotions["memory_id"].to_pylist(), strict=True):
         end = ends[memory]
         best = max(score.get(memory, 0.0), score.get(end, 0.0))
         if end not in pinned:
@@ -194,9 +196,9 @@ def _among(memories: pa.Table, ids: Iterable[str], column: str) -> dict[str, boo
     return dict(zip(rows["id"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
-def _tonight(standing: pa.Table, taken_at: datetime) -> int:
+def _tonight(promotions: pa.Table, taken_at: datetime) -> int:
     """Promotions that stand and that the night of ``taken_at`` planned; those that no night planned count for none."""
-    planned = (attributes(cell).get(_PLANNED) for cell in standing["scores"].to_pylist())
+    planned = (attributes(cell).get(_PLANNED) for cell in promotions["scores"].to_pylist())
     return sum(isinstance(p, int) and abs(taken_at.timestamp() - p) < NIGHT.total_seconds() for p in planned)
 
 

@@ -53,7 +53,7 @@ class _Edges:
 
     table: pa.Table
     chunks: NDArray[np.int64]
-    standing: NDArray[np.int64]
+    live_chunks: NDArray[np.int64]
     documents: NDArray[np.int64]
     confidence: Reals
     age_days: Reals
@@ -82,7 +82,7 @@ def prune_edges(inputs: Inputs) -> Proposal:
     weak = edges.confidence < settings.prune_edges_confidence_threshold
     least = settings.prune_edges_score_threshold
     faded = (edges.score < least) & (least > 0)
-    dead, bare = (edges.chunks > 0) & (edges.standing == 0), edges.chunks == 0
+    dead, bare = (edges.chunks > 0) & (edges.live_chunks == 0), edges.chunks == 0
     candidate = (weak & (dead | bare)) | faded
     prune = candidate & dead & (edges.documents == 0) & ~edges.pinned
     items = _items(snapshot, edges, np.flatnonzero(candidate), prune, settings)
@@ -124,12 +124,12 @@ def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
     entities = snapshot.table("entities")
     pinned = entities["id"].filter(entities["pinned"]).combine_chunks()
     held = [pc.is_in(table[end], value_set=pinned).to_numpy() for end in _ENDS]
-    chunks, standing = _references(table["source_chunk_ids"], snapshot.table("chunks"))
+    chunks, live_chunks = _references(table["source_chunk_ids"], snapshot.table("chunks"))
     _, documents = _references(table["source_document_ids"], snapshot.table("documents"))
     return _Edges(
         table,
         chunks,
-        standing,
+        live_chunks,
         documents,
         table["confidence"].to_numpy().astype(np.float64),
         age,
@@ -168,7 +168,7 @@ def _items(
             "confidence": row["confidence"],
             "confidence_threshold": settings.prune_edges_confidence_threshold,
             "chunks": int(edges.chunks[place]),
-            "chunks_standing": int(edges.standing[place]),
+            "chunks_live": int(edges.live_chunks[place]),
             "reason": _reason(edges, place, decided=decided),
         }
         if settings.prune_edges_score_threshold > 0:
@@ -201,6 +201,6 @@ def _reason(edges: _Edges, place: int, *, decided: bool) -> str:
         return "Both of its ends are pinned: somebody wants to keep them."
     if edges.chunks[place] == 0:
         return "It cites no chunk: somebody may have asserted it, and nothing speaks against it but that it is weak."
-    if edges.standing[place]:
-        return f"It fades, but {edges.standing[place]:,} of its {edges.chunks[place]:,} chunks still stand."
+    if edges.live_chunks[place]:
+        return f"It fades, but {edges.live_chunks[place]:,} of its {edges.chunks[place]:,} chunks still stand."
     return "Its chunks are gone, but a document that it comes from still stands."

@@ -32,7 +32,7 @@ from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.rows.memories import active_memories
 from slowwave.rows.screening_exemptions import is_cleared
-from slowwave.texts.findings import Finding as Found
+from slowwave.texts.findings import Detection as Found
 
 OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
@@ -103,8 +103,8 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             ),
             numbers=numbers,
             findings=(
-                *_told(pinned, "pinned and left as they are: reword or unpin them"),
-                *_told(waiting, "left as they are by the policy warn: look at them"),
+                *_findings_of(pinned, "pinned and left as they are: reword or unpin them"),
+                *_findings_of(waiting, "left as they are by the policy warn: look at them"),
             ),
         ),
     )
@@ -186,7 +186,7 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
     }
 
 
-def _told(held: Sequence[_Held], why: str) -> list[Finding]:
+def _findings_of(held: Sequence[_Held], why: str) -> list[Finding]:
     """One finding for all: the audit names each."""
     if not held:
         return []

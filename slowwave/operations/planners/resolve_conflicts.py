@@ -30,11 +30,11 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.conflicts.conflict import SAID, Conflict
 from slowwave.conflicts.find import find_conflicts
-from slowwave.conflicts.judge import Judged, Question, Verdict, judge_conflicts
-from slowwave.conflicts.verdicts import Standing, standing_verdicts
+from slowwave.conflicts.judge import ConflictQuestion, ConflictVerdict, JudgedConflicts, judge_conflicts
+from slowwave.conflicts.verdicts import EffectiveVerdict, effective_verdicts
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.rows import standing_ids
+from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.rejections import rejected_subjects
@@ -135,25 +135,25 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)
     counts = Counter[str]()
-    verdicts = standing_verdicts(snapshot)
+    verdicts = effective_verdicts(snapshot)
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, Decision]] = []
     sides = _sides(snapshot, found.conflicts, settings)
     policy = settings.contradiction_reconcile_policy
     for conflict in found.conflicts:
-        standing = verdicts.get(conflict.seen)
-        if standing is not None and not (standing.person or standing.resolution == "kept" or policy == "two_judges"):
-            standing = None  # judges are heard under their own policy only, but what they kept is kept
-        if standing is not None and (winner := standing.winning_side(conflict)):
-            decisions.append((conflict, _standing(winner, standing)))
-            counts["decided by a person" if standing.person else "decided by judges before"] += 1
-        elif standing is not None:
-            counts["deferred before" if standing.resolution == "deferred" else "kept before"] += 1
+        earlier = verdicts.get(conflict.seen)
+        if earlier is not None and not (earlier.person or earlier.resolution == "kept" or policy == "two_judges"):
+            earlier = None  # judges are heard under their own policy only, but what they kept is kept
+        if earlier is not None and (winner := earlier.winning_side(conflict)):
+            decisions.append((conflict, _as_decided(winner, earlier)))
+            counts["decided by a person" if earlier.person else "decided by judges before"] += 1
+        elif earlier is not None:
+            counts["deferred before" if earlier.resolution == "deferred" else "kept before"] += 1
         elif settings.supersede_facts_enabled and _replaced(conflict, sides):
             counts["left to supersede_facts"] += 1
         else:
             open_.append(conflict)
-    judged = Judged({})
+    judged = JudgedConflicts({})
     if policy == "two_judges":
         judged = _judge(inputs, open_, sides)
         decisions += _judged(open_, judged, sides)
@@ -170,15 +170,15 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     return Proposal(proposed, _report(inputs, found.conflicts, open_, proposed, counts, judged))
 
 
-def _standing(winner: str, standing: Standing) -> Decision:
-    who = standing.by if standing.person else "Both judges"
+def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
+    who = earlier.by if earlier.person else "Both judges"
     return Decision(
         winner,
         sure=True,
-        why=f"{who} ruled so." if standing.person else "Both judges named the same loser on an earlier night.",
-        policy="manual" if standing.person else "two_judges",
+        why=f"{who} ruled so." if earlier.person else "Both judges named the same loser on an earlier night.",
+        policy="manual" if earlier.person else "two_judges",
         strength=1.0,
-        evidence={"ruled_by": standing.by},
+        evidence={"ruled_by": earlier.by},
     )
 
 
@@ -340,9 +340,9 @@ def _rests(table: str) -> tuple[str, ...]:
     return (*_WEIGHED, *(("source_document_ids",) if table == "relationships" else ()))
 
 
-def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
+def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> JudgedConflicts:
     if not inputs.judges:
-        return Judged({}, not_asked=len(open_))
+        return JudgedConflicts({}, not_asked=len(open_))
     settings = inputs.settings
     names = _names(inputs.snapshot, sides)
     quoted = {
@@ -351,7 +351,7 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
     }
     texts = _texts(inputs.snapshot, {s for sources in quoted.values() for s in sources})
     questions = [
-        Question(
+        ConflictQuestion(
             c.seen,
             _fields(sides.rows[c.table, c.a], names),
             _fields(sides.rows[c.table, c.b], names),
@@ -371,7 +371,7 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> Judged:
     )
 
 
-def _judged(open_: Sequence[Conflict], judged: Judged, sides: Sides) -> list[tuple[Conflict, Decision]]:
+def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: Sides) -> list[tuple[Conflict, Decision]]:
     found: list[tuple[Conflict, Decision]] = []
     for conflict in open_:
         verdict = judged.verdicts.get(conflict.seen)
@@ -455,7 +455,7 @@ def _item(
 def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> Sides:
     rows: dict[tuple[str, str], _Fields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
-    standing = standing_ids(snapshot, "chunks") if conflicts else frozenset[str]()
+    live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
     for table, said in SAID.items():
         wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, c.b)}
         if not wanted:
@@ -469,7 +469,7 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings
         for row in found.select(columns).to_pylist():
             key = (table, str(row["id"]))
             rows[key] = row
-            chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in standing))
+            chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
     return Sides(
         rows,
         chunks,
@@ -535,7 +535,7 @@ def _report(
     open_: Sequence[Conflict],
     items: Sequence[Item],
     counts: Mapping[str, int],
-    judged: Judged,
+    judged: JudgedConflicts,
 ) -> Report:
     policy = inputs.settings.contradiction_reconcile_policy
     resolved = sum(i.decision == "resolve" for i in items)
@@ -593,7 +593,7 @@ def _report(
     )
 
 
-def _outcomes(inputs: Inputs, open_: Sequence[Conflict], judged: Judged) -> tuple[Finding, ...]:
+def _outcomes(inputs: Inputs, open_: Sequence[Conflict], judged: JudgedConflicts) -> tuple[Finding, ...]:
     """What the judges said, for the conflicts table: a verdict is remembered until a row says something else."""
     by = f"judges:{'+'.join(chat.model for chat in inputs.judges)}"
     found: list[Finding] = []
@@ -605,7 +605,7 @@ def _outcomes(inputs: Inputs, open_: Sequence[Conflict], judged: Judged) -> tupl
     return tuple(found)
 
 
-def _remembered(conflict: Conflict, verdict: Verdict, by: str) -> dict[str, object]:
+def _remembered(conflict: Conflict, verdict: ConflictVerdict, by: str) -> dict[str, object]:
     resolution = {"invalidate": "detected", "keep": "kept", "defer": "deferred"}[verdict.decision]
     loser = {"a": conflict.a, "b": conflict.b}.get(verdict.loser)
     winner = {"a": conflict.b, "b": conflict.a}.get(verdict.loser)

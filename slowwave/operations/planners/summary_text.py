@@ -61,7 +61,7 @@ _LONGEST_DOCUMENT: Final = 24_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummaryText:
     """A shorter text for the memories ``cited``, who wrote it, and what it cost.
 
     ``missing`` are specifics of all sources that it does not say. ``problem`` says why a model's words were not taken, ``failure`` why its
@@ -87,16 +87,16 @@ class Writing:
     writer: Chat | None
     budget: Budget
     operation: str
-    texts: list[Told] = field(default_factory=list[Told])
+    texts: list[SummaryText] = field(default_factory=list[SummaryText])
     no_budget: int = 0
     calls: int = 0
     _in_a_row: int = 0
     _stop: str = ""
 
-    def tell(self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False) -> Told | None:
+    def shorten(self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False) -> SummaryText | None:
         """One text, or None when the budget does not reach; see ``told``."""
         writer = None if self._stop else self.writer
-        text = told(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose)
+        text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose)
         if text is None:
             self.no_budget += 1
             return None
@@ -145,7 +145,7 @@ class Writing:
         return tuple(found)
 
 
-def told(
+def summarize(
     sources: Sequence[Source],
     max_tokens: int,
     writer: Chat | None,
@@ -153,7 +153,7 @@ def told(
     operation: str,
     *,
     may_lose: bool = False,
-) -> Told | None:
+) -> SummaryText | None:
     """A text of at most ``max_tokens`` for the sources: by a model, in one call; extractive without one, or where its answer falls.
 
     None when the budget does not reach. ``may_lose``: the text has to be shorter than what it says, so a specific may be left out; nothing
@@ -181,7 +181,7 @@ def told(
         return replace(_extracted(sources, max_tokens, may_lose), tokens=answer.tokens, problem=problem)
     text, cited = said
     missing = unsaid(_terms(sources), [text])
-    return Told(text, cited, tuple(sorted(missing)), writer.model, answer.tokens)
+    return SummaryText(text, cited, tuple(sorted(missing)), writer.model, answer.tokens)
 
 
 def prompt(sources: Sequence[Source], max_tokens: int) -> str:
@@ -203,11 +203,11 @@ def prompt(sources: Sequence[Source], max_tokens: int) -> str:
     return fenced(document) if len(document) <= _LONGEST_DOCUMENT else ""
 
 
-def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> Told:
+def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> SummaryText:
     found = extract(sources, max_tokens, lead=may_lose)
     if may_lose and 2 * found.kept_items < found.items:
-        return Told("", (), found.missing)
-    return Told(found.text, found.cited, found.missing)
+        return SummaryText("", (), found.missing)
+    return SummaryText(found.text, found.cited, found.missing)
 
 
 def _read(answer: str) -> tuple[str, tuple[str, ...]] | None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.rows import standing_ids
+from slowwave.mutations.rows import live_ids
 from slowwave.mutations.supersede_facts import Supersession
 from slowwave.mutations.supersede_facts import supersede_facts as mutations_of
 from slowwave.operations import Inputs, Proposal, operation
@@ -29,7 +29,7 @@ from slowwave.operations.planners.rejections import open_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
-from slowwave.rows.facts import SAYS, live_facts, standing_facts, successions, told_facts
+from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, successions
 from slowwave.scoring.predicates import Predicate, weigh
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -56,9 +56,9 @@ def supersede_facts(inputs: Inputs) -> Proposal:
     say too little, a person is asked.
     """
     snapshot = inputs.snapshot
-    facts, live = standing_facts(snapshot), len(live_facts(snapshot))
-    told = told_facts(snapshot)
-    found = {s: p for p in weigh(*(told[c] for c in SAYS)) for s in p.spellings}
+    facts, live = current_facts(snapshot), len(live_facts(snapshot))
+    recorded = recorded_facts(snapshot)
+    found = {s: p for p in weigh(*(recorded[c] for c in SAYS)) for s in p.spellings}
     follow = successions(facts, snapshot.taken_at)
     open_ended = follow.earlier < live  # those that hold come first
     rows = [_rows(facts, ends[open_ended]) for ends in (follow.earlier, follow.later)]
@@ -73,9 +73,9 @@ def supersede_facts(inputs: Inputs) -> Proposal:
     pairs = [(a, b) for a, b in pairs if _pair(a, b) not in kept]
     asked = [(a, b) for a, b in pairs if found[a["predicate"]].verdict == "single" or _pair(a, b) not in asked_already]
     mutations = mutations_of(snapshot, [Supersession(a["id"], b["id"]) for a, b in asked])
-    standing = standing_ids(snapshot, "chunks") if asked else frozenset[str]()
+    live_chunks = live_ids(snapshot, "chunks") if asked else frozenset[str]()
     items = tuple(
-        _item(a, b, found[a["predicate"]], mutation, standing)
+        _item(a, b, found[a["predicate"]], mutation, live_chunks)
         for (a, b), mutation in zip(asked, mutations, strict=True)
     )
     ended = sum(i.decision == "supersede" for i in items)
@@ -123,7 +123,7 @@ def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:
     return min(a["id"], b["id"]), max(a["id"], b["id"])
 
 
-def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, standing: frozenset[str]) -> Item:
+def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live_chunks: frozenset[str]) -> Item:
     sure = predicate.verdict == "single"
     evidence: dict[str, object] = {
         "earlier": " ".join(a[c] for c in SAYS),
@@ -135,7 +135,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, stan
     }
     if not sure:
         evidence["reason"] = "The data do not say whether this predicate takes one object at a time."
-    sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in standing)
+    sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in live_chunks)
     return Item(
         OPERATION,
         "supersede" if sure else "review",

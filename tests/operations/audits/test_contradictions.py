@@ -175,7 +175,7 @@ def test_one_relation_asserted_and_denied() -> None:
     assert not found(audit([edge("r1", "mara", "LIKES", "tom"), edge("r2", "mara", "DISLIKES", "ada")]))
 
 
-def told_twice(kind: str, n: int = 12) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def stated_twice(kind: str, n: int = 12) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Entities and edges that show a type to take one object: each is told twice in the same way."""
     entities = [entity(f"who{k}") for k in range(n)] + [entity(f"where{k}", "PLACE") for k in range(n)]
     edges = [edge(f"{kind}{k}{turn}", f"who{k}", kind, f"where{k}") for k in range(n) for turn in range(2)]
@@ -186,7 +186,7 @@ def test_a_type_that_takes_one_object_is_learnt() -> None:
     """Two places of one person are a conflict where everybody else has one, and none where many have several."""
     places = [entity("north depot", "PLACE"), entity("oil jetty", "PLACE")]
     clash = [edge("a", "mara", "BASED_ON", "north depot"), edge("b", "mara", "BASED_ON", "oil jetty")]
-    entities, edges = told_twice("BASED_ON")
+    entities, edges = stated_twice("BASED_ON")
     assert found(audit([*edges, *clash], entities=[*entities, *places])) == {frozenset((uid("a"), uid("b"))): "object"}
     assert not found(audit(clash, entities=places)), "of one subject nobody can tell"
     several = [edge(f"m{k}", f"who{k}", "BASED_ON", f"where{k - 1}") for k in range(1, 7)]
@@ -197,7 +197,7 @@ def test_a_type_that_takes_one_object_is_learnt() -> None:
 
 def test_two_spellings_of_one_object_are_no_conflict() -> None:
     """A duplicate belongs to dedupe_entities; attributes that differ tell two things of nearly one name apart."""
-    entities, edges = told_twice("BASED_ON")
+    entities, edges = stated_twice("BASED_ON")
     clash = [edge("a", "mara", "BASED_ON", "north depot"), edge("b", "mara", "BASED_ON", "north depott")]
     alike = [entity("north depot", "PLACE"), entity("north depott", "PLACE")]
     report = audit([*edges, *clash], entities=[*entities, *alike])

@@ -263,7 +263,7 @@ def test_a_floor_above_the_gate_does_not_go_to_and_fro() -> None:
     assert promote_memories(make_inputs(simulate(snapshot, found.items))).items == ()
 
 
-def _told(at: datetime, n: int) -> Row:
+def _recall(at: datetime, n: int) -> Row:
     return {"id": f"e{n}", "query": f"question {n % 2}", "occurred_at": at, "hit_ids": ["m"], "selected_ids": ["m"]}
 
 
@@ -275,7 +275,7 @@ def test_on_a_real_store_what_was_planned_happens_and_comes_back(store: Store) -
         slug,
         memories=[{"id": "m", "kind": "episodic", "current_version_id": "v"}],
         memory_versions=[{"id": "v", "memory_id": "m", "content": "The crane stands in Basel."}],
-        recall_events=[_told(ago(n), n) for n in (1, 2, 3)],
+        recall_events=[_recall(ago(n), n) for n in (1, 2, 3)],
     )
     before = digest(store, slug)
     runs: list[str] = []

@@ -12,7 +12,7 @@ import pytest
 from slowwave.language.budget import Budget
 from slowwave.language.chat import EndpointChat
 from slowwave.language.writer import WRITER
-from slowwave.operations.planners.summary_text import Told, Writing, prompt, told
+from slowwave.operations.planners.summary_text import SummaryText, Writing, prompt, summarize
 from slowwave.texts.extractive import Source
 from tests.endpoints import Server, completion
 
@@ -39,9 +39,11 @@ class Desk:
         says = self.says(body) if callable(self.says) else self.says
         return (*says, {}) if isinstance(says, tuple) else (200, completion(json.dumps(says)), {})
 
-    def tell(self, says: Any, sources: Sequence[Source] = SOURCES, room: int = 100, *, may_lose: bool = False) -> Told:
+    def shorten(
+        self, says: Any, sources: Sequence[Source] = SOURCES, room: int = 100, *, may_lose: bool = False
+    ) -> SummaryText:
         self.says = says
-        found = told(sources, room, self.writer, self.budget, "test", may_lose=may_lose)
+        found = summarize(sources, room, self.writer, self.budget, "test", may_lose=may_lose)
         assert found is not None
         return found
 
@@ -59,7 +61,7 @@ def said(text: str, *cited: str) -> dict[str, object]:
 
 def test_words_that_the_cited_memories_bear_out_are_taken(desk: Desk) -> None:
     """Shorter than the sentences, with all that is specific; what is not cited is not told."""
-    found = desk.tell(said(GOOD, "a", "b"))
+    found = desk.shorten(said(GOOD, "a", "b"))
     assert (found.text, found.cited, found.writer, found.tokens, found.problem) == (GOOD, ("a", "b"), "scribe", 100, "")
     assert desk.budget.spent == 100
 
@@ -93,7 +95,7 @@ def test_llm_output_with_instructions_foreign_ids_or_invented_numbers_is_rejecte
     desk: Desk, answer: Any, problem: str
 ) -> None:
     """Story 15: numbers, dates, names and negations invented or lost, a dropped citation, ids of nothing. The sources have the word."""
-    found = desk.tell(answer)
+    found = desk.shorten(answer)
     assert problem in found.problem
     assert (found.writer, found.tokens) == ("extractive", 100)
     assert set(found.cited) == {"a", "b", "c"}
@@ -111,22 +113,22 @@ def test_llm_output_with_instructions_foreign_ids_or_invented_numbers_is_rejecte
 )
 def test_an_endpoint_that_fails_leaves_the_sources_the_word(desk: Desk, answer: Any, problem: str) -> None:
     """Whatever it sends, and it is said why without memory text."""
-    found = desk.tell(answer)
+    found = desk.shorten(answer)
     assert (found.problem, found.writer) == (problem, "extractive")
     assert "Rita" not in found.failure
 
 
 def test_a_shorter_stage_may_lose_and_may_not_invent(desk: Desk) -> None:
     """Decay cannot keep everything; what it drops is said."""
-    short = desk.tell(said("Rita Falk keeps hens.", "a"), SOURCES[:1], 10, may_lose=True)
+    short = desk.shorten(said("Rita Falk keeps hens.", "a"), SOURCES[:1], 10, may_lose=True)
     assert (short.text, short.problem) == ("Rita Falk keeps hens.", "")
     assert set(short.missing) == {"12", "port vale"}
-    assert desk.tell(said("Rita Falk keeps 9 hens.", "a"), SOURCES[:1], 10, may_lose=True).problem
+    assert desk.shorten(said("Rita Falk keeps 9 hens.", "a"), SOURCES[:1], 10, may_lose=True).problem
 
 
 def test_memory_text_is_fenced_as_data(desk: Desk) -> None:
     """One line of JSON between two equal lines that it cannot hold, without hidden characters."""
-    desk.tell({}, [Source("a", HOSTILE, DAY)])
+    desk.shorten({}, [Source("a", HOSTILE, DAY)])
     (request,) = desk.server.requests
     first, shown, last = request["messages"][1]["content"].split("\n")
     assert first == last
@@ -142,14 +144,14 @@ def test_what_is_too_long_to_be_shown_whole_is_not_asked_about(desk: Desk) -> No
     """Nothing is cut behind the model's back."""
     long = [Source("a", "word " * 10_000, DAY)]
     assert prompt(long, 10) == ""
-    assert desk.tell({}, long).problem == "too long to be shown"
+    assert desk.shorten({}, long).problem == "too long to be shown"
     assert desk.server.requests == []
 
 
 def test_the_budget_is_asked_before_every_call(desk: Desk) -> None:
     """What it does not hold waits for another night."""
     writing = Writing(desk.writer, Budget(per_run=10), "test")
-    assert writing.tell(SOURCES, 100) is None
+    assert writing.shorten(SOURCES, 100) is None
     assert desk.server.requests == []
     assert writing.numbers()["llm_budget_exhausted"] == 1
     assert "LLM_MAX_TOKENS" in writing.findings()[0].message
@@ -161,7 +163,7 @@ def test_an_endpoint_that_fails_three_times_in_a_row_is_left_alone(desk: Desk) -
     desk.says = fails
     writing = Writing(desk.writer, desk.budget, "test")
     for _ in range(5):
-        assert writing.tell(SOURCES, 100) is not None
+        assert writing.shorten(SOURCES, 100) is not None
     assert writing.calls == 3
     assert writing.numbers()["model texts rejected"] == 3
     assert any("3 times in a row" in f.message for f in writing.findings())

@@ -30,7 +30,7 @@ class Version:
 
 
 @dataclass(slots=True)
-class Standing:
+class StoredMemory:
     """A memory that has a turn's id. ``open`` says that it is live and active, and so may take a new version."""
 
     id: str
@@ -76,7 +76,7 @@ def digest(text: str) -> str:
 
 def memories(
     connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str], *, lock: bool = False
-) -> dict[str, Standing]:
+) -> dict[str, StoredMemory]:
     """External id → the memory that has it. ``lock`` keeps them as they are until the transaction ends."""
     rows = connection.execute(
         f"""
@@ -86,8 +86,10 @@ def memories(
         """,  # noqa: S608 - a constant
         [namespace, list(external_ids)],
     ).fetchall()
-    found = {external: Standing(id_, open_, current, tuple(chunks)) for external, id_, open_, current, chunks in rows}
-    by_id = {standing.id: standing for standing in found.values()}
+    found = {
+        external: StoredMemory(id_, open_, current, tuple(chunks)) for external, id_, open_, current, chunks in rows
+    }
+    by_id = {stored.id: stored for stored in found.values()}
     versions = connection.execute(
         "SELECT memory_id::text, id::text, ordinal, encode(sha256(convert_to(content, 'UTF8')), 'hex') "
         "FROM memory.memory_versions WHERE namespace_id = %s AND memory_id = ANY(%s::uuid[])",

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.matching.blocks import Blocks, fresh, packed_pairs, ranges
-from slowwave.matching.letters import Letters
 from slowwave.matching.names import LONGEST
+from slowwave.matching.ngrams import CharacterNgrams
 from slowwave.matching.population import Population
-from slowwave.matching.tfidf import Rows
+from slowwave.matching.tfidf import TfIdfRows
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ _WORK: Final = (600, 400_000_000)  # multiply-adds that a name may cost at least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Titles:
+class DistinctNames:
     """t titles: ``first`` (t,) is a row of each; the rows of title k are ``rows[start[k] : start[k] + size[k]]``."""
 
     first: Ints
@@ -41,11 +41,11 @@ class Titles:
     size: Ints
 
     @classmethod
-    def of_rows(cls, people: Population) -> Titles:
+    def of_rows(cls, population: Population) -> DistinctNames:
         """Group the rows by type and folded name."""
-        plain = people.names.plain
+        plain = population.names.plain
         rows = np.flatnonzero(plain >= 0)
-        code = people.kind[rows] * (int(plain.max(initial=0)) + 1) + plain[rows]
+        code = population.kind[rows] * (int(plain.max(initial=0)) + 1) + plain[rows]
         order = np.argsort(code, kind="stable")
         rows, code = rows[order], code[order]
         start = np.flatnonzero(fresh(code))
@@ -55,16 +55,16 @@ class Titles:
     def __len__(self) -> int:
         return len(self.first)
 
-    def only(self, focus: Flags) -> Titles:
+    def only(self, focus: Flags) -> DistinctNames:
         """The same titles with only the rows of a focus (n,)."""
         kept = focus[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
         start = before[self.start]
-        return Titles(self.first, self.rows[kept], start, before[self.start + self.size] - start)
+        return DistinctNames(self.first, self.rows[kept], start, before[self.start + self.size] - start)
 
-    def spread(self, titles: Ints, codes: Ints) -> Blocks:
+    def spread(self, distinct: Ints, codes: Ints) -> Blocks:
         """Blocks of the rows of some titles (m,), a block for each code (m,)."""
-        which, place = ranges(self.start[titles], self.size[titles])
+        which, place = ranges(self.start[distinct], self.size[distinct])
         return Blocks.of(self.rows[place], codes[which])
 
     def cross(self, a: Ints, b: Ints, bits: Bits, n: int, focus: Flags | None) -> tuple[Ints, Bits]:
@@ -86,10 +86,10 @@ class Titles:
         return packed[kept], bits[order][kept]
 
 
-def blocks(people: Population, titles: Titles) -> Iterator[tuple[str, Blocks]]:
+def blocks(population: Population, distinct: DistinctNames) -> Iterator[tuple[str, Blocks]]:
     """(key, blocks of titles)."""
-    names, first, kind = people.names, titles.first, people.kind[titles.first]
-    kinds = int(people.kind.max(initial=0)) + 1
+    names, first, kind = population.names, distinct.first, population.kind[distinct.first]
+    kinds = int(population.kind.max(initial=0)) + 1
 
     def block(codes: Ints, owner: Ints | None = None, leads: Flags | None = None) -> Blocks:
         """Blocks of titles with an equal code, an own number for each type; no code is -1."""
@@ -111,15 +111,15 @@ def blocks(people: Population, titles: Titles) -> Iterator[tuple[str, Blocks]]:
     yield "nickname", block(*flat(names.nickname[first]))
     yield "initials", block(names.family[first], leads=names.lettered[first])
     yield "ends", block(names.ends[first])
-    yield "slip", _slips(people, titles)
+    yield "slip", _slips(population, distinct)
 
 
-def _slips(people: Population, titles: Titles) -> Blocks:
+def _slips(population: Population, distinct: DistinctNames) -> Blocks:
     """Blocks of titles that are equal but for one letter: inserted, lost, changed or swapped with the next."""
-    names, n = people.names, len(titles)
-    kind, letters = people.kind[titles.first], names.length[titles.first]
+    names, n = population.names, len(distinct)
+    kind, letters = population.kind[distinct.first], names.length[distinct.first]
     usable = (letters >= _SLIPS[0]) & (letters <= _SLIPS[1])
-    texts = Letters.of(np.where(usable, names.squeezed[titles.first], ""))
+    texts = CharacterNgrams.of(np.where(usable, names.squeezed[distinct.first], ""))
     bits = n.bit_length()
     packed = np.empty(len(texts.codes) + n, np.int64)
     for low in range(0, n, _READ):
@@ -136,12 +136,12 @@ def _slips(people: Population, titles: Titles) -> Blocks:
     return Blocks.of(owner, code * (int(kind.max(initial=0)) + 1) + kind[owner])
 
 
-def near(people: Population, titles: Titles, focus: Flags | None) -> tuple[Ints, int]:
+def near(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
     """Pairs of titles whose groups of three letters have a tf-idf cosine ≥ .5, and how many titles have more such neighbours than
     are kept. Prose is left to other keys."""
-    texts = people.names.folded[titles.first]
-    letters = Letters.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
-    rows = Rows.of(people.kind[titles.first], letters.triples, letters.alphabet**3)
-    work = max(_WORK[0], _WORK[1] / max(len(titles), 1))
+    texts = population.names.folded[distinct.first]
+    letters = CharacterNgrams.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
+    rows = TfIdfRows.of(population.kind[distinct.first], letters.triples, letters.alphabet**3)
+    work = max(_WORK[0], _WORK[1] / max(len(distinct), 1))
     i, j, crowded = rows.near(_COSINE, work, _NEAR, focus)
-    return packed_pairs(i, j, len(titles)), crowded
+    return packed_pairs(i, j, len(distinct)), crowded

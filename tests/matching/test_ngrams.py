@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.letters import Letters
+from slowwave.matching.ngrams import CharacterNgrams
 
 
-def letters(*texts: str) -> Letters:
-    return Letters.of(np.array(texts, np.object_))
+def letters(*texts: str) -> CharacterNgrams:
+    return CharacterNgrams.of(np.array(texts, np.object_))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ _BACK: Final = pow(_STEP, -1, 1 << 64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Letters:
+class CharacterNgrams:
     """The letters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) parts the texts."""
 
     codes: NDArray[np.int32]
@@ -27,7 +27,7 @@ class Letters:
     alphabet: int
 
     @classmethod
-    def of(cls, texts: NDArray[np.object_]) -> Letters:
+    def of(cls, texts: NDArray[np.object_]) -> CharacterNgrams:
         """Number the letters in the order of Unicode."""
         points = np.frombuffer("".join(texts.tolist()).encode("utf-32-le", "surrogatepass"), np.uint32)
         seen = np.zeros(0x110000, bool)

@@ -46,7 +46,7 @@ _RUNS: Final = sql.SQL("SELECT mode, state, count(*), {} FROM night.runs GROUP B
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StoreStatus:
     """Ages are in seconds; those of nights and applies are one a namespace that has any.
 
     ``unplanned`` are the ages of the oldest change that no night has seen, one a namespace that has such a change. Namespaces whose
@@ -71,7 +71,7 @@ class Standing:
     apply_disabled: bool
 
 
-def read_standing(store: Store) -> Standing:
+def read_status(store: Store) -> StoreStatus:
     """Six queries in one read-only transaction of ``reader``, whatever there is; each may take ten seconds.
 
     The time grows linearly with the rows of ``night.runs`` and ``memory.changes``; a row a namespace and a row a run under way are
@@ -95,7 +95,7 @@ def read_standing(store: Store) -> Standing:
             "SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), "
             "EXISTS (SELECT 1 FROM night.switches WHERE name = 'apply_disabled' AND is_on)"
         ).fetchone() or (0, False)
-        return Standing(
+        return StoreStatus(
             namespaces=len(spaces),
             read_only=sum(space[0] for space in spaces),
             nights=_ages((space[2], space[1]) for space in spaces),
