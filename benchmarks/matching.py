@@ -88,7 +88,7 @@ def run(path: Path) -> Trial | str:
         **found
         | counted
         | {"reliability": [Bin(*b) for b in found["reliability"]], "reference": Reference(*found["reference"])}
-        | {name: tuple(found[name]) for name in ("b_cubed", "joints")}
+        | {name: tuple(found[name]) for name in ("b_cubed", "links")}
         | {"near_misses": {kind: tuple(n) for kind, n in found["near_misses"].items()}}
     )
 
@@ -197,13 +197,13 @@ def _costs(trials: Sequence[Trial]) -> Part:
     rows = [
         [
             *(t.name, f"{t.rows:,}", f"{t.candidates.said:,}", f"{t.seconds:.1f}", f"{t.cpu:.1f}", f"{t.peak_mb:,.0f}"),
-            *(f"{t.merge_links[0]:,}", f"{t.expected_false:,.1f}", f"{t.merge_links[0] - t.merge_links[1]:,}"),
+            *(f"{t.links[0]:,}", f"{t.expected_false:,.1f}", f"{t.links[0] - t.links[1]:,}"),
         ]
         for t in trials
     ]
-    header = ["set", "rows", "candidates", "s", "CPU s", "peak MB", "joints", "expected false", "false"]
+    header = ["set", "rows", "candidates", "s", "CPU s", "peak MB", "links", "expected false", "false"]
     says = (
-        "Seconds of `match_entities` alone; the peak is that of the process until then. Joints are the pairs that hold "
+        "Seconds of `match_entities` alone; the peak is that of the process until then. Links are the pairs that hold "
         "clusters together."
     )
     return Part("Cost, and what the plan expects of its merges", says, header, rows)
@@ -218,7 +218,7 @@ def _reliability(trials: Sequence[Trial]) -> Part:
             rows.append([f"≥ {bins[0].low:g}", f"{pairs:,}", _share(expected / pairs), _share(right / pairs)])
     header = ["probability", "pairs", "mean probability", "share that is right"]
     return Part(
-        "Reliability", "Decided pairs of all sets (joints and review) by the probability they were given.", header, rows
+        "Reliability", "Decided pairs of all sets (links and review) by the probability they were given.", header, rows
     )
 
 

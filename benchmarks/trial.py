@@ -29,13 +29,13 @@ from slowwave.config.settings import Settings
 from slowwave.matching import Matches, match_entities
 
 NEAR_MISSES: Final = ".pairs.csv"
-_EXPLAINED: Final = 20_000  # joints whose probability is asked for; of more, a sample
+_EXPLAINED: Final = 20_000  # links whose probability is asked for; of more, a sample
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What was measured on one set. ``merges`` counts pairs within clusters, ``reviewed`` those and the pairs for a person, ``accepted``
-    the clusters after a person has accepted the right ones of them; ``joints`` (said, right) the pairs that hold clusters together
+    the clusters after a person has accepted the right ones of them; ``links`` (said, right) the pairs that hold clusters together
     and ``expected_false`` how many of them the model expects to be wrong; ``candidates`` what was looked at; ``near_misses`` kind →
     (pairs, merged)."""
 
@@ -47,7 +47,7 @@ class Trial:
     review: Counted
     b_cubed: tuple[float, float, float]
     candidates: Counted
-    merge_links: tuple[int, int]
+    links: tuple[int, int]
     expected_false: float
     reliability: list[Bin]
     reference: Reference
@@ -86,7 +86,7 @@ def measure(path: Path) -> Trial:
     labels = quality.labels_of(len(ids), clusters)
     i, j = _rows(place, [(pair.a, pair.b) for pair in matches.review])
     merges, right = quality.closure(labels, gold), gold[i] == gold[j]
-    held = [[place[a], place[b]] for merge_links in matches.merge_links for a, b in merge_links]
+    held = [[place[a], place[b]] for links in matches.merge_links for a, b in links]
     x, y = (np.array(held, np.int64).reshape(-1, 2)[:, k] for k in (0, 1))
     probabilities, same = _decided(matches, ids, gold, x, y)
     near = [pair.probability for pair in matches.review]
@@ -103,7 +103,7 @@ def measure(path: Path) -> Trial:
         review=Counted(len(i), int(right.sum()), merges.gold),
         b_cubed=quality.b_cubed(labels, gold),
         candidates=Counted(len(a), int(found.sum()), merges.gold),
-        merge_links=(len(x), int((gold[x] == gold[y]).sum())),
+        links=(len(x), int((gold[x] == gold[y]).sum())),
         expected_false=matches.expected_false,
         reliability=quality.reliability(np.concatenate([probabilities, np.array(near)]), np.concatenate([same, right])),
         reference=tfidf.best(table["name"].to_pylist(), table["attributes"].to_pylist(), kinds, gold),
@@ -139,7 +139,7 @@ def _rows(place: dict[str, int], pairs: list[tuple[str, str]]) -> tuple[np.ndarr
 def _decided(
     matches: Matches, ids: list[str], gold: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of joints and whether they are right; of very many, those of a sample."""
+    """Probabilities of links and whether they are right; of very many, those of a sample."""
     chosen = np.sort(np.random.default_rng(7).permutation(len(x))[:_EXPLAINED])
     x, y = x[chosen], y[chosen]
     pairs = matches.explain_all([(ids[a], ids[b]) for a, b in zip(x.tolist(), y.tolist(), strict=True)])

@@ -23,7 +23,7 @@ from slowwave.store.namespaces import namespaces
 def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Partitions that the sensor has not made yet are left to the next night; a closed gate is told with its name."""
+    """Partitions that the sensor has not made yet are left to the next night; a closed gate is reported by its name."""
     from slowwave.night.gates import due
 
     sunday = context.scheduled_execution_time.isoweekday() == 7

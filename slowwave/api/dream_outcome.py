@@ -228,7 +228,7 @@ class _Watch:
             self._timer.start()
 
     def see(self, progress: DreamProgress) -> None:
-        """Told of every step: a run that begins after the time was up is cancelled at once."""
+        """Called at every step: a run that begins after the time was up is cancelled at once."""
         self.run_id = progress.run_id
         if progress.phase == "plan":
             self.plan_run_id = progress.run_id
@@ -246,7 +246,7 @@ class _Watch:
         try:
             request_cancel(self._store, self.run_id)
             self.fired = True
-        except Refused:  # between two runs: the next one's first step is told again
+        except Refused:  # between two runs: the next one's first step asks again
             pass
 
 

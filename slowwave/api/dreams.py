@@ -169,7 +169,7 @@ def dream_undo(
     """Take an apply run back exactly, or a part of it.
 
     ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace``, finished or not,
-    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``announce`` is told the
+    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``announce`` is called with the
     run and its items by operation before anything is undone.
 
     What is undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).

@@ -109,7 +109,7 @@ def apply_approval(
 
     An approval that is applied already gives the result it had. A run for it that crashed, was cancelled or was stopped by the kill
     switch is resumed. One that was revoked, or of a plan that was rejected or superseded since, raises ``ApprovalWithdrawn``, also between
-    batches. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is told the claim once it is made.
+    batches. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is called with the claim once it is made.
     """
     with store.connect("applier") as connection:
         approval = read_approval(connection, approval_id)

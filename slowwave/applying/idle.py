@@ -1,6 +1,6 @@
 """Items with nothing to do: every cell that they would write holds the value already.
 
-Somebody did the same in the meantime, or the value was there from the beginning. Only items that do nothing but set values can be told:
+Somebody did the same in the meantime, or the value was there from the beginning. Only items that set values and no more are found:
 a stamp, a delta, a new row or a deletion leaves its mark.
 """
 

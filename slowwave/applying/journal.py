@@ -45,7 +45,7 @@ WITH entries AS (
   ) taken USING (run_id, item_id)
 ), journalled AS (
   SELECT run_id, item_id, {PAYLOAD} AS payload, {FIRST_PAYLOAD} AS first_payload FROM entries GROUP BY run_id, item_id
-), told AS (
+), events AS (
   SELECT e.run_id, e.item_id, count(*) AS events, min(e.payload_hash) AS payload, bool_and(
     e.hash = encode(sha256(convert_to(concat_ws('|', e.previous_hash, e.sequence, e.run_id, e.item_id, e.event, e.payload_hash),
       'UTF8')), 'hex')
@@ -58,7 +58,7 @@ WITH entries AS (
   GROUP BY e.run_id, e.item_id
 )
 SELECT item_id::text, run_id::text, j.payload IS NOT NULL, coalesce(t.events, 0), coalesce(t.linked, false)
-FROM journalled j FULL JOIN told t USING (run_id, item_id)
+FROM journalled j FULL JOIN events t USING (run_id, item_id)
 WHERE (j.payload IS NOT NULL OR (run_id = %(source)s AND (%(items)s::uuid[] IS NULL OR item_id = ANY(%(items)s))))
   AND NOT (coalesce(t.events, 0) = 1 AND coalesce(t.linked, false)
     AND CASE WHEN starts_with(t.payload, 'v2:') THEN t.payload = coalesce(j.payload, '{_OF_NOTHING}') ELSE t.payload = j.first_payload END)

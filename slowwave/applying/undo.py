@@ -85,7 +85,7 @@ def undo_run(
 
     ``last`` is the newest apply run of ``namespace``, finished or not; without a namespace only in a store that has no other. A run
     or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and ``operation`` name a
-    part of the run. ``announce`` is told what will be undone before anything is.
+    part of the run. ``announce`` is called with what will be undone before anything is.
 
     An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone whole is
     cancelled, so that nothing goes on with it by itself. Undoing twice changes nothing, and the result is empty. Raises

@@ -127,7 +127,7 @@ def _families(now: StoreStatus) -> Iterator[Metric]:
     yield _labelled("counter", "slowwave_items", "Items by what became of them.", ("outcome",), outcomes)
     yield _labelled("gauge", "slowwave_runs", "Runs in the ledger.", ("mode", "state"), now.runs)
     stuck = {(mode,): count for mode, count in now.stuck.items()}
-    yield _labelled("gauge", "slowwave_runs_stuck", "Runs whose heart no longer beats.", ("mode",), stuck)
+    yield _labelled("gauge", "slowwave_runs_stuck", "Runs whose heartbeat has expired.", ("mode",), stuck)
     text = "Tokens that models cost in the last 24 hours."
     yield _labelled("gauge", "slowwave_llm_tokens_last_day", text, ("model", "direction"), now.tokens)
     switches = {("environment",): int(apply_disabled()), ("database",): int(now.apply_disabled)}

@@ -11,12 +11,12 @@ from rich.text import Text
 from slowwave.cli.session import err, plain
 
 Tell = Callable[[int, "int | None", str], None]
-"""Told how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
+"""Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
 
 
 @contextmanager
 def progress(label: str) -> Generator[Tell]:
-    """A bar that moves as its function is told; it goes when the work ends."""
+    """A bar that moves as its function is called; it goes when the work ends."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)

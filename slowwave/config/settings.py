@@ -45,7 +45,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="ignore", frozen=True)
 
     enabled: bool = Field(default=True, description="Whether nights are planned at all.")
-    default_mode: Literal["dry-run", "apply"] = Field(default="dry-run", description="What a dream does unless told.")
+    default_mode: Literal["dry-run", "apply"] = Field(
+        default="dry-run", description="What a dream does unless its caller says."
+    )
 
     dedupe_entities_enabled: bool = Field(default=True, description="Nightly: merge entities that are one thing.")
     centroid_recompute_enabled: bool = Field(

@@ -64,7 +64,7 @@ def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
 
 
 def _of_edges(found: Iterable[Predicate]) -> dict[str, Verdict]:
-    """Edges show that a type takes one object only where they were told again: whoever reads a text draws an edge or two from it, so
+    """Edges show that a type takes one object only where they were stated again: whoever reads a text draws an edge or two from it, so
     few objects to a subject are no sign of a rule."""
     return {p.key: "unknown" if p.verdict == "single" and not p.repeated_enough else p.verdict for p in found}
 

@@ -112,7 +112,7 @@ def judge_conflicts(
 ) -> JudgedConflicts:
     """Ask both judges about each question in the order given, at most ``pairs`` of them.
 
-    ``cap`` is what they may cost in all; ``budget`` is asked before each and told what it cost. Judges that are not two different models
+    ``cap`` is what they may cost in all; ``budget`` is asked before each and charged what it cost. Judges that are not two different models
     raise ``SettingsError``; without judges nothing is asked. Cost: two concurrent calls a pair.
     """
     if not judges or not questions:

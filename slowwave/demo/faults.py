@@ -216,7 +216,7 @@ class _Planter:
         self.faults.merge_traps.append(MergeTrap("contradiction", table, pair))
 
     def _single_relation(self) -> None:
-        """Edges that are told twice, so that the relation is seen to take one object, and one that is told in two ways."""
+        """Edges that are stated twice, so that the relation is seen to take one object, and one that is stated in two ways."""
         single = self.world.single
 
         def join(line: str, *path: object, days: float) -> tuple[Row, CastEntity, CastEntity]:
@@ -380,8 +380,8 @@ class _Planter:
             found.traps.append(NegativeExample("expired rows", "retired lately", "relationships", (row,)))
             found.retired.append(("relationships", row))
         for number, line in enumerate(retired.lasting):
-            row = fact("standing", number, line, None, 530)
-            found.traps.append(NegativeExample("expired rows", "old but standing", "memory_facts", (row,)))
+            row = fact("lasting", number, line, None, 530)
+            found.traps.append(NegativeExample("expired rows", "old but valid", "memory_facts", (row,)))
 
     def _without_accidents(self, planted: set[str]) -> None:
         """Take out edges that contradict others by chance: two objects where there is one, or both of a pair that looks alike.

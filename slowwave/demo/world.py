@@ -148,7 +148,7 @@ class Clash(_Material):
 
 
 class Statements(_Material):
-    """Facts, ``subject | predicate | object``: told in several spellings, told of ``apart`` things, the older and the newer one of
+    """Facts, ``subject | predicate | object``: stated in several spellings, stated of ``apart`` things, the older and the newer one of
     what changed, and two that are ``compatible``."""
 
     duplicates: tuple[tuple[str, ...], ...]
@@ -158,7 +158,7 @@ class Statements(_Material):
 
 
 class Occurrences(_Material):
-    """Events, ``subject | text``: told several times, happening ``monthly``, and ``differing`` in a number."""
+    """Events, ``subject | text``: recorded several times, happening ``monthly``, and ``differing`` in a number."""
 
     duplicates: tuple[tuple[str, ...], ...]
     monthly: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Steady communities: those of last night stand where tonight's are hardly better, and what is left of them is told apart.
+"""Steady communities: those of last night stand where tonight's are hardly better, and what is left of them gets new labels.
 
 Many partitions of one graph are about as good as the best, and a few changed edges make Leiden choose another: of communities that
 mix as those of real namespaces do, nineteen of twenty come back with other members after one edge in two hundred has gone. So boundaries
@@ -32,7 +32,7 @@ def steady(
     the edges are positions, each undirected edge once. An old community is what still hangs together of it, if those are ``least``
     nodes or more. A node that had none joins the old community that most nodes of its new one come from, if an edge leads
     there. Old and new communities that overlap form groups; a group keeps the old ones unless the new ones raise its modularity by
-    more than ``WORTH`` of it. Told its own outcome as ``before`` it gives that again. Time grows with nodes and edges.
+    more than ``WORTH`` of it. Given its own outcome as ``before`` it returns that again. Time grows with nodes and edges.
     """
     from scipy import sparse  # definitions do without
 

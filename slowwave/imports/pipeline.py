@@ -250,7 +250,7 @@ class _Target:
         self._names: dict[str, mentions.Names] = {}
 
     def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
-        """Write what the batch brings, in as many transactions as its names want; ``step`` is told the share that is done."""
+        """Write what the batch brings, in as many transactions as its names want; ``step`` is called with the share that is done."""
         with self._connection.transaction():
             work = self._sorted_out(_found_id(self._connection, self._slug), batch)
         self._tally.left += work.left

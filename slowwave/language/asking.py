@@ -39,7 +39,7 @@ def ask_within(
     schema: Mapping[str, object],
     max_tokens: int,
 ) -> Asked | None:
-    """One call, or None when the budget does not hold its upper estimate. What it cost is told to the budget, whatever came of it."""
+    """One call, or None when the budget does not hold its upper estimate. The budget is charged what it cost, whatever came of it."""
     estimate = ATTEMPTS * most_tokens(system, user, schema, max_tokens)
     if not budget.allow(estimate):
         return None

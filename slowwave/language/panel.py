@@ -36,7 +36,7 @@ class Said:
 
 @dataclass(slots=True)
 class Panel:
-    """Use as a context. ``cap`` is what the questions may cost in all, ``budget`` the run's and the day's, which is told of every call.
+    """Use as a context. ``cap`` is what the questions may cost in all, ``budget`` the run's and the day's, which is charged for every call.
 
     ``stopped`` says why no more questions are asked; ``exhausted`` that it is for the run's or the day's budget. ``failures`` holds the
     first sentence about each kind of failure.

@@ -106,7 +106,7 @@ def prepare(
 ) -> Attributes:
     """JSON objects (texts or mappings) and type codes of n rows → columns. One pass; nested objects are left out.
 
-    ``shapes`` names those that are known already. Codes that stand in the names, ``titles``, make a column of their own.
+    ``shapes`` names those that are known already. Codes that stand in the names, ``display_names``, make a column of their own.
     """
     raw: dict[tuple[int, str], _Raw] = {}
     for row, (given, kind) in enumerate(zip(attributes, kinds.tolist(), strict=True)):

@@ -33,7 +33,7 @@ class Blocks:
 
     @classmethod
     def of(cls, rows: Ints, codes: Ints, leads: Flags | None = None) -> Blocks:
-        """Rows (m,) with the codes of their blocks (m,) → blocks of two and more rows; all members lead unless told."""
+        """Rows (m,) with the codes of their blocks (m,) → blocks of two and more rows; all members lead unless given."""
         if not len(rows):
             return cls(rows, rows, rows, rows)
         n = int(rows.max()) + 1

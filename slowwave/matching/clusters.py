@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 Says = Callable[[Ints, Ints], Flags]
 """(p,), (p,) row numbers, smaller first → whether it holds of each pair."""
 Agrees = Callable[[Ints, Ints, Flags], Flags]
-"""The same, told besides whether both rows stand in clusters of two or more, where one false joint makes many false pairs."""
+"""The same, and whether both rows are in clusters of two or more, where one false link makes many false pairs."""
 
 
 CORE: Final = 6
@@ -72,7 +72,7 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
 
 def ambiguous(grown: Grown, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
     """Rows (n,) that belong to two clusters almost as well: their best refused edge is within ``margin`` (log-odds) of their
-    best edge into their own. Which cluster is right cannot be told, so they should join neither unseen."""
+    best edge into their own. Which cluster is right is undecidable, so they should join neither unseen."""
     n = len(grown.label)
     own, other = np.full(n, -np.inf), np.full(n, -np.inf)
     inside = grown.label[i] == grown.label[j]

@@ -1,6 +1,6 @@
-"""Titles: the distinct names of each entity type, and the keys under which two titles are looked at.
+"""The distinct names of each entity type, and the blocking keys under which two of them are compared.
 
-A name that many rows have is compared with other names once. Spreading pairs of titles to their rows belongs to
+A name that many rows have is compared with other names once. Spreading pairs of names to their rows belongs to
 ``slowwave.matching.candidates``.
 """
 
@@ -24,16 +24,16 @@ Flags = NDArray[np.bool_]
 Bits = NDArray[np.uint16]
 
 _SLIPS: Final = (5, 40)  # letters that a name has in which one may be wrong
-_COSINE: Final = 0.5  # of letter groups
+_COSINE: Final = 0.5  # of character trigrams
 _NEAR: Final = 40  # near names that a name may have
-_READ: Final = 65_536  # titles whose letters are read at a time
+_READ: Final = 65_536  # names whose n-grams are read at a time
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _WORK: Final = (600, 400_000_000)  # multiply-adds that a name may cost at least, and all names together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctNames:
-    """t titles: ``first`` (t,) is a row of each; the rows of title k are ``rows[start[k] : start[k] + size[k]]``."""
+    """t names: ``first`` (t,) is a row of each; the rows of name k are ``rows[start[k] : start[k] + size[k]]``."""
 
     first: Ints
     rows: Ints
@@ -56,19 +56,19 @@ class DistinctNames:
         return len(self.first)
 
     def only(self, focus: Flags) -> DistinctNames:
-        """The same titles with only the rows of a focus (n,)."""
+        """The same names with only the rows of a focus (n,)."""
         kept = focus[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
         start = before[self.start]
         return DistinctNames(self.first, self.rows[kept], start, before[self.start + self.size] - start)
 
     def spread(self, distinct: Ints, codes: Ints) -> Blocks:
-        """Blocks of the rows of some titles (m,), a block for each code (m,)."""
+        """Blocks of the rows of some names (m,), a block for each code (m,)."""
         which, place = ranges(self.start[distinct], self.size[distinct])
         return Blocks.of(self.rows[place], codes[which])
 
     def cross(self, a: Ints, b: Ints, bits: Bits, n: int, focus: Flags | None) -> tuple[Ints, Bits]:
-        """Pairs of the rows of titles a with those of titles b, packed as in ``Blocks``, with the bits of their titles; with a
+        """Pairs of the rows of names a with those of names b, packed as in ``Blocks``, with the bits of their names; with a
         focus only those with a row of it."""
         left = self if focus is None else self.only(focus)
         ways = [(a, b)] if focus is None else [(a, b), (b, a)]
@@ -87,19 +87,19 @@ class DistinctNames:
 
 
 def blocks(population: Population, distinct: DistinctNames) -> Iterator[tuple[str, Blocks]]:
-    """(key, blocks of titles)."""
+    """(key, blocks of names)."""
     names, first, kind = population.names, distinct.first, population.kind[distinct.first]
     kinds = int(population.kind.max(initial=0)) + 1
 
     def block(codes: Ints, owner: Ints | None = None, leads: Flags | None = None) -> Blocks:
-        """Blocks of titles with an equal code, an own number for each type; no code is -1."""
+        """Blocks of names with an equal code, an own number for each type; no code is -1."""
         owner = np.arange(len(first)) if owner is None else owner
         has = codes >= 0
         owner, codes = owner[has], codes[has]
         return Blocks.of(owner, codes * kinds + kind[owner], None if leads is None else leads[has])
 
     def flat(codes: Ints) -> tuple[Ints, Ints]:
-        """A table of codes and the title of each."""
+        """A table of codes and the name of each."""
         return codes.ravel(), np.repeat(np.arange(len(codes)), codes.shape[1])
 
     yield "words", block(names.ordered[first])
@@ -115,7 +115,7 @@ def blocks(population: Population, distinct: DistinctNames) -> Iterator[tuple[st
 
 
 def _slips(population: Population, distinct: DistinctNames) -> Blocks:
-    """Blocks of titles that are equal but for one letter: inserted, lost, changed or swapped with the next."""
+    """Blocks of names that are equal but for one letter: inserted, lost, changed or swapped with the next."""
     names, n = population.names, len(distinct)
     kind, letters = population.kind[distinct.first], names.length[distinct.first]
     usable = (letters >= _SLIPS[0]) & (letters <= _SLIPS[1])
@@ -137,7 +137,7 @@ def _slips(population: Population, distinct: DistinctNames) -> Blocks:
 
 
 def near(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
-    """Pairs of titles whose groups of three letters have a tf-idf cosine ≥ .5, and how many titles have more such neighbours than
+    """Pairs of names whose character trigrams have a tf-idf cosine ≥ .5, and how many names have more such neighbours than
     are kept. Prose is left to other keys."""
     texts = population.names.folded[distinct.first]
     letters = CharacterNgrams.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))

@@ -1,6 +1,6 @@
 """What is known about pairs, weighed: log-odds that two rows are the same thing, and the waterfall that explains them.
 
-How pairs agree is told by ``slowwave.matching.comparisons``, what that is worth is learnt by ``slowwave.matching.weights``; here
+How pairs agree is computed by ``slowwave.matching.comparisons``, what that is worth is estimated by ``slowwave.matching.weights``; here
 both meet for all types of a population. What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
 """
 
@@ -34,7 +34,7 @@ _PART: Final = 131_072  # of them compared at a time
 _RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
 _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _HEARD: Final = 0.25  # nats from which an attribute speaks for or against
-_SAID: Final = 0.005  # nats under which a loss is not told
+_SAID: Final = 0.005  # nats under which a loss is not shown
 _LOSSES: Final = {
     "context": "Two things of one household, company or series would agree as much",
     "unstated": "Pairs that agree in the same and state more are matches less often",
@@ -330,7 +330,7 @@ class _Decided:
         return cls(population, {t: tuple(np.array(c) for c in zip(*rows, strict=True)) for t, rows in by_type.items()})  # type: ignore[misc]
 
     def of_type(self, name: str, like: Comparer) -> dict[str, Any]:
-        """The labelled pairs of a type in the comparisons of ``like``; how rare a name is cannot be told from them."""
+        """The labelled pairs of a type in the comparisons of ``like``; how rare a name is cannot be estimated from them."""
         if self.population is None or name not in self.pairs:
             return {}
         i, j, same = self.pairs[name]

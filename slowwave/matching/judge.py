@@ -132,7 +132,7 @@ def judge(
 ) -> JudgedPairs:
     """Ask both judges about each pair, the most probable first, at most ``pairs`` of them, for ``budget`` tokens at the most.
 
-    A pair is asked about only while the budget, and ``purse`` beside it, hold the upper estimate of both calls and their retries; what
+    A pair is asked about only while the budget, and ``run_budget`` beside it, hold the upper estimate of both calls and their retries; what
     is counted is what the endpoint reports. No pair is asked about any more once a model's endpoint failed three times in a row. Judges
     that are not two different models raise ``SettingsError``; no judges judge nothing. Cost: two concurrent calls a pair.
     """

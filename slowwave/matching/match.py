@@ -83,8 +83,8 @@ class Pair:
 class Matches:
     """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, strongest first.
 
-    ``joints`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
-    entity type; ``expected_false`` how many of the joints are wrong if the probabilities are right; ``counts`` the denominators:
+    ``merge_links`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
+    entity type; ``expected_false`` how many of these links are wrong if the probabilities are right; ``counts`` the denominators:
     rows, candidates by key, vetoes by reason, decisions; ``dropped`` what was left out of the search; ``model`` the weights.
     """
 
@@ -139,7 +139,7 @@ def match(
 
     ``entities`` has id, entity_type, name and optionally attributes (JSON text), source_document_ids and source; ``matrix`` (v, d)
     holds vectors and ``rows`` (n,) each entity's row in it or -1; ``links`` has source_entity_id and target_entity_id of live
-    relationships, or ``neighbours`` names those of each row; ``aliases`` has entity_id and alias; ``barred`` names pairs of ids that
+    relationships, or ``neighbours`` names those of each row; ``aliases`` has entity_id and alias; ``cannot_link`` names pairs of ids that
     must not merge, by reason; ``labelled`` are pairs that people have decided. With ``focus`` only pairs with one of these ids are
     looked at; ``model`` holds weights of an earlier call, which are not learnt again.
     """

@@ -1,4 +1,4 @@
-"""The letters of names: their groups of three, and the names with one letter left out, as numbers.
+"""Character n-grams of names: their trigrams, and the names with one letter left out, as numbers.
 
 Two names that differ by one inserted, lost, changed or swapped letter share a form with one letter left out (the deletion
 neighbourhood of SymSpell; Mor and Fraenkel 1982), which finds spelling mistakes among any number of names.
@@ -20,7 +20,7 @@ _BACK: Final = pow(_STEP, -1, 1 << 64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacterNgrams:
-    """The letters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) parts the texts."""
+    """The characters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) parts the texts."""
 
     codes: NDArray[np.int32]
     ends: Ints
@@ -37,7 +37,7 @@ class CharacterNgrams:
         return cls(number[points], ends, int(seen.sum()))
 
     def triples(self, low: int, high: int) -> tuple[Ints, Ints]:
-        """(text, group of three letters) for texts from ``low`` to ``high`` (exclusive); groups are below alphabet³."""
+        """(text, trigram) for texts from ``low`` to ``high`` (exclusive); trigrams are below alphabet³."""
         codes = self.codes[self.ends[low] : self.ends[high]].astype(np.int64)
         owner = np.repeat(np.arange(low, high), np.diff(self.ends[low : high + 1]))
         groups = (codes[:-2] * self.alphabet + codes[1:-1]) * self.alphabet + codes[2:]

@@ -1,7 +1,7 @@
 """What forbids a merge, whatever the score: law 9. A contradiction is never merged.
 
 A pair is vetoed when its names contradict each other in a specific, when a decisive identifier is in conflict, or when the pair is
-barred by the caller (a recorded conflict, a rejection): nobody sees it. A pair of which one name states more ("PostgreSQL",
+a cannot-link of the caller (a recorded conflict, a rejection): nobody sees it. A pair of which one name states more ("PostgreSQL",
 "PostgreSQL 16") is not vetoed but one-sided: no score merges it, a person may. So is one whose names have the same words with other
 signs ("C", "C++"), while names that exchange roles ("A to B", "B to A") contradict each other. The rules are those of
 ``slowwave.texts.differences``, ``signs`` and ``roles``; here they meet arrays. Names that differ in a word by letters alone are looked at
@@ -51,7 +51,7 @@ class Vetoes:
     ``name`` (n,) numbers the distinct names, ``says`` (n,) what they say: 0 nothing, and equal numbers the same. ``sort`` (codes,): a lone
     whole number, a set of specifics, one with single letters, or one that cannot be compared without the other words of the name.
     ``alone`` (codes,): beside a name that says nothing it is one-sided. ``words`` (n,) numbers what names are but for the order of their
-    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs. ``barred`` maps a reason to sorted pair keys
+    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs. ``cannot_link`` maps a reason to pair keys
     i·n+j.
     """
 
@@ -70,7 +70,7 @@ class Vetoes:
 
     @classmethod
     def of(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
-        """Read the names of ``rows``, the only ones that may be asked for; ``barred`` holds id pairs by reason.
+        """Read the names of ``rows``, the only ones that may be asked for; ``cannot_link`` holds id pairs by reason.
 
         Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers a row.
         """

@@ -3,7 +3,7 @@
 Matching is the dear part of that. It looks again at the rows that the plan touches and their candidates, with the weights that it
 has learnt tonight; every other pair was weighed tonight on the same evidence.
 
-What they plan all the same is told apart: *deferred* is an item that lost a conflict tonight and comes back as agreed; a page that
+What they plan all the same is reported by class: *deferred* is an item that lost a conflict tonight and comes back as agreed; a page that
 *follows* tells what tonight's other items did; a *review* that already stood is a question to a person and not counted at all;
 everything else is *new*, and the plan does not converge.
 Rows are compared through merges: a pair with an absorbed row is the pair with its survivor.
@@ -45,7 +45,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class ConvergenceProbe:
-    """``items`` is how many of ``remaining`` are new; standing reviews are in neither."""
+    """``items`` is how many of ``remaining`` are new; pending reviews are in neither."""
 
     items: int
     remaining: tuple[Remaining, ...]
@@ -93,7 +93,7 @@ def convergence_probe(
     """Run the planners (``replan``) on ``after`` with its models, and tell what they still plan.
 
     ``deferred`` and ``reviews`` are the first plan's items that are not part of ``after``. An item counts as deferred when it
-    shares its operation and a row with a deferred one, and as a standing review when operation and all rows are those of one.
+    shares its operation and a row with a deferred one, and as a pending review when operation and all rows are those of one.
     """
     items = replan(replace(inputs, snapshot=after, models=run_models(after)))
     into = merged_into(after)

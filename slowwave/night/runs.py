@@ -63,7 +63,7 @@ class _LastWhole:
 
 
 def unchanged(store: Store, namespace: str) -> str:
-    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a standing plan run.
+    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a plan run that is still valid.
 
     A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Inputs:
     """All that an operation may read or ask. It has no connection to the store.
 
-    ``budget`` is asked before every call of a model and told what it cost; ``writer`` writes summaries of communities, ``consolidator``
+    ``budget`` is asked before every call of a model and charged what it cost; ``writer`` writes summaries of communities, ``consolidator``
     those of memories and shorter texts, when they are configured.
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by

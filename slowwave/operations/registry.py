@@ -117,7 +117,7 @@ def permits() -> dict[str, tuple[Permit, ...]]:
     return {name: made.permits for name, made in PLANNERS.items()}
 
 
-permitted.take_from(permits)  # what lies lower does not import this, and is told
+permitted.take_from(permits)  # what lies lower does not import this, and is given it
 vocabulary.take_from(operations)
 
 

@@ -1,6 +1,6 @@
-"""DREAMS.md: what the nights did to memory, day by day, told from the rows that they left (nexo 3.3).
+"""DREAMS.md: what the nights did to memory, day by day, read from the rows that they left (nexo 3.3).
 
-Only what a row dates is told: promotions and their ends, merges, summaries, new versions, retired memories, as far as the snapshot's
+Only what a row dates is listed: promotions and their ends, merges, summaries, new versions, retired memories, as far as the snapshot's
 instant. A state has no date, so what is archived or quarantined at present stands above the days.
 """
 
@@ -76,7 +76,7 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
         if not shown and not fits(longer, *limits):
             lines, linked = _day(
                 day, events, (), screen
-            )  # a day of its own is told without its list rather than not at all
+            )  # a day of its own is listed without its entries rather than not at all
             longer = _body(opening, [lines], len(days) - 1)
         if not fits(longer, *limits):
             break

@@ -87,7 +87,7 @@ def rewordings(item: Item) -> list[Rewording]:
 def lost_lines(found: Losses) -> list[str]:
     """Losses as lines: "- " before what goes, "+ " before what comes, "~ " before what is reworded, with [-these-] words for {+those+}.
 
-    What stays is told in full beside something that goes, else counted.
+    What stays is shown in full beside something that goes, else counted.
     """
     lines: list[str] = []
     kept: list[str] = []

@@ -148,9 +148,9 @@ def write_plan(
     """Write plan, items and run state in one transaction; returns the plan's state.
 
     A plan with nothing new in it (no item, or only items carried over from plans before) asks nobody: it is ``empty`` and leaves
-    the plans before it standing. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
+    the plans before it as they are. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
     plan of some operations or rows or as of another instant, takes the place of a waiting one that was asked for in the same way, and
-    stands beside all others. The very plan that stands already goes on standing as it is.
+    stands beside all others. The same plan, recorded before, keeps its state.
     """
     new = [i for i in plan.items if i.id not in carried]
     state = "awaiting_approval" if new else "empty"

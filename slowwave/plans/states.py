@@ -1,4 +1,4 @@
-"""What a plan is called: its state in the ledger, told more exactly by what became of its items.
+"""What a plan is called: its state in the ledger, refined by what became of its items.
 
 The ledger keeps what was decided about a plan. Whether that is done, in part, or undone again is a matter of its items and is counted
 when somebody looks, so that it cannot be out of date.

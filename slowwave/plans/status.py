@@ -16,7 +16,7 @@ from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
 MOST_MODELS: Final = 16
-"""Models that are told apart; the others are one, ``other``."""
+"""Models that are listed by name; the others are one, ``other``."""
 
 OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reapplied")
 """What becomes of items, as apply and undo runs count it."""
@@ -125,7 +125,7 @@ def _runs(connection: Connection) -> tuple[dict[tuple[str, str], int], dict[str,
 
 
 def _stuck(connection: Connection) -> dict[str, int]:
-    """Runs that say they hold a namespace, and whose heart no longer beats by the namespace's own settings."""
+    """Runs that hold a namespace, and whose heartbeat has expired by the namespace's own settings."""
     found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo"), 0)
     rows = connection.execute(
         "SELECT r.mode, extract(epoch FROM now() - r.heartbeat_at)::float, n.settings FROM night.runs r "

@@ -226,7 +226,7 @@ def _notes(item: Item, lost: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield str(reason)
     pairs = evidence.get("pairs")
     if isinstance(pairs, Sequence) and len(pairs) > 1:
-        yield f"The weakest of {len(pairs)} joints is shown. All of them:"
+        yield f"The weakest of {len(pairs)} links is shown. All of them:"
         for pair in pairs:
             if isinstance(pair, Mapping):
                 names = " = ".join(str(n) for n in pair.get("names", ()))

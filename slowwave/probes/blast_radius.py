@@ -1,7 +1,7 @@
 """How much of a namespace a plan retires or rewords: beyond a cap the problem is upstream of the memory.
 
-A standing row is *retired* when it stands no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
-other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is told apart: words
+A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
+other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
 beside those that were there, aliases, tags, vectors, pages, new rows. Cleaning provenance and moving the endpoint of a relationship
 change no words.
 
@@ -59,7 +59,7 @@ _TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
 
 @dataclass(frozen=True, slots=True)
 class Radius:
-    """Standing rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps."""
+    """Live rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps."""
 
     live: int
     retired: int = 0
@@ -197,7 +197,7 @@ def _excess(table: str, name: str, radius: Radius) -> str:
 def blast_radius(
     before: Snapshot, items: Sequence[Item], settings: Settings, *, after: Snapshot | None = None
 ) -> BlastRadius:
-    """Compare the standing rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
+    """Compare the live rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
 
     Of a table with n rows, and of a type with n rows, are allowed ``blast_radius_share`` of them, or ``blast_radius_rows`` where that
     is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Types of fewer than five rows have no

@@ -54,7 +54,7 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Items judged by themselves: their ``harm``, and what they lose that nobody was told (``undisclosed``)."""
+    """Items judged by themselves: their ``harm``, and what they lose that the plan did not show (``undisclosed``)."""
 
     harm: Harm
     specifics: SpecificsProbe

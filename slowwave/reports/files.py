@@ -2,7 +2,7 @@
 
 While a run goes on, its events are appended to ``run.events.partial``; the end gives the file its name and writes the others, the
 manifest last. Files are for their owner only and never half written. They are an account: the ledger and the journal stay the
-truth, and undo never reads them. Events come redacted from ``slowwave.reports.stream``; when files go is told by
+truth, and undo never reads them. Events come redacted from ``slowwave.reports.stream``; when files go is decided by
 ``slowwave.night.retention``.
 """
 
@@ -55,7 +55,7 @@ class FileSink:
     """Writes the files of one run. ``redact`` is the level at which its events come; ``store`` is asked for the journal of an apply run.
 
     A new sink goes on with the files of a run that another one left, finished or not: steps of one run may come one after the
-    other, and a run may be resumed. One that is neither closed nor told of an end leaves the events where they are.
+    other, and a run may be resumed. One that is neither closed nor sent an end leaves the events where they are.
     """
 
     name = "file"

@@ -1,7 +1,7 @@
 """OpenLineage: START and COMPLETE, ABORT or FAIL of every run, with the tables it read and wrote as datasets. Names only.
 
-On when the extra ``openlineage`` is installed and its client is told where to send: ``OPENLINEAGE_URL``, ``OPENLINEAGE_CONFIG`` or
-``OPENLINEAGE__TRANSPORT__…``. Lineage between Dagster's assets is Dagster's to tell, and is not told here.
+On when the extra ``openlineage`` is installed and its client is configured where to send: ``OPENLINEAGE_URL``, ``OPENLINEAGE_CONFIG`` or
+``OPENLINEAGE__TRANSPORT__…``. Lineage between Dagster's assets is Dagster's to record, and is not sent here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def lineage_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the client has been told where to send. Says so in the log when it has and is not installed."""
+    """Whether the client is configured where to send. Says so in the log when it has and is not installed."""
     configured = any(
         name in ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG") or name.startswith("OPENLINEAGE__TRANSPORT")
         for name in environment
@@ -55,7 +55,7 @@ class LineageSink:
     """Tells an OpenLineage backend of one run, from a thread of its own, with the client that the environment configures.
 
     A job is a namespace's mode (``acme.plan``), a dataset one of its tables (``acme.memory.entities``), both in the OpenLineage
-    namespace ``OPENLINEAGE_NAMESPACE``, or ``slowwave``. What apply and undo wrote is known from their items, and told at the end.
+    namespace ``OPENLINEAGE_NAMESPACE``, or ``slowwave``. What apply and undo wrote is known from their items, and sent at the end.
     """
 
     name = "lineage"
@@ -67,7 +67,7 @@ class LineageSink:
         self._written: set[str] = set()
 
     def emit(self, event: Event) -> None:
-        """Take one event; few of them are told."""
+        """Take one event; few of them are sent on."""
         match event:
             case RunStarted():
                 self._tell(event, event.mode, "START")

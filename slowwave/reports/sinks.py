@@ -40,7 +40,7 @@ class CallbackSink:
 class Filtered:
     """A sink that gets the events of some operations, decisions and namespaces; empty is all.
 
-    An event without such a field passes: a run's and a phase's beginning and end are always told. khora's kinds name our operations.
+    An event without such a field passes: a run's and a phase's beginning and end are always sent. khora's kinds name our operations.
     """
 
     sink: Sink
@@ -69,7 +69,7 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A sink whose failures are told to ``failed`` by its name and where: ``emit`` or ``close``."""
+    """A sink whose failures are reported to ``failed`` by its name and where: ``emit`` or ``close``."""
 
     sink: Sink
     failed: Callable[[str, str], None]

@@ -53,7 +53,7 @@ class Stream:
     failures: dict[str, int] = field(default_factory=dict)
 
     def emit(self, event: Event) -> None:
-        """Give an event, as far as it may be told, to every sink."""
+        """Give an event, as far as it may be disclosed, to every sink."""
         if not self.sinks:
             return
         event = redact_event(event, self.redact)

@@ -81,7 +81,7 @@ class Account:
 
 
 def account_of(events: Iterable[Mapping[str, Any]]) -> Account:
-    """The account of a run from its events as JSON. What a run told before it was resumed counts as well."""
+    """The account of a run from its events as JSON. What a run reported before it was resumed counts as well."""
     account = Account()
     for event in events:
         _take(account, event)
@@ -138,7 +138,7 @@ def _take_operation(account: Account, event: Mapping[str, Any]) -> None:
     inputs = event["inputs"]
     weight = (_RISKS.get(str(inputs.get("risk")), 0), len(inputs.get("rows") or ()), str(event["op_id"]))
     keep = heapq.heappush if len(account.sample) < SAMPLED else heapq.heappushpop
-    if not any(weight == known for known, _ in account.sample):  # an item told twice is one
+    if not any(weight == known for known, _ in account.sample):  # an item reported twice is one
         keep(account.sample, (weight, event))
 
 

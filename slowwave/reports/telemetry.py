@@ -258,7 +258,7 @@ class TelemetrySink:
 class _Operation:
     """An operation in a phase: in nanoseconds when it began and ended and how long it worked, and its items as counts.
 
-    Its span stays open until the run is over, as its items may be told long after it ended. An operation that is known by its items
+    Its span stays open until the run is over, as its items may be reported long after it ended. An operation that is known by its items
     alone (apply tells batches of several operations) gets its span then: from the first of them, or as long as they took together.
     """
 
@@ -271,14 +271,14 @@ class _Operation:
     counts: dict[str, int] = field(default_factory=dict)
 
     def whole(self, event: OperationEvent) -> None:
-        """The operation itself was told."""
+        """The operation itself was reported."""
         self.busy, self.timed = _milliseconds(event.duration_ms), True
         self.start = _began_at(event)
         self.end = self.start + self.busy
 
     def item(self, event: OperationEvent) -> None:
-        """One of its items was told."""
-        for key in (f"items.{event.status or 'told'}", f"decisions.{event.decision}"):
+        """One of its items was reported."""
+        for key in (f"items.{event.status or 'reported'}", f"decisions.{event.decision}"):
             self.counts[key] = self.counts.get(key, 0) + 1
         if self.timed:
             return

@@ -1,4 +1,4 @@
-"""Facts of a snapshot: which hold now, which were told and never taken back, and which of them follow each other in time.
+"""Facts of a snapshot: which hold now, which were recorded and never taken back, and which of them follow each other in time.
 
 What they mean is decided by the audits and planners that ask.
 """
@@ -27,7 +27,7 @@ def live_facts(snapshot: Snapshot) -> pa.Table:
 
 
 def recorded_facts(snapshot: Snapshot) -> pa.Table:
-    """The facts that hold, and those that were merged into one that says the same: each of them was told.
+    """The facts that hold, and those that were merged into one that says the same: each of them was recorded.
 
     A merge names the survivor in ``superseded_by`` and leaves ``valid_to`` alone; a fact that was replaced has ended.
     """
@@ -59,7 +59,7 @@ class Successions:
 def successions(facts: pa.Table, now: datetime) -> Successions:
     """Which facts are followed by one of the same subject and predicate with another object, whatever the predicate takes.
 
-    ``facts`` are standing ones. The successor is the first fact with another object that begins strictly later, and not after
+    ``facts`` are current ones. The successor is the first fact with another object that begins strictly later, and not after
     ``now``. Where several objects begin at that instant nobody can tell which it is. Time: a sort of the facts.
     """
     starts = facts["valid_from"]

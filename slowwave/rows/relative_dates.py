@@ -1,4 +1,4 @@
-"""Memories that may hold a relative date, each with its text and the day on which it was told, as its author knew it.
+"""Memories that may hold a relative date, each with its text and the day on which it was recorded, as its author knew it.
 
 What the phrases mean belongs to ``slowwave.texts.dates``. That day is ``valid_from`` in the zone that the memory's attributes name
 (``timezone``), else in the setting ``dates_zone``. A summary speaks of several days and is left out, as is a memory without a start.
@@ -27,7 +27,7 @@ LONGEST: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class DatedMemory:
-    """One memory: its ``id``, what it says, ``told`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
+    """One memory: its ``id``, what it says, ``recorded`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
 
     id: str
     text: str

@@ -18,7 +18,7 @@ def is_cleared(cell: object) -> bool:
 
 
 def is_held_back(text: str, cell: object) -> bool:
-    """Whether screening has to act on a text before it may be told in other words: a plan holds the new words, and would hold the secret.
+    """Whether screening has to act on a text before it may be reworded: a plan holds the new words, and would hold the secret.
 
     ``cell`` are the memory's attributes: a person's clearance is for orders and the like; a secret stays one.
     """

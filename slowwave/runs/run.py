@@ -78,7 +78,7 @@ class Run:
 
     @property
     def stuck(self) -> bool:
-        """Whether it says so and its heart no longer beats."""
+        """Whether it says so and its heartbeat has expired."""
         return self.holding and self.heartbeat_age_seconds > self.heartbeat_expiry_seconds
 
     @property

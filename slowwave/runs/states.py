@@ -1,7 +1,7 @@
 """The states of a run, and which may follow which: the one table of transitions.
 
 The trigger ``states`` of ``night.runs`` refuses in the database what is not in the table; a test compares the two. Every statement that
-changes a state takes the states that it comes from from here, so that whoever lost a race changes nothing and is told so.
+changes a state takes the states that it comes from from here, so that whoever lost a race changes nothing and learns so.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decay: how long a memory stays in its stage, and what comes then (Plugged.in 1.4).
 
-A memory begins ``full`` and is told shorter from stage to stage until it is forgotten, which archives it. When a stage began is on record:
+A memory begins ``full`` and is shortened from stage to stage until it is forgotten, which archives it. When a stage began is on record:
 each stage's text is a version whose reason names the stage. What the shorter text says belongs to the planner ``decay_transition``.
 """
 

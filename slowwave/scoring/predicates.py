@@ -52,7 +52,7 @@ class Predicate:
     def verdict(self) -> Verdict:
         """``single`` and ``many`` where the data bear it out, else ``unknown``.
 
-        Single: nine subjects of ten have one object, and either ten or more were told again and nine of ten of these told the
+        Single: nine subjects of ten have one object, and either ten or more were stated again and nine of ten of these stated the
         same, or, of twenty subjects or more, those with several objects are at most half as many as chance gives, and chance gives
         as few in less than one case of a hundred. Many: not that, and five subjects or more have several objects.
         """
@@ -64,7 +64,7 @@ class Predicate:
 
     @property
     def repeated_enough(self) -> bool:
-        """Whether ten subjects or more were told again, and nine of ten of these told the same: the evidence that is no guess about
+        """Whether ten subjects or more were stated again, and nine of ten of these stated the same: the evidence that is no guess about
         how statements fall on subjects."""
         return self.restated >= _RESTATED and self.repeated >= _SHARE * self.restated
 
@@ -104,7 +104,7 @@ def weigh(subjects: Column, predicates: Column, objects: Column) -> tuple[Predic
 
     Objects that fell by chance: a predicate said of a share c of all subjects would, if its statements were independent of each
     other (Poisson with mean -ln(1 - c)), name a second object for 1 - λe⁻λ/(1 - e⁻λ) of them. A predicate that covers few subjects is
-    therefore never told from chance, and one that covers most of them is at once.
+    therefore never distinguished from chance, and one that covers most of them is at once.
 
     Time: a sort of the n statements.
     """

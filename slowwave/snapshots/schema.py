@@ -47,7 +47,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def _arrow_type(sql_type: object) -> pa.DataType:
-    """Double and BigInteger are told by their base classes; vectors have no mapping: they travel apart."""
+    """Double and BigInteger are recognised by their base classes; vectors have no mapping: they travel apart."""
     match sql_type:
         case ARRAY():
             item: Any = sql_type.item_type

@@ -22,7 +22,7 @@ def identity(store: Store) -> str:
         ).fetchone()
         if row is None or row[0] is None:
             raise StoreError(
-                "The store has lost its id (the row of night.store), so its files cannot be told from another store's. "
+                "The store has lost its id (the row of night.store), so its files cannot be distinguished from another store's. "
                 "Restore it from a backup, or INSERT a new id as the owner: snapshots then begin anew."
             )
         try:

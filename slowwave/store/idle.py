@@ -5,7 +5,7 @@ given back is as new: no transaction, setting, role, cursor, temporary table, lo
 not handed out. How many connections are in use is no matter of this module, and no thread belongs to it.
 
 A pool with workers (``psycopg_pool``) connects in a thread of its own and tries again until a time is over: whoever asks would wait, and be
-told of the time instead of what the server said.
+shown the time instead of what the server said.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def migrate(store: Store) -> None:
     from sqlalchemy.pool import NullPool
 
     with store.connect("owner"):
-        pass  # an unreachable database is told in our words
+        pass  # an unreachable database is reported in our words
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:

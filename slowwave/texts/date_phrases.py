@@ -58,7 +58,7 @@ _Resolve = Callable[["re.Match[str]", Place], Value | None]
 
 
 class Rule(NamedTuple):
-    """A kind of phrase: its ``name`` in reports, its pattern and what its match means; None for nothing that can be told."""
+    """A kind of phrase: its ``name`` in reports, its pattern and what its match means; None for nothing that can be resolved."""
 
     name: str
     pattern: re.Pattern[str]
@@ -271,7 +271,7 @@ def _same_day(today: date, unit: str, n: int) -> Value | None:
 
 
 def _nothing(match: re.Match[str], place: Place) -> Value | None:
-    """The phrase is taken, and means nothing that can be told."""
+    """The phrase is taken, and means nothing that can be resolved."""
     return None
 
 
@@ -663,7 +663,7 @@ _OWNED: Final = re.compile(
     r"(?:\b(?:the|an?|my|his|their|our|your|its|every|each|that|very|one|no|any|second|third)"
     r"|\b(?:in|during|on|of|since|is|was|it's|for)\sher|^her|[.!?]\sher|\b(?!(?:it|he|she|that|what|who|there|here|where|how|when)['’])[a-z]+['’]s)\s$"
 )
-"""Words that make a "last week" one of a story, not of the day it is told."""
+"""Words that make a "last week" one of a story, not of the day it is recorded."""
 _STORY: Final = re.compile(
     r"\b(?:the|an?|my|his|her|their|our|your|its|every|each|that|very|one|no|any|in\sthe|by\sthe)\s$"
 )

@@ -1,4 +1,4 @@
-"""Dates: relative dates of a memory written out as ISO 8601, as they were meant on the day it was told.
+"""Dates: relative dates of a memory written out as ISO 8601, as they were meant on the day it was recorded.
 
 What the phrases are and mean belongs to ``slowwave.texts.date_phrases``; here is decided whether one may be read at the place where it
 stands. Quotations, code, addresses and headings are never touched (``slowwave.texts.verbatim``), nor titles, repetitions, figures of

@@ -36,7 +36,7 @@ _ENDED: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with the id by which it is cited, and when it was told."""
+    """A text with the id by which it is cited, and when it was recorded."""
 
     id: str
     text: str

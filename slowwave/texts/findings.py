@@ -11,12 +11,12 @@ Severity = Literal["low", "medium", "high"]
 
 KINDS: Final[tuple[Kind, ...]] = ("secret", "injection", "hidden", "lookalike")
 MOST: Final = 1_000
-"""Findings of one kind that are told of one text: a hostile text shall not make a report of its own size."""
+"""Findings of one kind that are reported of one text: a hostile text shall not make a report of its own size."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Detection:
-    """``text[start:end]`` is a finding of ``rule``. A stray mark that carries nothing is ``low``: told, never acted upon."""
+    """``text[start:end]`` is a finding of ``rule``. A stray mark that carries nothing is ``low``: reported, never acted upon."""
 
     start: int
     end: int

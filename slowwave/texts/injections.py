@@ -198,7 +198,7 @@ def _sentences(small: str) -> Iterator[Detection]:
 
 
 def _denied(row: str, small: str, spans: list[tuple[int, int]], at: int) -> bool:
-    """Whether the order is told of, or forbidden: "never ignore …", "I forget …", "he told me to …" ."""
+    """Whether the order is reported speech, or forbidden: "never ignore …", "I forget …", "he told me to …" ."""
     before = [small[slice(*spans[k])] for k in range(max(0, at - 3), at) if row[k] != "|"]
     return bool(before) and (
         before[-1] in _SPEECH_VERBS

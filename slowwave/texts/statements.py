@@ -1,4 +1,4 @@
-"""Statements: what a text of several words says about what, so that two that are alike but for one word can be told apart.
+"""Statements: what a text of several words says about what, so that two that are alike but for one word can be distinguished.
 
 Only what needs the order of the words is here: names in the same place ("directed by …"), terms and letters in the same
 company. Sets of specifics belong to ``slowwave.texts.specifics``.

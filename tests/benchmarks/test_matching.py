@@ -42,7 +42,7 @@ def test_a_set_is_measured_in_a_process_of_its_own(people: Path) -> None:
         "accepted",
         "review",
         "candidates",
-        "joints",
+        "links",
         "reliability",
         "near_misses",
     ):

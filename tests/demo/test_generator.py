@@ -321,8 +321,8 @@ def test_rows_past_their_retention_are_old_and_the_others_lately_retired_or_aliv
     assert {table for table, _ in demo.key.expired} == {"memory_facts", "relationships"}
     kinds = {trap.kind: rows[(trap.table, trap.ids[0])] for trap in demo.key.traps_of("expired rows")}
     assert kinds["retired lately"]["invalidated_at"] > NOW - timedelta(days=60)
-    assert kinds["old but standing"]["recorded_at"] < NOW - timedelta(days=365)
-    assert kinds["old but standing"]["invalidated_at"] is None
+    assert kinds["old but valid"]["recorded_at"] < NOW - timedelta(days=365)
+    assert kinds["old but valid"]["invalidated_at"] is None
 
 
 def test_the_settings_map_what_drifted_and_one_rename_meets_its_name(demo: DemoNamespace) -> None:

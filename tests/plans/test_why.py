@@ -94,7 +94,7 @@ def test_a_cluster_shows_all_its_joints() -> None:
     """Its waterfall is that of the weakest."""
     pairs = [{"names": ["A", "B"], "probability": 0.9999}, {"names": ["B", "C"], "probability": 0.991}]
     account = why(merge(pairs=pairs))
-    assert account.notes == ("The weakest of 2 joints is shown. All of them:", "A = B: > 99.9 %", "B = C: 99.1 %")
+    assert account.notes == ("The weakest of 2 links is shown. All of them:", "A = B: > 99.9 %", "B = C: 99.1 %")
 
 
 def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> None:

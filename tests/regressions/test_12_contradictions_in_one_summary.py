@@ -51,7 +51,7 @@ def test_opposites_of_one_stem_stand_in_no_summary_together() -> None:
     assert together(found)
     assert frozenset(("high", "low")) not in together(found)
     numbers = found.report.numbers
-    assert numbers["pairs that contradict each other"] + numbers["pairs barred by rejection or conflict"] == 1
+    assert numbers["pairs that contradict each other"] + numbers["pairs that a rejection or conflict forbids"] == 1
 
 
 def test_copies_of_what_is_in_conflict_are_in_conflict() -> None:

@@ -3,7 +3,7 @@
 Report how many active memories have near neighbours, how near, and how many have a vector at all (Plugged.in 1.3).
 
 Neighbours go one way: a memory may be among the nearest of another which has nearer ones itself. Memories that nothing is near to
-are told once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
+are reported once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
 """
 
 from __future__ import annotations

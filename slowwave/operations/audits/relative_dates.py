@@ -27,7 +27,7 @@ _NAMED: Final = 20
     after=("relevance",),
 )
 def relative_dates(inputs: Inputs) -> Report:
-    """Memories that say "yesterday", "last week" or "in two days": how many, of which kinds, and what cannot be told and why.
+    """Memories that say "yesterday", "last week" or "in two days": how many, of which kinds, and what cannot be resolved and why.
 
     Such words mean another day each time they are read. The planner `absolutize_dates` proposes to write the dates out.
     """

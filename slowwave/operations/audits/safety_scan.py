@@ -3,7 +3,7 @@
 Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
 
 After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
-what stands there. What a person cleared is counted and not told. Cost: linear in the texts, each distinct one read once.
+what stands there. What a person cleared is counted and not reported. Cost: linear in the texts, each distinct one read once.
 """
 
 from __future__ import annotations

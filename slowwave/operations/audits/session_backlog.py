@@ -41,8 +41,8 @@ def session_backlog(inputs: Inputs) -> Report:
     said = memories.filter(pc.not_equal(memories["kind"], "summary"))
     since = _last(inputs)
     sessions = _sessions(snapshot, said)
-    open_ = sessions.filter(pc.and_(pc.greater(sessions["standing_sum"], 0), pc.equal(sessions["digested_sum"], 0)))
-    sizes = open_["standing_sum"].to_numpy()
+    open_ = sessions.filter(pc.and_(pc.greater(sessions["live_sum"], 0), pc.equal(sessions["digested_sum"], 0)))
+    sizes = open_["live_sum"].to_numpy()
     first = pc.min(open_["begun_min"]).as_py()
     age = (snapshot.taken_at - first).total_seconds() / 86_400 if first else 0.0
     documents, uncited = _documents(snapshot)
@@ -71,7 +71,7 @@ def session_backlog(inputs: Inputs) -> Report:
 
 
 def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
-    """A row a session: its standing memories and their tokens, how many were digested, its beginning, its last record."""
+    """A row a session: its live memories and their tokens, how many were digested, its beginning, its last record."""
     named = said.filter(pc.is_valid(said["session_id"]))
     memories = snapshot.table("memories")
     summaries = memories.filter(pc.equal(memories["kind"], "summary"))["id"].combine_chunks()
@@ -82,14 +82,14 @@ def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
     rows = pa.table(
         {
             "session": named["session_id"],
-            "standing": is_live.cast(pa.int64()),
+            "live": is_live.cast(pa.int64()),
             "digested": digested.cast(pa.int64()),
             "tokens": tokens,
             "begun": pc.coalesce(named["valid_from"], named["recorded_at"]),
             "recorded_at": named["recorded_at"],
         }
     )
-    wanted = [("standing", "sum"), ("digested", "sum"), ("tokens", "sum"), ("begun", "min"), ("recorded_at", "max")]
+    wanted = [("live", "sum"), ("digested", "sum"), ("tokens", "sum"), ("begun", "min"), ("recorded_at", "max")]
     return rows.group_by("session").aggregate(wanted)
 
 

@@ -29,7 +29,7 @@ from slowwave.texts.quotation import quote
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs
-_RESTS_ON: Final = ("attributes", "kind", "valid_from")  # the day on which it was told, where its author was
+_RESTS_ON: Final = ("attributes", "kind", "valid_from")  # the day on which it was recorded, where its author was
 _NAMED: Final = 20
 
 
@@ -48,7 +48,7 @@ class _Change(NamedTuple):
     planted=("relative dates",),
 )
 def absolutize_dates(inputs: Inputs) -> Proposal:
-    """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was told, in its author's zone.
+    """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was recorded, in its author's zone.
 
     The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, and a
     pinned memory is only reported.

@@ -70,7 +70,7 @@ class _Live:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What becomes of the live summaries: ``replaced`` by label, ``standing`` labels that keep theirs, ids of those ``ending``."""
+    """What becomes of the live summaries: ``replaced`` by label, ``unchanged`` labels that keep theirs, ids of those ``ending``."""
 
     replaced: Mapping[int, tuple[str, ...]]
     unchanged: frozenset[int]

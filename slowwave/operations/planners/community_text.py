@@ -162,7 +162,7 @@ def extracted(community: Community) -> WrittenSummary:
 def written(community: Community, writer: Chat, budget: Budget, operation: str) -> WrittenSummary | None:
     """A summary by a model, in one call; that of ``extracted`` when no claim of the model stands; None when the budget is spent.
 
-    ``problem`` of a failed call is that of ``ChatError``. What the call cost is told to the budget, whatever came of it.
+    ``problem`` of a failed call is that of ``ChatError``. The budget is charged what the call cost, whatever came of it.
     """
     user = prompt(community)
     if not user:

@@ -2,7 +2,7 @@
 
 One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
 
-A row that was not written by a render, or was edited since, is left alone and told. Unsafe words are left out of a page and never
+A row that was not written by a render, or was edited since, is left alone and reported. Unsafe words are left out of a page and never
 hold it up. What tonight's other items change is rendered the night after. Cost: two passes over memories, versions, promotions.
 """
 

@@ -1,4 +1,4 @@
-"""``consolidate_clusters``: memories that go together are told by one shorter text, and leave recall for it.
+"""``consolidate_clusters``: memories that go together are summarized by one shorter text, and leave recall for it.
 
 Vectors say which memories lie close, what the texts say decides: nothing that contradicts another stands in one summary, and a
 summary that would leave out a specific is not proposed. How a summary is worded belongs to ``slowwave.operations.planners.summary_text``.
@@ -85,7 +85,7 @@ _Pairs = frozenset[tuple[str, str]]
     compares=MEMORIES,
 )
 def consolidate_clusters(inputs: Inputs) -> Proposal:
-    """Memories that lie close are told by one shorter text; they leave recall for it and stay linked to it.
+    """Memories that lie close are summarized by one shorter text; they leave recall for it and stay linked to it.
 
     A summary stands for those whose numbers, dates, names and negations it all keeps; the others stay what they are. Its sentences
     are taken from the sources, or written by `SLOWWAVE_CONSOLIDATION_MODEL` and held against them.
@@ -286,7 +286,7 @@ class _Night:
         for a, b in pairs:
             ids = rows[a]["id"], rows[b]["id"]
             if (min(ids), max(ids)) in self.cannot_link:
-                self.numbers["pairs barred by rejection or conflict"] += 1
+                self.numbers["pairs that a rejection or conflict forbids"] += 1
             elif contradict(rows[a]["text"], rows[b]["text"]):
                 self.numbers["pairs that contradict each other"] += 1
             else:
@@ -366,7 +366,7 @@ def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 _LEFT_OUT: Final = (
-    "pairs barred by rejection or conflict",
+    "pairs that a rejection or conflict forbids",
     "pairs that contradict each other",
     "memories held back by screening",
     "memories in no part of enough members",

@@ -66,7 +66,7 @@ class Pool:
 
 
 def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | float]) -> Pool:
-    """All that may be summed up; ``numbers`` is told how many there were and what each gate left out. Linear in the memories."""
+    """All that may be summed up; ``numbers`` receives how many there were and what each gate left out. Linear in the memories."""
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
     numbers["live memories"] = len(memories)

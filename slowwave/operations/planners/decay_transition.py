@@ -1,12 +1,12 @@
-"""``decay_transition``: a memory that has been in its stage for its days is told shorter, and at last archived.
+"""``decay_transition``: a memory that has been in its stage for its days is shortened, and at last archived.
 
 No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to
 ``slowwave.scoring.decay``, how it is worded to ``slowwave.operations.planners.summary_text``.
 
 Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
 
-A text longer than the next stage holds is told in fewer words: by its own sentences and whole items, or by ``consolidation_model``
-where it is prose; one that is short enough stays as it is, and so does one that cannot be told well in so few words. Either way it
+A text longer than the next stage holds is shortened: by its own sentences and whole items, or by ``consolidation_model``
+where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in so few words. Either way it
 becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
 What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
 
@@ -75,11 +75,11 @@ _Fields = Mapping[str, Any]
     ),
 )
 def decay_transition(inputs: Inputs) -> Proposal:
-    """Memories that have been in their stage for its days are told shorter: full, compressed, summary, essence, and then the archive.
+    """Memories that have been in their stage for its days are shortened: full, compressed, summary, essence, and then the archive.
 
     Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
     pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. Lists are shortened by whole
-    items, and what cannot be told well in so few words stays as it is; what `archive_stale` takes in the same night is left to it. The
+    items, and what cannot be said well in so few words stays as it is; what `archive_stale` takes in the same night is left to it. The
     evidence names what a shorter text no longer says.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
@@ -219,7 +219,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     }
     if shorter is None:
         if step.too_long(settings):
-            evidence["too_long"] = "It cannot be told well in so few words, so its text stays."
+            evidence["too_long"] = "It cannot be said well in so few words, so its text stays."
         return Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
     drops = list(shorter.missing)
     evidence |= {
@@ -274,7 +274,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
 def _headline(numbers: Mapping[str, int | float]) -> str:
     return (
         f"{numbers['due']:,} of {numbers['live memories']:,} live memories are due for their next stage: {numbers['shortened']:,} are "
-        f"told shorter, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
+        f"shortened, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
         + (f", {numbers[_LEAVING]:,} are archived by {ARCHIVE} instead" if _LEAVING in numbers else "")
         + f"; {numbers['tokens saved']:,} tokens are saved."
     )

@@ -248,8 +248,8 @@ def _judge(
 
 
 def _merge_groups(matches: Matches, rows: Mapping[str, _Fields]) -> list[_Group]:
-    """The clusters with all that is known about their joints, which are weighed in one go."""
-    pairs = iter(matches.explain_all([joint for merge_links in matches.merge_links for joint in merge_links]))
+    """The clusters with all that is known about their links, which are weighed in one go."""
+    pairs = iter(matches.explain_all([link for links in matches.merge_links for link in links]))
     found = zip(matches.merges, matches.merge_links, strict=True)
     return [_group("merge", ids, tuple(next(pairs) for _ in merge_links), rows) for ids, merge_links in found]
 
@@ -305,7 +305,7 @@ def _text(group: _Group, rows: Mapping[str, _Fields]) -> str:
 
 
 def _evidence(group: _Group, rows: Mapping[str, _Fields], decision: str) -> dict[str, object]:
-    """The weakest joint stands for the item; clusters of more than two show every joint."""
+    """The weakest link's evidence is the item's; clusters of more than two show every link."""
     weakest = group.pairs[-1]
     shown: dict[str, object] = {
         "probability": weakest.probability,
@@ -392,7 +392,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
         plots=(
             Bars("Candidate pairs by key", list(by_key), list(by_key.values()), own=True),
             *(
-                (Bars("Joints by name evidence", levels, [merge_links.count(level) for level in levels], own=True),)
+                (Bars("Links by name evidence", levels, [merge_links.count(level) for level in levels], own=True),)
                 if levels
                 else ()
             ),

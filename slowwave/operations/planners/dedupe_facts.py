@@ -64,7 +64,7 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     cannot_link = rejected_pairs(snapshot, OPERATION, "memory_facts") | conflicting_pairs(snapshot, "memory_facts")
     read = lru_cache(_READ)(specifics)
     merges: list[tuple[_Fields, ...]] = []
-    numbers = {"barred by rejection or conflict": 0, "differing in specifics": 0}
+    numbers = {"forbidden by a rejection or conflict": 0, "differing in specifics": 0}
     for group in groups:
         merges += _split(group, cannot_link, read, numbers)
     refused = rejected_subjects(snapshot, OPERATION)
@@ -146,14 +146,14 @@ def _first(row: _Fields) -> tuple[float, bool, Any, str]:
 def _split(
     group: Sequence[_Fields], cannot_link: _CannotLink, read: Any, numbers: dict[str, int]
 ) -> list[tuple[_Fields, ...]]:
-    """The group as one merge, or as several where pairs are barred or differ in a specific: each row joins the first that it may."""
+    """The group as one merge, or as several where pairs are cannot-links or differ in a specific: each row joins the first that it may."""
     if not cannot_link and all(group[0][c] == row[c] for row in group[1:] for c in _SAID):
         return [tuple(group)]
     parts: list[list[_Fields]] = []
     for row in group:
         for part in parts:
             if any(_pair(row, other) in cannot_link for other in part):
-                numbers["barred by rejection or conflict"] += 1
+                numbers["forbidden by a rejection or conflict"] += 1
             elif any(_differ(row, other, read) for other in part):
                 numbers["differing in specifics"] += 1
             else:

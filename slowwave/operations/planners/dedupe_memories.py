@@ -50,7 +50,7 @@ _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
 
 _LEFT_OUT: Final = (
-    "pairs barred by rejection or conflict",
+    "pairs that a rejection or conflict forbids",
     "pairs differing in specifics",
     "pairs beyond the window as a cluster",
     "pairs that do not tell the same",
@@ -307,7 +307,7 @@ def _grown(
             elif cannot_link and any(
                 _pair(records.rows[m]["id"], records.rows[other]["id"]) in cannot_link for m in members
             ):
-                left_out["pairs barred by rejection or conflict"] += 1
+                left_out["pairs that a rejection or conflict forbids"] += 1
             elif any(differ(a, b) for b in records.lineage[other] for a in texts):
                 left_out["pairs differing in specifics"] += 1
             elif not tells(records.rows[keep]["text"], records.rows[other]["text"]):

@@ -47,7 +47,7 @@ Reals = NDArray[np.float64]
 class _Edges:
     """The n live edges of the types that may be pruned, and what is known of each; arrays are (n,).
 
-    ``chunks`` counts its chunk references, ``standing`` those of them that name something, ``documents`` the standing documents;
+    ``chunks`` counts its chunk references, ``live_chunks`` those of them that name something, ``documents`` the live documents;
     ``score`` is weight times recency, ``pinned`` whether both ends are.
     """
 
@@ -73,7 +73,7 @@ class _Edges:
 def prune_edges(inputs: Inputs) -> Proposal:
     """Weak relationships of which every chunk is gone are retired, of the types that may be pruned (`ASSOCIATED_WITH` unless set).
 
-    *Review* asks about weak ones that cite no chunk at all, that a standing document speaks for, or that join two pinned entities.
+    *Review* asks about weak ones that cite no chunk at all, that a live document supports, or that join two pinned entities.
     With a score threshold set, those whose weight has faded with age are asked about as well.
     """
     snapshot, settings = inputs.snapshot, inputs.settings

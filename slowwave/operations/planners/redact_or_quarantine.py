@@ -1,12 +1,12 @@
 """``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or say it without the secret.
 
-What is found and where belongs to ``slowwave.texts.screening``; chunks, entities and pages are told of by the audit ``safety_scan``.
+What is found and where belongs to ``slowwave.texts.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
 
 One item for each active memory with a secret, an order or hidden text, after ``screening_policy``.
 
 ``block`` takes it out of recall once a person has reviewed it, ``quarantine`` once the plan is approved; ``redact`` gives it a version
 without its secrets and split words, unless it holds an order to a model or hidden text, which is quarantined; ``warn`` only tells.
-Left alone: stray marks, look-alike words by themselves, memories that a person cleared, and pinned ones, which are told of. An item
+Left alone: stray marks, look-alike words by themselves, memories that a person cleared, and pinned ones, which are reported. An item
 says rules and places and quotes nothing. After nexo's secret guard (3.6), where one secret blocked a whole batch: here it blocks
 its own memory. Cost: linear in the texts.
 """
@@ -66,7 +66,7 @@ class _Held(NamedTuple):
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
     """Memories with a secret, an order to a model or hidden text leave recall, or get a version without the secret.
 
-    What is done is the setting `screening_policy`. Items say which rules and where, and quote nothing. Pinned memories are only told of;
+    What is done is the setting `screening_policy`. Items say which rules and where, and quote nothing. Pinned memories are only reported;
     those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
@@ -99,7 +99,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             + (
                 f"; {len(items):,} would be redacted or quarantined."
                 if items or not waiting
-                else "; by the policy they are only told of."
+                else "; by the policy they are only reported."
             ),
             numbers=numbers,
             findings=(
@@ -111,7 +111,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 
 
 def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
-    """(memories to act on, pinned ones), by id; ``numbers`` are told what was left out."""
+    """(memories to act on, pinned ones), by id; ``numbers`` receives what was left out."""
     from slowwave.texts.screening import counting, redact, screen  # its rules take a while to load
 
     held: list[_Held] = []

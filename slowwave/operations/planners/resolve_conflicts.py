@@ -6,7 +6,7 @@ do, at plan time. What they said is remembered in the conflicts table, and they 
 Propose a loser for every conflict of live rows that nobody has decided otherwise.
 
 The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
-(else recorded_at), ``evidence_weighted`` confidence × standing sources × recency, ``source_precedence`` the most trusted source,
+(else recorded_at), ``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source,
 ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
 2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
 review, as does every one about a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is
@@ -249,7 +249,7 @@ def _keep_newest(conflict: Conflict, sides: Sides) -> Decision:
 
 
 def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
-    """Confidence × standing sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
+    """Confidence × live sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
     if conflict.table == "memories":
         return _memories_weighted(conflict, sides)
     weights = {s: _weight(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
@@ -259,7 +259,7 @@ def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
     best, other = weights[winner], weights["b" if winner == "a" else "a"]
     sure = best > 0 and best >= MARGIN * other
     why = (
-        f"The winner weighs {best:.3g} and the loser {other:.3g} (confidence × standing sources × recency)"
+        f"The winner weighs {best:.3g} and the loser {other:.3g} (confidence × live sources × recency)"
         f"{'' if sure else f'; evidence decides alone from {MARGIN:g} times as much'}."
     )
     share = best / (best + other) if best + other else 0.5

@@ -94,7 +94,7 @@ class Writing:
     _stop: str = ""
 
     def shorten(self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False) -> SummaryText | None:
-        """One text, or None when the budget does not reach; see ``told``."""
+        """One text, or None when the budget does not reach; see ``summarize``."""
         writer = None if self._stop else self.writer
         text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose)
         if text is None:
@@ -158,7 +158,7 @@ def summarize(
 
     None when the budget does not reach. ``may_lose``: the text has to be shorter than what it says, so a specific may be left out; nothing
     may be invented all the same, lists and the like are shortened by whole items without a model, and a list of which not even half would
-    be left is not told at all.
+    be left is not summarized at all.
     """
     if writer is None or (may_lose and any(structured(s.text) for s in sources)):
         return _extracted(sources, max_tokens, may_lose)

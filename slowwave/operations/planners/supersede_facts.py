@@ -6,7 +6,7 @@ elsewhere nothing is proposed. Facts that say the same belong to ``dedupe_facts`
 Propose an end for every live, active fact that another one of the same subject and predicate has replaced.
 
 The successor is the first fact with another object that begins strictly later, and not after now; in a chain each fact is ended
-by the next. Where facts with different objects begin at that very instant, which of them it is cannot be told, and nothing
+by the next. Where facts with different objects begin at that very instant, which of them it is is undecidable, and nothing
 is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
 Cost: a sort of the facts.
 """

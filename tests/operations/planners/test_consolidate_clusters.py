@@ -233,7 +233,7 @@ def test_an_open_conflict_keeps_members_apart() -> None:
     """Whoever found it."""
     conflict = {"table_name": "memories", "row_a_id": uid("a"), "row_b_id": uid("b")}
     found = plan(world(*tales(), conflicts=[conflict]))
-    assert (found.items, found.report.numbers["pairs barred by rejection or conflict"]) == ((), 1)
+    assert (found.items, found.report.numbers["pairs that a rejection or conflict forbids"]) == ((), 1)
 
 
 def test_a_rejected_summary_does_not_come_back_until_its_sources_change() -> None:

@@ -136,7 +136,7 @@ def test_a_pair_in_conflict_or_rejected_does_not_come_back_inside_a_group() -> N
     }
     _, found = propose(*facts, conflicts=[conflict])
     assert merged(found) == {uid("a"): {uid("c")}}
-    assert found.report.numbers["barred by rejection or conflict"] == 1
+    assert found.report.numbers["forbidden by a rejection or conflict"] == 1
     _, whole = propose(*facts[:2])
     (item,) = whole.items
     rejection = {
