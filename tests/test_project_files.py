@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -87,6 +88,15 @@ def test_the_changelog_has_this_version_below_what_is_unreleased() -> None:
     headings = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased"
     assert PROJECT["project"]["version"] in headings
+
+
+def test_one_name_is_one_class() -> None:
+    named: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "slowwave").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
 
 
 def test_every_decision_is_in_the_index_under_its_title() -> None:

@@ -13,7 +13,7 @@ from slowwave.applying.switches import refuse_unwritable
 from slowwave.errors import DreamLockUnavailable
 from slowwave.runs.claims import Stuck, make_room, patiently
 from slowwave.runs.locks import lock_batches
-from slowwave.runs.writing import NamespaceClaim, open_claim, wishes
+from slowwave.runs.writing import NamespaceClaim, control_requests, open_claim
 from slowwave.store.connect import Connection
 
 
@@ -67,4 +67,4 @@ def lock_batch(connection: Connection, claim: NamespaceClaim) -> bool:
     """
     refuse_unwritable(connection, claim.namespace)
     lock_batches(connection, claim.namespace_id)
-    return not wishes(connection, claim).cancel
+    return not control_requests(connection, claim).cancel

@@ -39,7 +39,7 @@ from slowwave.runs.claims import Stuck
 from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.states import HOLDING, State
-from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress, wishes
+from slowwave.runs.writing import NamespaceClaim, control_requests, end_claim, note_progress
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -263,7 +263,7 @@ class _Run:
     def _may_go_on(self, total: int) -> bool:
         """Wait while a person paused the run or the database lags; False when a person cancelled it meanwhile."""
         while True:
-            asked = wishes(self.connection, self.claim)
+            asked = control_requests(self.connection, self.claim)
             if asked.cancel:
                 return False
             reason = "Paused by a person." if asked.pause else self.throttle.reason(self.connection)

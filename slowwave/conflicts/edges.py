@@ -30,7 +30,7 @@ from slowwave.conflicts.columns import (
     pairs_within,
 )
 from slowwave.conflicts.conflict import Conflict
-from slowwave.conflicts.objects import Takes, Things, Values, rival_objects
+from slowwave.conflicts.objects import EntityColumns, Takes, Values, rival_objects
 from slowwave.conflicts.types import mutual_pairs, read_type, runs_against, runs_both_ways, runs_one_way, says_little
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
@@ -263,9 +263,9 @@ def _objects(edges: RelationEdges, entities: pa.Table, takes: Takes, tally: Tall
     return conflicts_of(rows, TABLE, [f for f, keep in zip(found, kept, strict=True) if keep])
 
 
-def things(entities: pa.Table, parts: frozenset[tuple[int, int]]) -> Things:
+def things(entities: pa.Table, parts: frozenset[tuple[int, int]]) -> EntityColumns:
     """What conflicts of objects have to know about entities."""
-    return Things(codes(entities["entity_type"])[0], _Texts(entities["attributes"]), parts)
+    return EntityColumns(codes(entities["entity_type"])[0], _Texts(entities["attributes"]), parts)
 
 
 class _Texts:

@@ -14,14 +14,16 @@ import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import Found, StatementRows, Tally, codes, conflicts_of, kinds, pack, pairs_within
 from slowwave.conflicts.conflict import Conflict
-from slowwave.conflicts.objects import Takes, Things, Values, entities_named, rival_objects
+from slowwave.conflicts.objects import EntityColumns, Takes, Values, entities_named, rival_objects
 from slowwave.conflicts.types import read_type
 from slowwave.texts.keys import keys
 
 TABLE: Final = "memory_facts"
 
 
-def fact_conflicts(facts: pa.Table, entities: pa.Table, takes: Takes, things: Things, tally: Tally) -> list[Conflict]:
+def fact_conflicts(
+    facts: pa.Table, entities: pa.Table, takes: Takes, things: EntityColumns, tally: Tally
+) -> list[Conflict]:
     """All conflicts between facts. Time: a few sorts of the facts, and the pairs that a rule singles out."""
     tally.add("facts looked at", len(facts))
     if not len(facts):
@@ -71,7 +73,7 @@ def _objects(
     predicates: list[str],
     entities: pa.Table,
     takes: Takes,
-    things: Things,
+    things: EntityColumns,
     tally: Tally,
 ) -> list[Conflict]:
     asserted = np.flatnonzero(~denies)

@@ -19,7 +19,7 @@ from slowwave.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundConflicts:
     """Conflicts by table and ids, what was looked at, and what is known of predicates: key → takes one object, many, or unknown."""
 
     conflicts: tuple[Conflict, ...]
@@ -27,7 +27,7 @@ class Found:
     takes: Mapping[str, Verdict] = field(default_factory=dict)
 
 
-def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
+def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships,
     memory_facts, memories, memory_versions and memory_vectors.
 
@@ -51,7 +51,7 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> Found:
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:
         pairs.setdefault((conflict.table, conflict.a, conflict.b), conflict)
-    return Found(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
+    return FoundConflicts(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
 
 
 def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:

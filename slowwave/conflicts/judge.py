@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
-from slowwave.language.panel import Panel, Said
+from slowwave.language.panel import Panel, PanelReply
 from slowwave.matching.judge import fenced, parsed, shown, visible
 
 MAX_TOKENS: Final = 400
@@ -170,7 +170,7 @@ def prompt(question: ConflictQuestion) -> str:
     return ""
 
 
-def _opinion(said: Said, question: ConflictQuestion) -> ConflictOpinion:
+def _opinion(said: PanelReply, question: ConflictQuestion) -> ConflictOpinion:
     """The opinion in a model's answer. Citations of anything but the pair's sources make it worthless."""
     if said.problem:
         return ConflictOpinion(said.model, problem=said.problem)

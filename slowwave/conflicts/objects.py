@@ -65,7 +65,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Things:
+class EntityColumns:
     """What is known of entities, by position: type codes (e,), attributes as JSON texts, pairs of which one is part of the other."""
 
     kind: Ints
@@ -78,7 +78,7 @@ class Things:
         return any(one[k] != two[k] for k in one.keys() & two.keys())
 
 
-def rival_objects(values: Values, takes: Takes, things: Things, tally: Tally) -> Found:
+def rival_objects(values: Values, takes: Takes, things: EntityColumns, tally: Tally) -> Found:
     """Pairs of values that contradict each other, with reason and evidence.
 
     Time: a sort of the values, and 50 to 300 µs for each pair that a rule singles out; a subject of more than eight objects is no case for
@@ -113,7 +113,9 @@ def _verdict(key: str, takes: Takes) -> str:
     return "named" if found == "unknown" and single_by_name(key) else found
 
 
-def _of_one(values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: Things, tally: Tally) -> Found:
+def _of_one(
+    values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: EntityColumns, tally: Tally
+) -> Found:
     """All pairs of different objects, but those that may be one thing under two names, or a part and its whole."""
     i, j = _all_pairs(group, rows)
     a, b = values.read(i), values.read(j)
@@ -140,7 +142,7 @@ def _of_one(values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], th
     return found
 
 
-def _copulas(values: Values, rows: Ints, group: Ints, things: Things) -> Found:
+def _copulas(values: Values, rows: Ints, group: Ints, things: EntityColumns) -> Found:
     """ "The escalation owner is Irene Falk", "… is Ines Falk": two different things of one type."""
     copula = np.array([key in _COPULAS for key in values.predicates], np.bool_)
     rows = rows[copula[values.predicate[rows]] & (values.entity[rows] >= 0)]
@@ -156,7 +158,9 @@ def _copulas(values: Values, rows: Ints, group: Ints, things: Things) -> Found:
     ]
 
 
-def _twins(values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: Things, tally: Tally) -> Found:
+def _twins(
+    values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: EntityColumns, tally: Tally
+) -> Found:
     """Objects that are the same but for one figure or term. Three of a kind are a list, and so are twins common for the predicate."""
     read = zip(rows.tolist(), values.read(rows), strict=True)
     framed = [(k, frame) for k, text in read if (frame := _frame(text)) is not None]

@@ -1,6 +1,6 @@
 """The cast of a demo world: its entities, with the duplicates, traps, orphans and drifted types planted among them.
 
-Which texts mention them and which edges join them is decided elsewhere and noted on each ``Figure``.
+Which texts mention them and which edges join them is decided elsewhere and noted on each ``CastEntity``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallResult:
     """What a model wrote and what it cost. With a ``problem``, that of ``ChatError``, it wrote nothing; ``failure`` is the sentence."""
 
     text: str = ""
@@ -38,7 +38,7 @@ def ask_within(
     user: str,
     schema: Mapping[str, object],
     max_tokens: int,
-) -> Asked | None:
+) -> CallResult | None:
     """One call, or None when the budget does not hold its upper estimate. The budget is charged what it cost, whatever came of it."""
     estimate = ATTEMPTS * most_tokens(system, user, schema, max_tokens)
     if not budget.allow(estimate):
@@ -51,12 +51,12 @@ def ask_within(
             budget.spend(Usage(operation, writer.model, error.tokens, seconds=time.perf_counter() - began), estimate)
         else:
             budget.release(estimate)
-        return Asked(tokens=error.tokens, problem=error.kind, failure=str(error))
+        return CallResult(tokens=error.tokens, problem=error.kind, failure=str(error))
     except BaseException:
         budget.release(estimate)
         raise
     budget.spend(Usage(operation, writer.model, answer.tokens, seconds=time.perf_counter() - began), estimate)
-    return Asked(answer.text, answer.tokens)
+    return CallResult(answer.text, answer.tokens)
 
 
 def object_in(answer: str) -> Mapping[str, Any] | None:

@@ -23,7 +23,7 @@ FAILURES_IN_A_ROW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PanelReply:
     """What a model wrote; with a ``problem`` it wrote nothing that counts, and ``failure`` is the sentence about it."""
 
     model: str
@@ -78,7 +78,7 @@ class Panel:
         if self._pool:
             self._pool.shutdown()
 
-    def ask(self, user: str) -> tuple[Said, ...] | None:
+    def ask(self, user: str) -> tuple[PanelReply, ...] | None:
         """Both answers, or None when the question was not asked, see ``stopped``.
 
         It is asked only while the budgets hold the upper estimate of both calls and their retries; what is counted is what the
@@ -106,16 +106,16 @@ class Panel:
                 self.stopped = f"{one.model} failed {FAILURES_IN_A_ROW} times in a row"
         return said
 
-    def _one(self, model: Chat, user: str) -> Said:
+    def _one(self, model: Chat, user: str) -> PanelReply:
         began = time.perf_counter()
         try:
             answer = model.ask(self.system, user, self.schema, self.max_tokens)
         except ChatError as error:
-            return Said(
+            return PanelReply(
                 model.model,
                 tokens=error.tokens,
                 problem=error.kind,
                 failure=str(error),
                 seconds=time.perf_counter() - began,
             )
-        return Said(model.model, answer.text, answer.tokens, seconds=time.perf_counter() - began)
+        return PanelReply(model.model, answer.text, answer.tokens, seconds=time.perf_counter() - began)

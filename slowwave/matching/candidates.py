@@ -30,7 +30,7 @@ KEYS: Final = (
     *("name", "words", "compact", "acronym", "nickname", "initials", "ends", "slip", "ngram"),
     *("alias", "attribute", "rare word", "record", "split", "vector"),
 )
-"""Keys in the order of their bits in ``Candidates.found_by``; "split" are near records inside a block that was too large."""
+"""Keys in the order of their bits in ``CandidatePairs.found_by``; "split" are near records inside a block that was too large."""
 
 STRONG: Final = frozenset(("email", "url", "phone", "date", "code"))
 """Shapes of attributes whose equal values make a candidate."""

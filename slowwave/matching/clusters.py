@@ -27,7 +27,7 @@ QUORUM: Final = 2 / 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grown:
+class Clusters:
     """``label`` (n,): the smallest row of each row's cluster. ``joined`` and ``refused`` (edges,): the edges that joined two
     clusters, and those that would have joined clusters which do not agree."""
 
@@ -36,7 +36,7 @@ class Grown:
     refused: Flags
 
 
-def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
+def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Clusters:
     """Join n rows along edges (i, j), given strongest first.
 
     Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
@@ -52,7 +52,7 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
         a, b = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
         edges = np.flatnonzero((a != b) & ~refused)
         if not len(edges):
-            return Grown(label, joined, refused)
+            return Clusters(label, joined, refused)
         best = np.full(n, len(i))
         np.minimum.at(best, a[edges], edges)
         np.minimum.at(best, b[edges], edges)
@@ -70,7 +70,7 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Grown:
         label = to[label]
 
 
-def ambiguous(grown: Grown, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
+def ambiguous(grown: Clusters, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
     """Rows (n,) that belong to two clusters almost as well: their best refused edge is within ``margin`` (log-odds) of their
     best edge into their own. Which cluster is right is undecidable, so they should join neither unseen."""
     n = len(grown.label)

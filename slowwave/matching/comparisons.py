@@ -25,7 +25,7 @@ from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
 from slowwave.matching.vectors import cosines
 from slowwave.matching.wording import trigrams
-from slowwave.matching.words import Words, cosine
+from slowwave.matching.words import WordInformation, cosine
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -140,7 +140,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ComparisonLevels:
     """Levels (p, c) of p pairs in c comparisons, ``rarity`` (p, c) what agreeing on this very value adds to the weight of the
     level, and the cosine (p,), nan without vectors. Column 0 is the name, 1 how rare what the names share is."""
 
@@ -152,11 +152,11 @@ class Compared:
 class Comparer:
     """Compares rows of one entity type."""
 
-    def __init__(self, population: Population, kind: int, words: Words) -> None:
+    def __init__(self, population: Population, kind: int, words: WordInformation) -> None:
         self._population = population
         self._words = words
         self.columns = population.attributes.of(kind)
-        self._column_words = [Words.of(c.texts) if c.shape == "text" else None for c in self.columns]
+        self._column_words = [WordInformation.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
@@ -169,7 +169,7 @@ class Comparer:
             _tabled("documents", "documents"),
         )
 
-    def compare(self, i: Ints, j: Ints) -> Compared:
+    def compare(self, i: Ints, j: Ints) -> ComparisonLevels:
         """Pairs of rows i < j (p,) → their levels. Cosines are rounded, so that no level hangs on the last bit of a sum."""
         population = self._population
         levels = np.full((len(i), len(self.comparisons)), -1, np.int8)
@@ -189,7 +189,7 @@ class Comparer:
         levels[:, -2] = self._neighbours(i, j)
         stated = (_held(population.documents, i) > 0) & (_held(population.documents, j) > 0)
         levels[stated, -1] = shared(population.documents, i[stated], j[stated]) > 0
-        return Compared(levels, rarity, similarity)
+        return ComparisonLevels(levels, rarity, similarity)
 
     def attributes(self, i: Ints, j: Ints) -> Levels:
         """The levels of the attributes alone (p, columns)."""
@@ -314,7 +314,7 @@ def _any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
     return at, code[top[at]]
 
 
-def _value_levels(column: Column, words: Words | None, a: Ints, b: Ints) -> Levels:
+def _value_levels(column: Column, words: WordInformation | None, a: Ints, b: Ints) -> Levels:
     """Levels of unequal distinct values."""
     x, y = column.texts[a], column.texts[b]
     if column.shape in ("email", "phone", "code"):
@@ -363,7 +363,7 @@ def _float(text: str) -> float:
         return np.nan
 
 
-def _names(population: Population, words: Words, i: Ints, j: Ints) -> tuple[Levels, Reals]:
+def _names(population: Population, words: WordInformation, i: Ints, j: Ints) -> tuple[Levels, Reals]:
     """How the names of pairs agree, the strongest level that holds, and how much information (nats) they share."""
     names = population.names
     found = np.zeros(len(i), np.int8)
@@ -394,7 +394,9 @@ def _names(population: Population, words: Words, i: Ints, j: Ints) -> tuple[Leve
     return found, information
 
 
-def _word_levels(population: Population, words: Words, i: Ints, j: Ints, plain: Reals, mended: Reals) -> Levels:
+def _word_levels(
+    population: Population, words: WordInformation, i: Ints, j: Ints, plain: Reals, mended: Reals
+) -> Levels:
     """Levels of names that are not the same in any form: by letters when short, by what is left of their words else."""
     names = population.names
     level = np.zeros(len(i), np.int8)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
-from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Compared, Comparer, Comparison
+from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Comparer, Comparison, ComparisonLevels
 from slowwave.matching.names import fold
 from slowwave.matching.population import Population
 from slowwave.matching.weights import Weights, fit, probability
-from slowwave.matching.words import Words
+from slowwave.matching.words import WordInformation
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -110,7 +110,7 @@ class Evidence:
 
         A type with fewer than 100 pairs starts from what the others have learnt together.
         """
-        words = Words.of(population.names.folded)
+        words = WordInformation.of(population.names.folded)
         kinds = np.unique(population.kind[i]).tolist()
         comparers = {kind: Comparer(population, kind, words) for kind in kinds}
         given, known = model or {}, _Decided.of(labelled, population)
@@ -213,7 +213,7 @@ class Evidence:
         return max(own, default=given.dedupe_entities_default_threshold)
 
     def _steps(
-        self, comparer: Comparer, weights: Weights, compared: Compared, parts: Reals, p: int, i: int, j: int
+        self, comparer: Comparer, weights: Weights, compared: ComparisonLevels, parts: Reals, p: int, i: int, j: int
     ) -> Iterable[dict[str, object]]:
         one_in = 1 + np.exp(-weights.prior)
         yield {
@@ -334,7 +334,9 @@ class _Decided:
         if self.population is None or name not in self.pairs:
             return {}
         i, j, same = self.pairs[name]
-        own = Comparer(self.population, int(self.population.kind[i[0]]), Words.of(self.population.names.folded))
+        own = Comparer(
+            self.population, int(self.population.kind[i[0]]), WordInformation.of(self.population.names.folded)
+        )
         found = own.compare(i, j).levels
         place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
         levels = np.full((len(i), len(like.comparisons)), -1, np.int8)

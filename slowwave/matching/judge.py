@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
-from slowwave.language.panel import Panel, Said
+from slowwave.language.panel import Panel, PanelReply
 
 MAX_TOKENS: Final = 400
 """Tokens of an answer: two ids and a reason fit twice."""
@@ -218,7 +218,7 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
 
 
-def _heard(said: Said, ids: tuple[str, str]) -> PairOpinion:
+def _heard(said: PanelReply, ids: tuple[str, str]) -> PairOpinion:
     return PairOpinion(said.model, problem=said.problem) if said.problem else _opinion(said.model, said.text, ids)
 
 

@@ -28,7 +28,7 @@ _CROWDED: Final = 50  # words one deletion apart: too many to tell which was mea
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class WordInformation:
     """Words of n texts. ``plain`` and ``mended`` (n, w) hold the square root of each word's information, the latter with slips
     read as what they are likely to mean; ``total`` and ``mended_total`` (n,) are the sums of information, ``bounded`` (n,) the
     latter with at most 5 nats a word."""
@@ -40,7 +40,7 @@ class Words:
     bounded: Reals
 
     @classmethod
-    def of(cls, texts: NDArray[np.object_], *, slips: bool = True) -> Words:
+    def of(cls, texts: NDArray[np.object_], *, slips: bool = True) -> WordInformation:
         """Folded texts, words parted by spaces → their words. Time and memory grow with the number of words."""
         plain, words = _matrix(texts)
         count = np.asarray(plain.sum(axis=0)).ravel()
@@ -61,7 +61,7 @@ class Words:
         return _product(self.plain, i, j), _product(self.mended, i, j)
 
 
-def cosine(words: Words, i: Ints, j: Ints) -> Reals:
+def cosine(words: WordInformation, i: Ints, j: Ints) -> Reals:
     """tf-idf cosine (p,) of pairs of texts, slips mended, every word counted once."""
     _, shared = words.shared(i, j)
     return shared / np.sqrt(np.maximum(words.mended_total[i] * words.mended_total[j], 1e-12))

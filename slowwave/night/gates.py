@@ -65,7 +65,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class NightDue:
     """Whether a scheduled night is due, and ``weekly`` whether with the weekly operations.
 
     ``closed`` is the gate that holds back the night, or of a night that is due the one that holds back the weekly operations.
@@ -92,7 +92,7 @@ def gate(
         return _closed(connection, asked, unchanged=lambda: unchanged(store, namespace))
 
 
-def due(store: Store, namespace: str, *, weekly: bool = False) -> Due:
+def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
     """What the schedule does for the namespace. With ``weekly`` the plain night is due where only the weekly operations are not.
 
     Settings that are not valid hold nothing back: the run is opened, and ends with the sentence.
@@ -101,14 +101,14 @@ def due(store: Store, namespace: str, *, weekly: bool = False) -> Due:
         try:
             settings = namespace_settings(connection, namespace)
         except SettingsError:
-            return Due(night=True, weekly=weekly)
+            return NightDue(night=True, weekly=weekly)
     closed = gate(store, namespace, settings, weekly=weekly)
     if closed is None:
-        return Due(night=True, weekly=weekly)
+        return NightDue(night=True, weekly=weekly)
     if weekly and closed.gate in ("budget_spent", "too_few_sessions"):
         plain = gate(store, namespace, settings)
-        return Due(night=False, closed=plain) if plain else Due(night=True, closed=closed)
-    return Due(night=False, closed=closed)
+        return NightDue(night=False, closed=plain) if plain else NightDue(night=True, closed=closed)
+    return NightDue(night=False, closed=closed)
 
 
 def holds_back_audits(connection: Connection, namespace: str, settings: Settings) -> bool:

@@ -16,7 +16,7 @@ from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.items import Item
 from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import Arranged, Header, Plan, arrange, sealed
+from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, sealed
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.subset import LIMITS, harm
@@ -96,6 +96,6 @@ def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
     return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
 
 
-def _decided(arranged: Arranged) -> list[Item]:
+def _decided(arranged: ArrangedItems) -> list[Item]:
     """What an approval covers when it names nothing: all but review items."""
     return [i for i in arranged.items if i.decision != "review"]

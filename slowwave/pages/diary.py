@@ -18,7 +18,7 @@ from slowwave.config.settings import Settings
 from slowwave.pages.lines import LINE, hook, source
 from slowwave.pages.page import DREAMS, Rendered, body_of, fits, input_hash
 from slowwave.pages.promoted import figures
-from slowwave.pages.screened import Screen
+from slowwave.pages.screened import PageScreen
 from slowwave.rows.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -63,7 +63,7 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
     Cost: passes over promotions, memories and versions, and what the days that are shown list.
     """
     days = _days(snapshot)
-    screen = Screen()
+    screen = PageScreen()
     limits = settings.pages_max_lines, settings.pages_max_bytes
     opening = [*_OPENING, *_at_present(snapshot)]
     shown: list[list[str]] = []
@@ -101,7 +101,9 @@ def _body(opening: Sequence[str], days: Sequence[Sequence[str]], omitted: int) -
     return body_of([*opening, *(line for day in days for line in day), *more])
 
 
-def _day(day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: Screen) -> tuple[list[str], list[str]]:
+def _day(
+    day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: PageScreen
+) -> tuple[list[str], list[str]]:
     """Lines of one day, and the memories that they link."""
     lines, linked = ["", f"## {day}"], list[str]()
     for event in events:

@@ -27,7 +27,7 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileState:
     """A file as it was read: its text, and what tells whether somebody wrote it since."""
 
     text: str
@@ -53,7 +53,7 @@ class Folder:
         except OSError as problem:
             raise Refused(f"The folder of the namespace {_in_words(problem)}") from None
 
-    def read(self, name: str) -> Seen | None:
+    def read(self, name: str) -> FileState | None:
         """A file's text with its line ends as they are; None where there is no file."""
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.handle)
@@ -74,11 +74,11 @@ class Folder:
         if len(content) > _LARGEST:
             raise Refused(f"is larger than {_LARGEST:,} bytes, so it was left alone.")
         try:
-            return Seen(content.decode(), _mark(status), stat.S_IMODE(status.st_mode))
+            return FileState(content.decode(), _mark(status), stat.S_IMODE(status.st_mode))
         except UnicodeDecodeError:
             raise Refused("is not UTF-8 text, so it was left alone.") from None
 
-    def write(self, name: str, text: str, seen: Seen | None) -> None:
+    def write(self, name: str, text: str, seen: FileState | None) -> None:
         """Replace a file, or make it for its owner alone; raises ``Changed`` when it is not as it was ``seen``. Durable on return."""
         temporary = f".{name}.{secrets.token_hex(6)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -99,7 +99,7 @@ class Folder:
         except OSError as problem:
             raise Refused(_in_words(problem)) from None
 
-    def remove(self, name: str, seen: Seen) -> None:
+    def remove(self, name: str, seen: FileState) -> None:
         """Remove a file; raises ``Changed`` when it is not as it was ``seen``."""
         self._check(name, seen)
         try:
@@ -108,7 +108,7 @@ class Folder:
         except OSError as problem:
             raise Refused(_in_words(problem)) from None
 
-    def _check(self, name: str, seen: Seen | None) -> None:
+    def _check(self, name: str, seen: FileState | None) -> None:
         try:
             now = _mark(os.stat(name, dir_fd=self.handle, follow_symlinks=False))
         except FileNotFoundError:

@@ -10,7 +10,7 @@ from slowwave.config.settings import Settings
 from slowwave.pages.lines import LINE, flat, hook, source
 from slowwave.pages.page import MEMORY, Rendered, body_of, fits, input_hash
 from slowwave.pages.promoted import Promoted, in_brackets, promoted
-from slowwave.pages.screened import Screen
+from slowwave.pages.screened import PageScreen
 from slowwave.snapshots.snapshot import Snapshot
 
 TEMPLATE: Final = 1
@@ -31,7 +31,7 @@ def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
     They are grouped by subject where one has several, else by kind. The same promotions of the same words give the same page,
     whenever it is rendered. Cost: that of ``promoted``, and a screening of every memory that is shown or left out.
     """
-    screen = Screen()
+    screen = PageScreen()
     limits = settings.pages_max_lines, settings.pages_max_bytes
     every = promoted(snapshot)
     safe: list[Promoted] = []
@@ -62,11 +62,11 @@ def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
     )
 
 
-def _words(memory: Promoted, screen: Screen) -> list[str]:
+def _words(memory: Promoted, screen: PageScreen) -> list[str]:
     return [_line(memory), _subject(memory, screen), memory.kind]
 
 
-def _lines(shown: Sequence[Promoted], screen: Screen, omitted: int) -> list[str]:
+def _lines(shown: Sequence[Promoted], screen: PageScreen, omitted: int) -> list[str]:
     if not shown:
         return []
     subjects = Counter(_subject(m, screen) for m in shown)
@@ -89,11 +89,11 @@ def _line(memory: Promoted) -> str:
     return f"- {hook(memory.text, LINE - 2 - len(end))}{end}"
 
 
-def _subject(memory: Promoted, screen: Screen) -> str:
+def _subject(memory: Promoted, screen: PageScreen) -> str:
     subject = flat(memory.subject)
     return subject if subject and screen.passes("", subject) else ""
 
 
-def _kind(memory: Promoted, screen: Screen) -> str:
+def _kind(memory: Promoted, screen: PageScreen) -> str:
     kind = flat(memory.kind)
     return hook(kind.capitalize(), _HEADING) if kind and screen.passes("", kind) else "Memories"

@@ -18,7 +18,7 @@ DREAMS: Final = "DREAMS.md"
 class Rendered:
     """A page from a snapshot. ``body`` is its block, empty where there is nothing to tell.
 
-    ``sources`` are the memories that it links, ``unsafe`` those whose words were left out, ``untold`` counts entries beyond the limits.
+    ``sources`` are the memories that it links, ``unsafe`` those whose words were left out, ``omitted`` counts entries beyond the limits.
     """
 
     path: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Screen:
+class PageScreen:
     """Screens one page. ``refused`` are the memories whose words were left out; what was asked once is not screened again."""
 
     refused: set[str] = field(default_factory=set)

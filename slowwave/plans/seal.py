@@ -62,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class ArrangedItems:
     """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's."""
 
     items: tuple[Item, ...]
@@ -75,14 +75,14 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
     return sealed(header, arrange(items, order))
 
 
-def sealed(header: Header, arranged: Arranged) -> Plan:
+def sealed(header: Header, arranged: ArrangedItems) -> Plan:
     """The plan of arranged items. Its JSON is made once, for the hash, and kept for whoever stores the plan."""
     written = {item.id: item.written() for item in arranged.items}
     hash_ = _hash(header, (item.line(written[item.id]) for item in arranged.items))
     return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
 
 
-def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = None) -> Arranged:
+def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = None) -> ArrangedItems:
     """Which items stand and which wait. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is kept without
     what screening would redact, ``read`` being what was read of it before. Cost: linear in cells and in the distinct texts of the evidence.
 
@@ -126,7 +126,7 @@ def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = No
         written.update(dict.fromkeys(writes, item.id))
         for cell in guards:
             guarded.setdefault(cell, item.id)
-    return Arranged(tuple(taken), tuple(late), deferred)
+    return ArrangedItems(tuple(taken), tuple(late), deferred)
 
 
 def _quotable(item: Item, read: Known) -> Item:

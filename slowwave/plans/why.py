@@ -41,7 +41,7 @@ class SeenRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Explanation:
     """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
 
     ``evidence`` holds what a planner without a waterfall noted, by name.
@@ -72,11 +72,11 @@ class Why:
         return [line for line in lines if any(value for name, value in line.items() if name)]
 
 
-def why(item: Item, probes: Mapping[str, object] | None = None) -> Why:
+def why(item: Item, probes: Mapping[str, object] | None = None) -> Explanation:
     """The account of an item; ``probes`` are its plan's, which may say what it would lose."""
     found = steps(item.evidence.get("waterfall"))
     lost, only = _lost(item, probes or {})
-    return Why(
+    return Explanation(
         sentence=_sentence(item, lost, only=only),
         rows=tuple(_rows(item)),
         steps=found,

@@ -37,7 +37,7 @@ _REFERENCES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Foreign:
+class ForeignRow:
     """A row that an item names and the namespace does not have."""
 
     item: str
@@ -50,7 +50,7 @@ class IsolationProbe:
     """``cells`` is how many cells items write, guard, insert or delete; ``foreign`` what they name outside the namespace, sorted."""
 
     cells: int
-    foreign: tuple[Foreign, ...]
+    foreign: tuple[ForeignRow, ...]
 
     @property
     def passed(self) -> bool:
@@ -87,7 +87,7 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
         for table, row in _rows(item):
             named[VECTORS.get(table, table)][row].add(item.id)
     foreign = [
-        Foreign(item, table, row)
+        ForeignRow(item, table, row)
         for table, rows in named.items()
         for row in _missing(snapshot, table, [r for r in rows if r not in own[table]])
         for item in rows[row]

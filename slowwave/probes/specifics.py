@@ -36,7 +36,7 @@ _CITED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """Column → the table that it cites, and the columns of that which hold text."""
 
 
-class Lost(NamedTuple):
+class LostTerm(NamedTuple):
     """A term of an absorbed row that is no longer reachable after an item."""
 
     item: str
@@ -53,8 +53,8 @@ class SpecificsProbe:
 
     items: int
     terms: int
-    lost: tuple[Lost, ...]
-    asked: tuple[Lost, ...] = ()
+    lost: tuple[LostTerm, ...]
+    asked: tuple[LostTerm, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -107,7 +107,7 @@ def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) ->
     for item in items:
         if merge := _merge(item):
             merges[item.mutation.table].append(merge)
-    terms, lost = 0, list[Lost]()
+    terms, lost = 0, list[LostTerm]()
     for table, found in merges.items():
         count, gone = _look(before, after, table, found, read)
         terms += count
@@ -150,7 +150,7 @@ def _merge(item: Item) -> _Merge | None:
 
 def _look(
     before: Snapshot, after: Snapshot, table: str, merges: Sequence[_Merge], read: _Read
-) -> tuple[int, list[Lost]]:
+) -> tuple[int, list[LostTerm]]:
     """How many terms the absorbed rows of one table have, and which of them are lost."""
     absorbed = _texts(before, table, {row for m in merges for row in m.absorbed})
     wanted = {
@@ -160,7 +160,7 @@ def _look(
     missing = {who: gone for who, terms in wanted.items() if (gone := _missing(terms, reached[who[1]], read))}
     cited = _sources(after, table, {keep for _, keep, _ in missing})
     lost = {
-        Lost(item, row, term)
+        LostTerm(item, row, term)
         for (item, keep, row), terms in missing.items()
         for term in _showable(_missing(terms, cited[keep], read), absorbed[row], read)
     }

@@ -21,7 +21,7 @@ from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.probes.blast_radius import TYPES, BlastRadius, blast_radius
 from slowwave.probes.recall import RecallProbe, recall_probe
-from slowwave.probes.specifics import Lost, SpecificsProbe, specifics_probe
+from slowwave.probes.specifics import LostTerm, SpecificsProbe, specifics_probe
 from slowwave.snapshots.snapshot import Snapshot
 
 LIMITS: Final = (
@@ -58,7 +58,7 @@ class Proof:
 
     harm: Harm
     specifics: SpecificsProbe
-    undisclosed: tuple[Lost, ...]
+    undisclosed: tuple[LostTerm, ...]
 
     def needs_force(self) -> tuple[str, ...]:
         """A sentence for each reason not to approve; empty when all is well. No value that is lost is repeated."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from slowwave.reports.events import Event, OperationEvent, RunCompleted, RunFailed, RunStarted
-from slowwave.reports.outbox import Outbox, Patience
+from slowwave.reports.outbox import Deadline, Outbox
 from slowwave.store.tables import metadata
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class LineageSink:
             vital=True,
         )
 
-    def _send(self, event: object, _: Patience) -> bool:
+    def _send(self, event: object, _: Deadline) -> bool:
         """The client tries again by itself."""
         from openlineage.client import OpenLineageClient
         from openlineage.client.event_v2 import RunEvent

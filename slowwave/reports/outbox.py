@@ -20,7 +20,7 @@ THREAD: Final = "slowwave-outbox"
 _RUSH: Final = 0.5  # share of the closing time after which only what is vital is still sent
 
 
-class Patience:
+class Deadline:
     """How long the sending of one thing may still take: without end until the outbox closes."""
 
     def __init__(self, closing: Event, until: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class Outbox(Generic[T]):
 
     def __init__(
         self,
-        send: Callable[[T, Patience], bool],
+        send: Callable[[T, Deadline], bool],
         *,
         most: int = 10_000,
         dropped: Callable[[], None] = lambda: None,
@@ -112,7 +112,7 @@ class Outbox(Generic[T]):
     def _work(self) -> None:
         while (letter := self._next()) is not None:
             vital = letter.vital
-            patience = Patience(self._closing, lambda vital=vital: self._end if vital else self._rush)
+            patience = Deadline(self._closing, lambda vital=vital: self._end if vital else self._rush)
             arrived = self._send(letter.content, patience)
             with self._changed:
                 if self._busy:  # else closing has given it up

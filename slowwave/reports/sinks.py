@@ -68,7 +68,7 @@ class Filtered:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedSink:
     """A sink whose failures are reported to ``failed`` by its name and where: ``emit`` or ``close``."""
 
     sink: Sink
@@ -115,7 +115,7 @@ def sinks_for(
     sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in outward), *_lineage()]
     if telemetry is None:
         return tuple(sinks)
-    return (*(Watched(sink, telemetry.write_failed) for sink in sinks), telemetry)
+    return (*(WatchedSink(sink, telemetry.write_failed) for sink in sinks), telemetry)
 
 
 def _files(settings: Settings, store: Store | None) -> list[Sink]:

@@ -40,7 +40,7 @@ from slowwave.reports.events import (
     RunFailed,
     RunStarted,
 )
-from slowwave.reports.outbox import THREAD, Outbox, Patience
+from slowwave.reports.outbox import THREAD, Deadline, Outbox
 
 URL: Final = "SLOWWAVE_WEBHOOK_URL"
 SECRET: Final = "SLOWWAVE_WEBHOOK_SECRET"  # noqa: S105 - the variable's name
@@ -192,7 +192,7 @@ class WebhookSink:
             )
         self._client.close()
 
-    def _deliver(self, content: _Message, patience: Patience) -> bool:
+    def _deliver(self, content: _Message, patience: Deadline) -> bool:
         answered = attempt = 0
         while not self._gone:
             outcome, wait = self._once(content, patience.left())

@@ -50,7 +50,7 @@ SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'pla
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class ActivePlanRun:
     """A plan run that is planning, and its namespace."""
 
     run_id: str
@@ -134,9 +134,9 @@ def crash_plan_run(connection: Connection, run_id: str, error: str, *, cancelled
     return move_run(connection, run_id, "cancelled" if cancelled else "crashed", ("planning",), error=error)
 
 
-def under_way(connection: Connection, *dagster_run_ids: str) -> Sequence[UnderWay]:
+def under_way(connection: Connection, *dagster_run_ids: str) -> Sequence[ActivePlanRun]:
     """The plan runs of these Dagster runs that are planning, the newest first."""
-    with connection.cursor(row_factory=class_row(UnderWay)) as cursor:
+    with connection.cursor(row_factory=class_row(ActivePlanRun)) as cursor:
         return cursor.execute(_UNDER_WAY, {"dagster_runs": list(dagster_run_ids)}).fetchall()
 
 

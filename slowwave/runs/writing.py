@@ -27,7 +27,7 @@ WHERE id = (SELECT id FROM night.runs WHERE namespace_id = %(namespace_id)s AND 
   AND state = ANY(%(sources)s) ORDER BY started_at DESC LIMIT 1) AND state = ANY(%(sources)s)
 RETURNING id::text
 """
-_WISHES: Final = """
+_CONTROL_REQUESTS: Final = """
 SELECT cancel_requested_at IS NOT NULL OR state = 'cancelled' AS cancel, pause_requested_at IS NOT NULL AS pause FROM night.runs
 WHERE id = %(run)s AND state IN ('applying', 'cancelled') AND progress ->> 'claim' = %(token)s
 """
@@ -54,7 +54,7 @@ class NamespaceClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ControlRequests:
     """What a person asked of a run under way."""
 
     cancel: bool
@@ -94,10 +94,10 @@ def open_claim(
     return NamespaceClaim(run_id, namespace, namespace_id, token)
 
 
-def wishes(connection: Connection, claim: NamespaceClaim) -> Wishes:
+def control_requests(connection: Connection, claim: NamespaceClaim) -> ControlRequests:
     """What a person asks of the run; raises ``DreamLockUnavailable`` when the claim no longer holds."""
-    with connection.cursor(row_factory=class_row(Wishes)) as cursor:
-        found = cursor.execute(_WISHES, {"run": claim.run_id, "token": claim.token}).fetchone()
+    with connection.cursor(row_factory=class_row(ControlRequests)) as cursor:
+        found = cursor.execute(_CONTROL_REQUESTS, {"run": claim.run_id, "token": claim.token}).fetchone()
     if found is None:
         raise DreamLockUnavailable(
             f"Run {claim.run_id} lost its claim on {claim.namespace}: its heartbeat had expired. What it committed stands."

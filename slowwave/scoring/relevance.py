@@ -35,7 +35,7 @@ _HOUR: Final = 3_600_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worth:
+class RelevanceScores:
     """Active memories (n, sorted by id) and what they are worth, (n,) each.
 
     ``exempt`` names the reason for which a memory does not fade, or is empty; ``importance`` and ``relevance`` are those of its
@@ -95,7 +95,7 @@ def use_relevance(age_days: Floats, reinforcement: Floats, success: Floats, acce
     return np.maximum(0.01, fresh * reinforced * succeeded * (1 + 0.1 * np.log1p(access)))
 
 
-def worth(snapshot: Snapshot, settings: Settings) -> Worth:
+def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
     """Both measures of every active memory at the instant of the snapshot.
 
     The rate is the memory's own ``decay_rate``, else that of its kind's half-life where the settings name the kind, else
@@ -117,7 +117,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> Worth:
     def importance(hours: Floats) -> Floats:
         return effective_importance(given, access, hours, rate, options.curve, options.parameter)
 
-    return Worth(
+    return RelevanceScores(
         memories,
         exempt,
         age,

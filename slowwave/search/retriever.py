@@ -18,7 +18,7 @@ from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
 from slowwave.search.bm25 import Counts, postings
 from slowwave.search.ranking import Ranked, ScoredRows, best, fused, ranked
-from slowwave.search.rows import SEARCHED, Searched, searched_rows
+from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
@@ -117,7 +117,7 @@ class Retriever:
         return ranked(_joined(found), depth)
 
 
-def _recounted(rows: Searched, base: Retriever) -> Counts:
+def _recounted(rows: SearchedRows, base: Retriever) -> Counts:
     """Word counts of ``rows``: those of ``base`` where the text is the same, counted anew elsewhere."""
     before = pc.index_in(rows.ids, value_set=base.rows.ids)
     same = pc.fill_null(pc.equal(base.rows.texts.take(before), rows.texts), False)

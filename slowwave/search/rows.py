@@ -20,7 +20,7 @@ SEARCHED: Final = ("entities", "chunks", "memories")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Searched:
+class SearchedRows:
     """``ids`` (n, sorted, of all tables together) and ``texts`` (n, ``large_string``, never null)."""
 
     ids: pa.Array
@@ -30,13 +30,13 @@ class Searched:
         return len(self.ids)
 
 
-def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> Searched:
+def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> SearchedRows:
     """The rows of ``tables`` that recall can find in ``snapshot``; archived, quarantined and merged ones are out as retired ones are."""
     parts = [_TEXTS[table](snapshot) for table in tables]
     ids = pa.concat_arrays([_flat(ids, pa.string()) for ids, _ in parts])
     texts = pa.concat_arrays([_flat(texts, pa.large_string()) for _, texts in parts])
     order = pc.sort_indices(ids)
-    return Searched(ids.take(order), pc.fill_null(texts, "").take(order))
+    return SearchedRows(ids.take(order), pc.fill_null(texts, "").take(order))
 
 
 def searched_table(snapshot: Snapshot, table: str) -> pa.Table:

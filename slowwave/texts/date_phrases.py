@@ -36,7 +36,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PhraseContext:
     """Where a phrase stands: the ``text``, the phrase's own span in it, the day it was said, and the tense of that place."""
 
     text: str
@@ -54,7 +54,7 @@ class Place:
         return self.text[self.end : self.end + signs].lower().replace("’", "'")
 
 
-_Resolve = Callable[["re.Match[str]", Place], Value | None]
+_Resolve = Callable[["re.Match[str]", PhraseContext], Value | None]
 
 
 class Rule(NamedTuple):
@@ -270,12 +270,12 @@ def _same_day(today: date, unit: str, n: int) -> Value | None:
 # --- rules
 
 
-def _nothing(match: re.Match[str], place: Place) -> Value | None:
+def _nothing(match: re.Match[str], place: PhraseContext) -> Value | None:
     """The phrase is taken, and means nothing that can be resolved."""
     return None
 
 
-def _named_day(match: re.Match[str], place: Place) -> Value | None:
+def _named_day(match: re.Match[str], place: PhraseContext) -> Value | None:
     word = match["day"].lower()
     shift = -1 if word[0] == "y" else 0 if word == "today" or word[1:].lstrip("o").startswith("ni") else 1
     part = "night" if not shift and word != "today" else _part(match)
@@ -287,11 +287,11 @@ def _part(match: re.Match[str]) -> str:
     return (match["part"] or "").lower().replace("nite", "night")
 
 
-def _two_days(match: re.Match[str], place: Place) -> Value | None:
+def _two_days(match: re.Match[str], place: PhraseContext) -> Value | None:
     return _day(_shift(place.today, 2 if match["after"] else -2))
 
 
-def _this_part(match: re.Match[str], place: Place) -> Value | None:
+def _this_part(match: re.Match[str], place: PhraseContext) -> Value | None:
     part = _part(match) or "night"
     if (match["when"] or "last").lower() == "last":
         if _OWNED.search(place.before()) or re.match(r"\s(?:of|in\s(?:the|town))\b", place.after()):
@@ -300,7 +300,7 @@ def _this_part(match: re.Match[str], place: Place) -> Value | None:
     return None if part == "night" else _day(place.today, part)
 
 
-def _before_last(match: re.Match[str], place: Place) -> Value | None:
+def _before_last(match: re.Match[str], place: PhraseContext) -> Value | None:
     unit, n = match["unit"].lower().replace("-", ""), 2 if match["way"].lower().startswith("after") else -2
     match unit:
         case "night":
@@ -320,7 +320,7 @@ def _before_last(match: re.Match[str], place: Place) -> Value | None:
             return _day(_shift(last, -7)) if n < 0 and last else None
 
 
-def _this_time(match: re.Match[str], place: Place) -> Value | None:
+def _this_time(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "This time last week": the day a week before; "this time next year": that month of the next year."""
     n = _direction(match["when"])
     if match["unit"].lower() == "week":
@@ -328,7 +328,7 @@ def _this_time(match: re.Match[str], place: Place) -> Value | None:
     return _months(place.today, 12 * n, about=True)
 
 
-def _back_in(match: re.Match[str], place: Place) -> Value | None:
+def _back_in(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Back in March": the nearest one that is over."""
     month, here = _MONTHS.index(match["month"].lower()) + 1, place.today.month
     sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
@@ -344,7 +344,7 @@ def _back_in(match: re.Match[str], place: Place) -> Value | None:
     return Value(f"{year:04}-{month:02}", "month") if year else None
 
 
-def _of_the_unit(match: re.Match[str], place: Place) -> Value | None:
+def _of_the_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "By the end of the month", "earlier in the week": of this one, where the verb speaks of what is to come or just was."""
     sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
     if _HABIT.search(sentence) or re.match(r"\s(?:of|in|that|when|before|after)\b", place.after()):
@@ -355,7 +355,7 @@ def _of_the_unit(match: re.Match[str], place: Place) -> Value | None:
     return _unit_at(place.today, (match["unit"] or match["unit2"]).lower(), 0)
 
 
-def _ordinal_weekday(match: re.Match[str], place: Place) -> Value | None:
+def _ordinal_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "The second Monday of last month"."""
     found = _month(place.today, _direction(match["when"]))
     word = match["which"].lower()
@@ -367,12 +367,12 @@ def _ordinal_weekday(match: re.Match[str], place: Place) -> Value | None:
     return _day(days[nth - 1 if nth else -1]) if nth <= len(days) else None
 
 
-def _day_in_month(match: re.Match[str], place: Place) -> Value | None:
+def _day_in_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     found = _month(place.today, _direction(match["when"]))
     return None if found is None else _day(_day_of_month(*found, int(match["number"])))
 
 
-def _days_in_month(match: re.Match[str], place: Place) -> Value | None:
+def _days_in_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "From the 3rd to the 9th of next month"; "the 3rd and the 9th" are two days, not the days between."""
     found = _month(place.today, _direction(match["when"]))
     low = match[0].lower()
@@ -382,7 +382,7 @@ def _days_in_month(match: re.Match[str], place: Place) -> Value | None:
     return _interval(first, last, "range") if first and last and first < last else None
 
 
-def _weekday_of_week(match: re.Match[str], place: Place) -> Value | None:
+def _weekday_of_week(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Monday of next week", "last week on Friday"."""
     if _of_something(place) or re.search(r"\b(?:an?|every|each|one)\s$", place.before()):
         return None
@@ -392,7 +392,7 @@ def _weekday_of_week(match: re.Match[str], place: Place) -> Value | None:
     return _day(_in_week(place.today, weekday, _direction(match["when"])), _part(match))
 
 
-def _weekday_range(match: re.Match[str], place: Place) -> Value | None:
+def _weekday_range(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "From Monday to Wednesday"."""
     first, last = (_DAYS.index(match[k].lower()) for k in ("first", "second"))
     if match["when"]:
@@ -413,7 +413,7 @@ def _weekday_range(match: re.Match[str], place: Place) -> Value | None:
             return None
 
 
-def _from(match: re.Match[str], place: Place) -> Value | None:
+def _from(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Two weeks from Monday", "three days after tomorrow", "10 days from now"."""
     base = match["base"].lower().split()
     n = _number(match["n"]) * (-1 if match["way"].lower() == "before" else 1)
@@ -442,7 +442,7 @@ def _from(match: re.Match[str], place: Place) -> Value | None:
     return _same_day(day, unit, n)
 
 
-def _week_on(match: re.Match[str], place: Place) -> Value | None:
+def _week_on(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "A week on Monday", as the British say: the Monday after the next one."""
     if place.tense() != "future" or _is_vague(match["n"]):
         return None
@@ -450,7 +450,7 @@ def _week_on(match: re.Match[str], place: Place) -> Value | None:
     return day and _day(_shift(day, 7 * _number(match["n"])))
 
 
-def _ago(match: re.Match[str], place: Place) -> Value | None:
+def _ago(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Three days ago", "a year and a half ago", "two Fridays ago", "a week ago today"."""
     half, unit_word = bool(match["half"] or match["halves"]), match["unit"]
     about = bool(_is_vague(match["n"]) or _MODIFIED.search(place.before()) or match["so"])
@@ -481,11 +481,11 @@ def _ago(match: re.Match[str], place: Place) -> Value | None:
     return None
 
 
-def _half_year_ago(match: re.Match[str], place: Place) -> Value | None:
+def _half_year_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
     return _months(place.today, -6, about=True)
 
 
-def _in(match: re.Match[str], place: Place) -> Value | None:
+def _in(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "In three weeks", where it is when something will be, not how long it takes."""
     words, before = match["n"], place.before(80)
     before = re.split(r"[.!?;\n]", before)[-1]
@@ -512,7 +512,7 @@ def _in(match: re.Match[str], place: Place) -> Value | None:
     return _moved(place.today, unit, n, about=bool(_is_vague(words) or match["about"]))
 
 
-def _some(match: re.Match[str], place: Place) -> Value | None:
+def _some(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "The last three days": whole units, without the one that is under way."""
     n, unit, sign = _number(match["n"]), _unit(match["unit"]), _direction(match["when"])
     if _is_vague(match["n"]) or n < 2 or re.match(r"\s(?:of|in|before|at|left)\b", place.after()):
@@ -542,7 +542,7 @@ def _some(match: re.Match[str], place: Place) -> Value | None:
             return None
 
 
-def _relative_weekday(when: str, weekday: int, place: Place) -> date | None:
+def _relative_weekday(when: str, weekday: int, place: PhraseContext) -> date | None:
     words = when.lower().split()
     if len(words) == 2:  # this past, this coming
         return _nearest(place.today, weekday, _direction(when))
@@ -561,7 +561,7 @@ def _relative_weekday(when: str, weekday: int, place: Place) -> date | None:
             return here
 
 
-def _weekday_beside(match: re.Match[str], place: Place) -> Value | None:
+def _weekday_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Last Friday", "this coming Tuesday evening"."""
     weekday, when = _weekday(match["weekday"]), match["when"].lower()
     if weekday is None or _narrated(when, place) or _of_something(place):
@@ -569,7 +569,7 @@ def _weekday_beside(match: re.Match[str], place: Place) -> Value | None:
     return _day(_relative_weekday(when, weekday, place), _part(match))
 
 
-def _unit_beside(match: re.Match[str], place: Place) -> Value | None:
+def _unit_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Last week", "this month", "next year"."""
     unit, when = _unit(match["unit"]), match["when"].lower()
     n = _direction(when)
@@ -602,7 +602,7 @@ def _unit_at(today: date, unit: str, n: int) -> Value | None:
             return _year(today, n)
 
 
-def _month_beside(match: re.Match[str], place: Place) -> Value | None:
+def _month_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Last December": only where every reading is the same month."""
     when, month = match["when"].lower(), _MONTHS.index(match["month"].lower()) + 1
     if not match["month"][0].isupper() or _narrated(when, place) or re.match(r"\s(?:\d|of\b)", place.after()):
@@ -617,7 +617,7 @@ def _month_beside(match: re.Match[str], place: Place) -> Value | None:
     return Value(f"{chosen:04}-{month:02}", "month") if 1 <= chosen <= 9999 else None
 
 
-def _bare_weekday(match: re.Match[str], place: Place) -> Value | None:
+def _bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "On Monday we met", "by Friday": only where the verb or the preposition tells which one."""
     before, after = place.before(), place.after()
     if _HABIT.search(re.split(r"[.!?\n]", place.before(160))[-1]) or _HABIT.search(re.split(r"[.!?\n]", after)[0]):
@@ -651,7 +651,7 @@ def _bare_weekday(match: re.Match[str], place: Place) -> Value | None:
     return _day(_nearest(place.today, weekday, -1 if tense == "past" else 1), _part(match))
 
 
-def _the_weekend(match: re.Match[str], place: Place) -> Value | None:
+def _the_weekend(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Over the weekend", said on a working day."""
     if place.today.weekday() > 4 or re.match(r"\s(?:of|before|after)\b", place.after()):
         return None
@@ -669,7 +669,7 @@ _STORY: Final = re.compile(
 )
 
 
-def _narrated(when: str, place: Place) -> bool:
+def _narrated(when: str, place: PhraseContext) -> bool:
     """Whether "the next week" and its like are those of a story."""
     before = place.before()
     if when == "current" and re.search(r"\bthe\s$", before):  # as manuals speak
@@ -681,7 +681,7 @@ def _narrated(when: str, place: Place) -> bool:
     return not when.startswith("this") and bool(_OWNED.search(before))
 
 
-def _of_something(place: Place) -> bool:
+def _of_something(place: PhraseContext) -> bool:
     """ "Last week of March", "next year of school"; "last year in June" is in that year."""
     if re.match(rf"\sin\s{_M_LOW}\b", place.after()) and re.search(
         r"(?:year|yr)$", place.text[place.start : place.end].lower()
@@ -863,7 +863,7 @@ RULES: Final[Sequence[Rule]] = (
 )
 
 
-def _hence(match: re.Match[str], place: Place) -> Value | None:
+def _hence(match: re.Match[str], place: PhraseContext) -> Value | None:
     about = _is_vague(match["n"])
     return _moved(place.today, _unit(match["unit"]), _number(match["n"]), about=about)
 

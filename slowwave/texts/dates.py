@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
-from slowwave.texts.date_phrases import HINT, Grain, Place, Rule, Value, find
+from slowwave.texts.date_phrases import HINT, Grain, PhraseContext, Rule, Value, find
 from slowwave.texts.tenses import Cues, Tense
 from slowwave.texts.verbatim import Verbatim
 from slowwave.texts.vocabulary import words_of
@@ -40,14 +40,14 @@ class Rewrite(NamedTuple):
     kind: str = ""
 
 
-class Absolute(NamedTuple):
+class AbsoluteText(NamedTuple):
     """A text with its relative dates written out, and what was written."""
 
     text: str
     rewrites: list[Rewrite]
 
 
-def absolutize(text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside") -> Absolute:
+def absolutize(text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside") -> AbsoluteText:
     """Write out the relative dates of ``text``, which was said at ``anchor``.
 
     An anchor with an offset is read in ``zone`` (IANA name), or as it is without one; a naive one is local time already. ``beside`` puts
@@ -55,16 +55,16 @@ def absolutize(text: str, anchor: datetime, *, zone: str | None = None, write: W
     the text. Raises ``ValueError`` for a zone that is not known; never for a text.
     """
     if not _HINT.search(text):
-        return Absolute(text, [])
+        return AbsoluteText(text, [])
     today = local_day(anchor, zone)
     rewrites = [r for r in looked_at(text, today) if isinstance(r, Rewrite)]
     if not rewrites:
-        return Absolute(text, [])
+        return AbsoluteText(text, [])
     changed = _written(text, rewrites, write)
     # a date that now stands where a word stood may let the words around it be read in another way: then nothing is written
     if any(isinstance(r, Rewrite) for r in looked_at(changed, today)):
-        return Absolute(text, [])
-    return Absolute(changed, rewrites)
+        return AbsoluteText(text, [])
+    return AbsoluteText(changed, rewrites)
 
 
 def local_day(anchor: datetime, zone: str | None = None) -> date:
@@ -79,7 +79,7 @@ def local_day(anchor: datetime, zone: str | None = None) -> date:
         raise ValueError(f"There is no time zone {zone[:64]!r}. Use an IANA name such as Europe/Oslo.") from error
 
 
-class Left(NamedTuple):
+class UnresolvedPhrase(NamedTuple):
     """A phrase that was left as it is, and why: ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated`` or ``unclear``."""
 
     phrase: str
@@ -89,7 +89,7 @@ class Left(NamedTuple):
     kind: str
 
 
-def looked_at(text: str, today: date) -> list[Rewrite | Left]:
+def looked_at(text: str, today: date) -> list[Rewrite | UnresolvedPhrase]:
     """Every phrase of a text, from left to right: what would be written, or why not."""
     if not _HINT.search(text):
         return []
@@ -111,7 +111,7 @@ class _Reading:
     def cues(self) -> Cues:
         return Cues.of(self.text, tuple(match.span() for _, match in self.found))
 
-    def one(self, rule: Rule, match: re.Match[str], today: date) -> Rewrite | Left:
+    def one(self, rule: Rule, match: re.Match[str], today: date) -> Rewrite | UnresolvedPhrase:
         text, (start, end) = self.text, match.span()
         if owner := _OWNER.match(text, end):
             end = owner.end()
@@ -122,9 +122,9 @@ class _Reading:
         reason = self._why_not(start, end)
         value: Value | None = None
         if not reason:
-            value = rule.resolve(match, Place(text, start, end, today, tense))
+            value = rule.resolve(match, PhraseContext(text, start, end, today, tense))
         if value is None:
-            return Left(text[start:end], start, end, reason or "unclear", rule.name)
+            return UnresolvedPhrase(text[start:end], start, end, reason or "unclear", rule.name)
         about = value.about
         return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
 

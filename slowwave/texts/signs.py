@@ -14,7 +14,7 @@ from slowwave.texts.tokens import fold
 _LONGEST: Final = 4_000
 
 
-class Sign(NamedTuple):
+class SignDifference(NamedTuple):
     """What two texts write otherwise, and whether both write a sign there or only one of them."""
 
     a: str
@@ -27,7 +27,7 @@ def may_have_signs(text: str) -> bool:
     return _SIGN.search(text) is not None
 
 
-def other_signs(a: str, b: str) -> Sign | None:
+def other_signs(a: str, b: str) -> SignDifference | None:
     """The first place between the same two words where two texts have another sign, or identifiers that are another's; None where they
     mean the same. The answer does not depend on the order but for its sides.
 
@@ -36,7 +36,7 @@ def other_signs(a: str, b: str) -> Sign | None:
     if not (may_have_signs(a) or may_have_signs(b)):
         return None
     one, two = _places(a), _places(b)
-    found: Sign | None = None
+    found: SignDifference | None = None
     for place in sorted(one.keys() & two.keys()):
         if one[place].isdisjoint(two[place]):
             sign = _other(min(one[place]), min(two[place]))
@@ -80,7 +80,7 @@ def _gap(between: str) -> _Gap:
     return _Gap("", _PLAIN.sub("", behind), _PLAIN.sub("", "".join(inner)), before)
 
 
-def _other(x: _Gap, y: _Gap) -> Sign | None:
+def _other(x: _Gap, y: _Gap) -> SignDifference | None:
     if x.joint or y.joint:
         one, two = ((g.joint.strip("-") or g.joint[:1]) if g.joint else "".join(g).strip("-") for g in (x, y))
         return _differ(one, two, _JOINED)
@@ -88,16 +88,16 @@ def _other(x: _Gap, y: _Gap) -> Sign | None:
     return next((s for one, two, weak in pairs if (s := _differ(one, two, weak))), None)
 
 
-def _differ(x: str, y: str, weak: frozenset[str]) -> Sign | None:
+def _differ(x: str, y: str, weak: frozenset[str]) -> SignDifference | None:
     """Two signs in one place, of which ``weak`` ones may be left out."""
     if x == y or (weak is not _OPENING and {x, y} <= _DASHES):
         return None
     if x and y:
-        return Sign(x, y, "one_sided" if {x, y} <= weak and weak is _JOINED else "conflict")
-    return Sign(x, y, "one_sided") if (x or y) not in weak else None
+        return SignDifference(x, y, "one_sided" if {x, y} <= weak and weak is _JOINED else "conflict")
+    return SignDifference(x, y, "one_sided") if (x or y) not in weak else None
 
 
-def _identifiers(a: str, b: str) -> Sign | None:
+def _identifiers(a: str, b: str) -> SignDifference | None:
     """Identifiers and paths that stand in one text only, in whatever way the other writes its words."""
     one, two = (set(_CODE.findall(t[:_LONGEST])) for t in (a, b))
     if one == two:
@@ -105,7 +105,7 @@ def _identifiers(a: str, b: str) -> Sign | None:
     whole = [_JOINTS.sub("", fold(t[:_LONGEST])) for t in (a, b)]
     mine = sorted(c for c in one if _JOINTS.sub("", fold(c)) not in whole[1])
     theirs = sorted(c for c in two if _JOINTS.sub("", fold(c)) not in whole[0])
-    return Sign(mine[0] if mine else "", theirs[0] if theirs else "", "one_sided") if mine or theirs else None
+    return SignDifference(mine[0] if mine else "", theirs[0] if theirs else "", "one_sided") if mine or theirs else None
 
 
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")

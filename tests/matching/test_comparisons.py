@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.matching.comparisons import LEVEL, TABLES, UNMISTAKABLE, Compared, Comparer
+from slowwave.matching.comparisons import LEVEL, TABLES, UNMISTAKABLE, Comparer, ComparisonLevels
 from slowwave.matching.population import Population
-from slowwave.matching.words import Words
+from slowwave.matching.words import WordInformation
 
 
 def compare(
     rows: Sequence[tuple[str, Mapping[str, object]]], i: Sequence[int] = (0,), j: Sequence[int] = (1,)
-) -> tuple[Comparer, Compared]:
+) -> tuple[Comparer, ComparisonLevels]:
     """Rows of one type and pairs of them → their comparison."""
     table = pa.table(
         {
@@ -27,7 +27,7 @@ def compare(
         }
     )
     people = Population.of(table)
-    comparer = Comparer(people, 0, Words.of(people.names.folded))
+    comparer = Comparer(people, 0, WordInformation.of(people.names.folded))
     return comparer, comparer.compare(np.array(i), np.array(j))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.words import Words, cosine
+from slowwave.matching.words import WordInformation, cosine
 
 PAIR = (np.array([0]), np.array([1]))
 
 
-def words(*texts: str) -> Words:
-    return Words.of(np.array(texts, np.object_))
+def words(*texts: str) -> WordInformation:
+    return WordInformation.of(np.array(texts, np.object_))
 
 
 def test_a_rare_word_says_more_than_a_common_one() -> None:

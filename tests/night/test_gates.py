@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.night.gates import LONGEST_WEEKLY_WAIT_DAYS, Closed, Due, due, gate
+from slowwave.night.gates import LONGEST_WEEKLY_WAIT_DAYS, Closed, NightDue, due, gate
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
@@ -146,11 +146,11 @@ def test_a_night_of_some_operations_or_of_another_instant_is_no_night(store: Sto
 def test_the_weekly_operations_need_sessions(store: Store) -> None:
     """Four sessions are too few, five are enough; whoever names none counts by days; after four weeks age is reason enough."""
     new_memories(store, 0, 8, session_id="one")
-    assert due(store, SLUG, weekly=True) == Due(night=True, closed=_few(1))
+    assert due(store, SLUG, weekly=True) == NightDue(night=True, closed=_few(1))
     new_memories(store, 8, 3)
-    assert due(store, SLUG, weekly=True) == Due(night=True, closed=_few(4))
+    assert due(store, SLUG, weekly=True) == NightDue(night=True, closed=_few(4))
     new_memories(store, 11, 1)
-    assert due(store, SLUG, weekly=True) == Due(night=True, weekly=True)
+    assert due(store, SLUG, weekly=True) == NightDue(night=True, weekly=True)
     ask(store, "UPDATE memory.memories SET session_id = NULL")
     assert closed(store, weekly=True) == "too_few_sessions"
     ask(store, "UPDATE memory.memories SET recorded_at = now() - make_interval(days => floor(random() * 2)::int * 0 + ordinal) FROM "
@@ -202,7 +202,7 @@ def test_a_namespace_that_a_living_run_holds_is_locked(store: Store, seconds: fl
 def test_settings_that_are_not_valid_hold_nothing_back(store: Store) -> None:
     """The run is opened and ends with the sentence that names the setting."""
     remember(store, SLUG, {"gate_min_hours": "often"})
-    assert due(store, SLUG) == Due(night=True)
+    assert due(store, SLUG) == NightDue(night=True)
 
 
 def _few(sessions: int) -> Closed:

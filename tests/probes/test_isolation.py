@@ -8,7 +8,7 @@ from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.set_vector import set_vector
-from slowwave.probes.isolation import Foreign, isolation_probe
+from slowwave.probes.isolation import ForeignRow, isolation_probe
 from tests.probes.plans import entity, item, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
@@ -85,7 +85,7 @@ def test_a_foreign_row_is_named_wherever_it_hides(mutation: Mutation, table: str
     """Written, guarded, named, referred to, or inserted beside."""
     forged = item(mutation)
     probe = isolation_probe(snapshot(), [*merges(snapshot(), {"Mara": ["M."]}), forged])
-    assert probe.foreign == (Foreign(forged.id, table, FOREIGN),)
+    assert probe.foreign == (ForeignRow(forged.id, table, FOREIGN),)
     assert not probe.passed
     assert "must not be approved" in probe.sentence()
 
@@ -101,7 +101,7 @@ def test_rows_that_the_plan_inserts_are_its_own():
     )
     before = make_snapshot(memories=[{"id": uid("m"), "kind": "semantic"}])
     assert isolation_probe(before, [maker, user]).passed
-    assert isolation_probe(before, [user]).foreign == (Foreign(user.id, "memory_versions", new),)
+    assert isolation_probe(before, [user]).foreign == (ForeignRow(user.id, "memory_versions", new),)
 
 
 def test_survivors_of_facts_and_memories_are_looked_up_in_their_own_tables():
@@ -122,4 +122,4 @@ def test_survivors_of_facts_and_memories_are_looked_up_in_their_own_tables():
     forged = item(
         Mutation("merge_rows", "memory_facts", writes=(foreign,), keep=Row(uid("a")), absorb=(Row(uid("b")),))
     )
-    assert isolation_probe(before, [forged]).foreign == (Foreign(forged.id, "memory_facts", uid("c")),)
+    assert isolation_probe(before, [forged]).foreign == (ForeignRow(forged.id, "memory_facts", uid("c")),)

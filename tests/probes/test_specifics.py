@@ -4,7 +4,7 @@ from slowwave.mutations.merge_facts import FactMerge, merge_facts
 from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
 from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
-from slowwave.probes.specifics import CENSORED, Lost, specifics_probe, with_reviews
+from slowwave.probes.specifics import CENSORED, LostTerm, specifics_probe, with_reviews
 from tests.probes.plans import entity, item, merged, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 from tests.texts.made_secrets import Maker
@@ -44,7 +44,7 @@ def test_a_number_only_in_the_absorbed_description_is_lost():
         ],
     )
     assert lost_terms(found) == {"42 l", "2024-05-06", "mara reyes", "not"}
-    assert set(found.lost) >= {Lost(items[0].id, uid("Gone"), "42 l")}
+    assert set(found.lost) >= {LostTerm(items[0].id, uid("Gone"), "42 l")}
     assert found.items_losing() == {items[0].id}
     assert not found.passed
     assert "review" in found.sentence()

@@ -8,7 +8,14 @@ import pytest
 
 from slowwave.errors import DreamLockUnavailable
 from slowwave.runs.control import request_cancel, request_pause
-from slowwave.runs.writing import NamespaceClaim, Wishes, end_claim, note_progress, open_claim, wishes
+from slowwave.runs.writing import (
+    ControlRequests,
+    NamespaceClaim,
+    control_requests,
+    end_claim,
+    note_progress,
+    open_claim,
+)
 from slowwave.store.connect import Connection, Store
 from tests.memories import ask, remember
 
@@ -23,13 +30,13 @@ def test_what_people_ask_is_seen_by_the_claim(store: Store) -> None:
     namespace = remember(store, "acme")
     with store.connect("applier") as connection:
         claim = claimed(connection, namespace)
-        assert wishes(connection, claim) == Wishes(cancel=False, pause=False)
+        assert control_requests(connection, claim) == ControlRequests(cancel=False, pause=False)
         request_pause(store, claim.run_id)
-        assert wishes(connection, claim) == Wishes(cancel=False, pause=True)
+        assert control_requests(connection, claim) == ControlRequests(cancel=False, pause=True)
         assert request_cancel(store, claim.run_id).state == "applying"
-        assert wishes(connection, claim) == Wishes(cancel=True, pause=True)
+        assert control_requests(connection, claim) == ControlRequests(cancel=True, pause=True)
         assert end_claim(connection, claim, "cancelled")
-        assert wishes(connection, claim).cancel
+        assert control_requests(connection, claim).cancel
 
 
 def test_an_unfinished_run_of_the_approval_goes_on_with_a_new_token(store: Store) -> None:
@@ -43,7 +50,7 @@ def test_an_unfinished_run_of_the_approval_goes_on_with_a_new_token(store: Store
         assert not note_progress(connection, first, "apply", 9, 9)
         assert not end_claim(connection, first, "completed")
         with pytest.raises(DreamLockUnavailable, match="lost its claim"):
-            wishes(connection, first)
+            control_requests(connection, first)
         assert note_progress(connection, second, "apply", 1, 9)
         assert end_claim(connection, second, "completed", counts={"applied": 9})
         third = claimed(connection, namespace, approval)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.config.settings import Settings
-from slowwave.scoring.relevance import CURVES, Worth, effective_importance, hourly_rate, use_relevance, worth
+from slowwave.scoring.relevance import CURVES, RelevanceScores, effective_importance, hourly_rate, use_relevance, worth
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 
@@ -103,7 +103,7 @@ def test_more_reads_never_lower_worth_and_time_never_raises_it(
     assert 0.01 <= used[0] <= used[1]
 
 
-def measured(*memories: dict[str, object], **settings: object) -> tuple[Worth, dict[str, int]]:
+def measured(*memories: dict[str, object], **settings: object) -> tuple[RelevanceScores, dict[str, int]]:
     """Worth of memories that began 100 hours ago, and the place of each."""
     start = TAKEN_AT - timedelta(hours=100)
     rows = [{"kind": "episodic", "importance": 1.0, "valid_from": start, **m} for m in memories]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slowwave.demo import NAMESPACES
 from slowwave.demo.generator import generate
 from slowwave.texts.date_phrases import HINT
-from slowwave.texts.dates import Left, Rewrite, absolutize, looked_at
+from slowwave.texts.dates import Rewrite, UnresolvedPhrase, absolutize, looked_at
 from slowwave.texts.vocabulary import words_of
 
 ANCHOR = datetime(2026, 4, 15, 10, tzinfo=UTC)
@@ -498,7 +498,7 @@ def test_the_edges_of_the_calendar_have_no_value(day: date) -> None:
 def test_what_is_left_says_why() -> None:
     """For the audit: the reason, by phrase."""
     text = 'He said "yesterday". I love the song Yesterday. every next week. The next day. like it was yesterday. yesterday (2026-04-14)'
-    assert [(p.reason if isinstance(p, Left) else p.value) for p in looked_at(text, ANCHOR.date())] == [
+    assert [(p.reason if isinstance(p, UnresolvedPhrase) else p.value) for p in looked_at(text, ANCHOR.date())] == [
         *("verbatim", "title", "repeated", "figure of speech", "dated"),
     ]
 

@@ -20,7 +20,7 @@ from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Report
 from slowwave.reports.plot import Bars
 from slowwave.rows.exemptions import EXEMPT
-from slowwave.scoring.relevance import Worth, worth
+from slowwave.scoring.relevance import RelevanceScores, worth
 
 _BUCKETS: Final = 10
 _PERCENTILES: Final = (10, 50, 90)
@@ -66,7 +66,7 @@ def relevance(inputs: Inputs) -> Report:
     )
 
 
-def _groups(found: Worth) -> list[dict[str, object]]:
+def _groups(found: RelevanceScores) -> list[dict[str, object]]:
     """One row a kind and ring, the most memories first."""
     keys = found.memories.select(["kind", "ring"]).append_column("row", pa.array(np.arange(len(found.memories))))
     rows = keys.group_by(["kind", "ring"], use_threads=False).aggregate([("row", "list")]).to_pylist()

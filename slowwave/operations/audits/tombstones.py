@@ -41,7 +41,7 @@ _DAY: Final = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class TombstoneAges:
     """Of tombstones, in days; None without any that is dated."""
 
     oldest: float | None
@@ -122,16 +122,16 @@ def tombstones(inputs: Inputs) -> Report:
     )
 
 
-def percentiles(ages: np.ndarray) -> Ages:
+def percentiles(ages: np.ndarray) -> TombstoneAges:
     """Oldest, p50 and p90 of ages (n,) by ``percentile_disc`` over the instants: the 90th percentile of ages is the 10th of instants.
 
     So the p90 age is that of the row at rank ``ceil(n / 10)`` of the oldest first, the p50 age that at rank ``ceil(n / 2)``.
     """
     if not len(ages):
-        return Ages(None, None, None)
+        return TombstoneAges(None, None, None)
     oldest_first = np.sort(ages)[::-1]
     half, tenth = (-(-len(ages) // k) - 1 for k in (2, 10))
-    return Ages(*(float(oldest_first[k]) for k in (0, half, tenth)))
+    return TombstoneAges(*(float(oldest_first[k]) for k in (0, half, tenth)))
 
 
 def _table(snapshot: Snapshot, name: str, retention: int) -> _Table:

@@ -28,7 +28,7 @@ from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.rows.exemptions import RESTS_ON
 from slowwave.rows.memories import version_texts
-from slowwave.scoring.relevance import Bools, Worth, worth
+from slowwave.scoring.relevance import Bools, RelevanceScores, worth
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.quotation import quote
 
@@ -89,7 +89,7 @@ def leaving(inputs: Inputs) -> frozenset[str]:
 class _Chosen(NamedTuple):
     """Active memories, how many of them are worth little, how many of these are kept and why, and the rows of the others."""
 
-    found: Worth
+    found: RelevanceScores
     worthless: int
     kept: dict[str, int]
     rows: list[int]
@@ -114,12 +114,12 @@ def _choose(inputs: Inputs) -> _Chosen:
     return _Chosen(found, int(worthless.sum()), kept, np.flatnonzero(left).tolist())
 
 
-def _stale(found: Worth, settings: Settings) -> Bools:
+def _stale(found: RelevanceScores, settings: Settings) -> Bools:
     unread = found.memories["access_count"].to_numpy() == 0
     return _fading(found) & unread & (found.importance < settings.archive_effective_importance)
 
 
-def _least_relevant(found: Worth, settings: Settings) -> Bools:
+def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
     """Below the floor, or ranked beyond the cap of its ring; what does not fade neither counts nor goes."""
     fading = _fading(found)
     rings = found.memories["ring"].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -133,7 +133,7 @@ def _least_relevant(found: Worth, settings: Settings) -> Bools:
     )
 
 
-def _fading(found: Worth) -> Bools:
+def _fading(found: RelevanceScores) -> Bools:
     return pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
 
 
@@ -146,7 +146,7 @@ def _disputed(snapshot: Snapshot) -> list[str]:
     return sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
 
 
-def _items(snapshot: Snapshot, found: Worth, rows: list[int], settings: Settings) -> list[Item]:
+def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings: Settings) -> list[Item]:
     """One item a memory. It rests on all that its worth rests on but counters."""
     picked = found.memories.take(pa.array(rows, pa.int64()))
     ids = picked["id"].to_pylist()
@@ -180,7 +180,7 @@ def _absorbed(snapshot: Snapshot) -> dict[str, int]:
     return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
 
 
-def _pinned(found: Worth, settings: Settings) -> tuple[Finding, ...]:
+def _pinned(found: RelevanceScores, settings: Settings) -> tuple[Finding, ...]:
     """A word on pinned memories that would be stale if they were not pinned."""
     pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
     unread = found.memories["access_count"].to_numpy() == 0

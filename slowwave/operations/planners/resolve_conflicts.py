@@ -102,7 +102,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class ConflictRows:
     """What is known of the rows in conflict, by table and id: their columns, and the chunks and documents of theirs that stand."""
 
     rows: Mapping[tuple[str, str], _Fields]
@@ -182,7 +182,7 @@ def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
     )
 
 
-def _replaced(conflict: Conflict, sides: Sides) -> bool:
+def _replaced(conflict: Conflict, sides: ConflictRows) -> bool:
     """Whether a fact with a later start replaces the other, of a predicate that the data say takes one object."""
     if conflict.table != "memory_facts" or not conflict.evidence.get("learnt"):
         return False
@@ -190,7 +190,7 @@ def _replaced(conflict: Conflict, sides: Sides) -> bool:
     return a is not None and b is not None and a != b and max(a, b) <= sides.taken_at
 
 
-def _by_policy(policy: str, conflict: Conflict, sides: Sides) -> Decision:
+def _by_policy(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
     slight = _slight(conflict, sides)
     decision = _POLICIES["keep_newest" if slight else policy](conflict, sides)
     if slight:
@@ -203,14 +203,14 @@ def _by_policy(policy: str, conflict: Conflict, sides: Sides) -> Decision:
     return decision
 
 
-def _slight(conflict: Conflict, sides: Sides) -> bool:
+def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
     """Whether both are memories of little importance (mnemo 2.4)."""
     if conflict.table != "memories":
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 
 
-def _for_pinned(conflict: Conflict, decision: Decision, sides: Sides) -> Decision:
+def _for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
     """A decision against the one side that is pinned becomes a review for it."""
     a, b = (bool(sides.rows[conflict.table, id_].get("pinned")) for id_ in (conflict.a, conflict.b))
     pinned = "" if a == b else "a" if a else "b"
@@ -221,7 +221,7 @@ def _for_pinned(conflict: Conflict, decision: Decision, sides: Sides) -> Decisio
     )
 
 
-def _for_audience(conflict: Conflict, decision: Decision, sides: Sides) -> Decision:
+def _for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
     """Of two memories that not the same people may see neither silences the other unasked."""
     if conflict.table != "memories" or not decision.sure:
         return decision
@@ -232,11 +232,11 @@ def _for_audience(conflict: Conflict, decision: Decision, sides: Sides) -> Decis
     return replace(decision, sure=False, why=why)
 
 
-def _both_pinned(conflict: Conflict, sides: Sides) -> bool:
+def _both_pinned(conflict: Conflict, sides: ConflictRows) -> bool:
     return all(sides.rows[conflict.table, id_].get("pinned") for id_ in (conflict.a, conflict.b))
 
 
-def _keep_newest(conflict: Conflict, sides: Sides) -> Decision:
+def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
     """The later valid_from where both are known and differ, else the later recorded_at; a tie is not sure."""
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
@@ -248,7 +248,7 @@ def _keep_newest(conflict: Conflict, sides: Sides) -> Decision:
     return Decision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
 
 
-def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
+def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
     """Confidence × live sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
     if conflict.table == "memories":
         return _memories_weighted(conflict, sides)
@@ -267,7 +267,7 @@ def _evidence_weighted(conflict: Conflict, sides: Sides) -> Decision:
     return Decision(winner, sure, why, "evidence_weighted", _rests(conflict.table), share, shown)
 
 
-def _memories_weighted(conflict: Conflict, sides: Sides) -> Decision:
+def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
     """Mnemo's score; sure when it leads by a tenth."""
     similarity = float(conflict.evidence.get("similarity", 0.0))
     rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
@@ -296,7 +296,7 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
     return 0.3 * reliability + 0.2 * recency + 0.2 * reads + 0.2 * float(row["importance"]) + 0.1 * similarity
 
 
-def _source_precedence(conflict: Conflict, sides: Sides) -> Decision:
+def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
     """The side with the most trusted source; the same rank, or no known source on either side, is not sure."""
     ranks = {s: _rank(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     rank = len(sides.precedence)
@@ -312,21 +312,21 @@ def _source_precedence(conflict: Conflict, sides: Sides) -> Decision:
     )
 
 
-_POLICIES: Final[Mapping[str, Callable[[Conflict, Sides], Decision]]] = {
+_POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], Decision]]] = {
     "keep_newest": _keep_newest,
     "evidence_weighted": _evidence_weighted,
     "source_precedence": _source_precedence,
 }
 
 
-def _weight(table: str, id_: str, sides: Sides) -> float:
+def _weight(table: str, id_: str, sides: ConflictRows) -> float:
     row = sides.rows[table, id_]
     since: datetime = row["valid_from"] or row["recorded_at"] or sides.taken_at
     age = max((sides.taken_at - since).total_seconds() / 86_400, 0.0)
     return float(row["confidence"]) * len(sides.chunks[table, id_]) * math.exp2(-age / HALF_LIFE_DAYS)
 
 
-def _rank(table: str, id_: str, sides: Sides) -> int:
+def _rank(table: str, id_: str, sides: ConflictRows) -> int:
     places = {name: k for k, name in enumerate(sides.precedence)}
     if table == "memories":
         return places.get(str(sides.rows[table, id_]["source"]).casefold(), len(places))
@@ -340,7 +340,7 @@ def _rests(table: str) -> tuple[str, ...]:
     return (*_WEIGHED, *(("source_document_ids",) if table == "relationships" else ()))
 
 
-def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> JudgedConflicts:
+def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: ConflictRows) -> JudgedConflicts:
     if not inputs.judges:
         return JudgedConflicts({}, not_asked=len(open_))
     settings = inputs.settings
@@ -371,7 +371,7 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: Sides) -> JudgedCon
     )
 
 
-def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: Sides) -> list[tuple[Conflict, Decision]]:
+def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictRows) -> list[tuple[Conflict, Decision]]:
     found: list[tuple[Conflict, Decision]] = []
     for conflict in open_:
         verdict = judged.verdicts.get(conflict.seen)
@@ -385,7 +385,9 @@ def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: Sides) ->
     return found
 
 
-def _items(snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: Sides) -> tuple[list[Item], int]:
+def _items(
+    snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: ConflictRows
+) -> tuple[list[Item], int]:
     """Items, the sure and strong ones first; a conflict of which a row has lost already needs none, and the number of those."""
     ranked = sorted(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -_strength(*d, sides), d[0].a, d[0].b)
@@ -411,7 +413,7 @@ def _items(snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], s
     return items, len(decisions) - len(taken)
 
 
-def _strength(conflict: Conflict, decision: Decision, sides: Sides) -> float:
+def _strength(conflict: Conflict, decision: Decision, sides: ConflictRows) -> float:
     """By what a policy prefers a winner: all of its conflicts are decided before those of a weaker row."""
     id_ = conflict.a if decision.winner == "a" else conflict.b
     if decision.policy == "evidence_weighted":
@@ -425,7 +427,12 @@ def _strength(conflict: Conflict, decision: Decision, sides: Sides) -> float:
 
 
 def _item(
-    conflict: Conflict, decision: Decision, loss: Loss, mutation: Mutation, sides: Sides, names: Mapping[str, str]
+    conflict: Conflict,
+    decision: Decision,
+    loss: Loss,
+    mutation: Mutation,
+    sides: ConflictRows,
+    names: Mapping[str, str],
 ) -> Item:
     evidence: dict[str, object] = {
         "reason": conflict.reason,
@@ -452,7 +459,7 @@ def _item(
     )
 
 
-def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> Sides:
+def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> ConflictRows:
     rows: dict[tuple[str, str], _Fields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
     live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
@@ -470,7 +477,7 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings
             key = (table, str(row["id"]))
             rows[key] = row
             chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
-    return Sides(
+    return ConflictRows(
         rows,
         chunks,
         _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
@@ -496,7 +503,7 @@ def _texts(snapshot: Snapshot, wanted: set[str]) -> dict[str, str]:
     return dict(zip(found["id"].to_pylist(), found["content"].to_pylist(), strict=True))
 
 
-def _names(snapshot: Snapshot, sides: Sides) -> dict[str, str]:
+def _names(snapshot: Snapshot, sides: ConflictRows) -> dict[str, str]:
     """Names of the entities at the ends of relationships in conflict."""
     wanted = {str(row[end]) for (table, _), row in sides.rows.items() if table == "relationships" for end in _ENDS}
     entities = snapshot.table("entities")
