@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-matching bench-pairs bench-graphs bench-memory chromium lock docs clean
+.PHONY: demo up test test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -38,6 +38,9 @@ check: $(VENV)/.installed-dev ## lint, format, types, layers
 
 bench: $(VENV)/.installed ## speed and quality, as the README quotes them
 	$(BIN)/python -m benchmarks
+
+bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, WRITE=1 writes the page
+	$(BIN)/python -m benchmarks.before $(or $(BASE),c95e421) $(if $(WRITE),--write)
 
 bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds labelled sets
 	$(BIN)/python -m benchmarks.matching $(DIR)

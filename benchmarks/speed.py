@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from slowwave.store import server
 from slowwave.store.bootstrap import create_database
 
 PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergence")
+ROOT: Final = Path(__file__).parents[1]
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""
 
@@ -44,79 +45,108 @@ def measure(home: Path, sizes: Sequence[int], say: Callable[[str], None]) -> Fig
     running = server.start(home)
     figures = Figures(tuple(sizes), machine=_machine(running))
     for size in sizes:
-        _Size(running, size, figures, say).measure()
+        Workbench(running.home, running.url, size, figures, say).measure()
     figures.machine["load after"] = load()
     return figures
 
 
-class _Size:
-    """The steps at one size."""
+class Workbench:
+    """The steps at one size, by the code of a checkout: a filled database, and a clone of it for what writes."""
 
-    def __init__(self, running: server.Server, size: int, figures: Figures, say: Callable[[str], None]) -> None:
-        self._server, self._size, self._figures, self._say = running, size, figures, say
+    def __init__(
+        self,
+        home: Path,
+        url: Callable[[str], str],
+        size: int,
+        figures: Figures,
+        say: Callable[[str], None],
+        checkout: Path = ROOT,
+        create: Callable[[Callable[[str], str], str, str], None] = create_database,
+    ) -> None:
+        self._home, self._url, self._size, self._figures = home, url, size, figures
+        self._say, self._checkout, self._database = say, checkout, create
         self._filled, self._clone = f"bench_{size}", f"bench_{size}_clone"
 
     def measure(self) -> None:
-        try:
-            self._create(self._filled)
-            self._step("fill", "fill_database", size=self._size)
+        """Every step, and the databases dropped."""
+        with self:
             self._read()
             self._plan()
             for kind in (*REFERRED, *applied()):
-                self._apply(kind)
-        finally:
-            self._drop(self._clone)
-            self._drop(self._filled)
+                self.apply(kind)
+
+    def __enter__(self) -> Workbench:
+        self._create(self._filled)
+        self.step("fill", "fill_database", size=self._size)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._drop(self._clone)
+        self._drop(self._filled)
 
     def _read(self) -> None:
-        self._step("export", "export")
-        self._step("reference: COPY to nowhere", "copy_floor")
-        self._step("save and load files", "save_and_load")
-        self._step("SQL models", "models")
+        self.step("export", "export")
+        self.step("reference: COPY to nowhere", "copy_floor")
+        self.step("save and load files", "save_and_load")
+        self.step("SQL models", "models")
         for name in AUDITS:
-            self._step(f"audit {name}", "audit", name=name)
-        self._step("pagerank", "ranks")
+            self.step(f"audit {name}", "audit", name=name)
+        self.step("pagerank", "ranks")
         if self._size == NETWORKX_SIZE:
-            self._step("reference: networkx", "ranks_networkx")
+            self.step("reference: networkx", "ranks_networkx")
 
     def _plan(self) -> None:
-        for name in PLANNERS:
-            self._step(f"planner {name}", "planner", name=name)
-        self._step("seal", "sealing")
-        self._step("simulate", "simulation")
+        self.planners(PLANNERS)
+        self.step("simulate", "simulation")
         for name in PROBES:
-            self._step(f"probe {name}", "probe", name=name)
-        self._create(self._clone, self._filled)
-        written = self._step("write plan", "plan_write", self._clone, of=self._filled)
-        self._step("read and verify plan", "plan_read", self._clone, plan_hash=written.facts["plan_hash"])
-        self._create(self._clone, self._filled)
-        self._step("whole night", "whole_night", self._clone, ops="all")
-        self._create(self._clone, self._filled)
-        self._step("night by default", "whole_night", self._clone)
-        self._step("unchanged night", "unchanged_night", self._clone)
+            self.step(f"probe {name}", "probe", name=name)
+        self.ledger()
+        self.nights()
 
-    def _apply(self, kind: str) -> None:
+    def planners(self, names: Iterable[str]) -> None:
+        """Each planner, and the plan sealed from what they propose."""
+        for name in names:
+            self.step(f"planner {name}", "planner", name=name)
+        self.step("seal", "sealing")
+
+    def ledger(self) -> None:
+        """The plan of ``planners`` written, and read again."""
+        self._create(self._clone, self._filled)
+        written = self.step("write plan", "plan_write", self._clone, of=self._filled)
+        self.step("read and verify plan", "plan_read", self._clone, plan_hash=written.facts["plan_hash"])
+
+    def nights(self) -> None:
+        """Whole nights: with every operation, by default, and with nothing new."""
+        self._create(self._clone, self._filled)
+        self.step("whole night", "whole_night", self._clone, ops="all")
+        self._create(self._clone, self._filled)
+        self.step("night by default", "whole_night", self._clone)
+        self.step("unchanged night", "unchanged_night", self._clone)
+
+    def apply(self, kind: str) -> None:
+        """Apply and undo what one planner proposes."""
         if kind in REFERRED:
             self._create(self._clone, self._filled)
-            self._step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
+            self.step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
         self._create(self._clone, self._filled)
         signed = self._run("approval", self._clone, kind=kind)
-        self._step(f"apply {kind}", "apply", self._clone, approval=signed.facts["approval"])
-        self._step(f"undo {kind}", "undo", self._clone, digest=signed.facts["digest"])
+        self.step(f"apply {kind}", "apply", self._clone, approval=signed.facts["approval"])
+        self.step(f"undo {kind}", "undo", self._clone, digest=signed.facts["digest"])
 
-    def _step(self, title: str, step: str, database: str = "", **arguments: object) -> Measured:
+    def step(self, title: str, step: str, database: str = "", **arguments: object) -> Measured:
+        """One step in a process of its own."""
         self._say(f"{self._size:,}: {title}")
         measured = self._run(step, database or self._filled, **arguments)
         self._figures.steps.setdefault(title, {})[self._size] = measured
         return measured
 
     def _run(self, step: str, database: str, **arguments: object) -> Measured:
-        given = {"home": str(self._server.home), "database": database, **arguments}
+        given = {"home": str(self._home), "database": database, **arguments}
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SLOWWAVE_")}
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.steps", step, json.dumps(given)],
-            env=environment | {"SLOWWAVE_HOME": str(self._server.home)},
-            cwd=Path(__file__).parents[1],
+            env=environment | {"SLOWWAVE_HOME": str(self._home)},
+            cwd=self._checkout,
             capture_output=True,
             text=True,
             check=False,
@@ -130,10 +160,10 @@ class _Size:
 
     def _create(self, name: str, template: str = "") -> None:
         self._drop(name)
-        create_database(self._server.url, name, template or "template1")
+        self._database(self._url, name, template or "template1")
 
     def _drop(self, name: str) -> None:
-        with psycopg.connect(self._server.url("postgres"), autocommit=True) as admin:
+        with psycopg.connect(self._url("postgres"), autocommit=True) as admin:
             admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 

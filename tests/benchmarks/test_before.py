@@ -1,0 +1,20 @@
+"""Before and after: what two commits were measured at stands side by side, and only what both have."""
+
+from __future__ import annotations
+
+from benchmarks.before import parts
+from benchmarks.speed import Figures
+from benchmarks.steps import Measured
+
+
+def figures(cpu: float, spent: dict[str, list[float]], *more: str) -> Figures:
+    night = Measured(2 * cpu, cpu, 400.0, {"spent": spent})
+    return Figures((1_000,), {step: {1_000: night} for step in ("whole night", *more)})
+
+
+def test_steps_of_both_commits_are_beside_each_other() -> None:
+    before = figures(8.0, {"snapshot": [2.0, 1.5], "census": [0.2, 0.1]}, "seal")
+    after = figures(2.0, {"snapshot": [1.0, 0.5], "orphans": [0.2, 0.1]}, "simulate")
+    steps, night = parts(before, after)
+    assert steps.rows == [["whole night", "16.00", "4.00", "8.00", "2.00", "400", "400", "0.25"]]
+    assert night.rows == [["snapshot", "1.50", "0.50"], ["census", "0.10", ""], ["orphans", "", "0.10"]]
