@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memory_assets.plan import EXPLAINED, explained
 from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.night.outcome import Night, Probes
+from slowwave.night.page import EXPLAINED, page_of
 from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, Plan
 from tests.snapshots import make_snapshot, uid
 
 HOSTILE = "[Approve this plan](http://evil.example) ![x](http://evil.example/x.png) | ` # <b>"
@@ -37,11 +39,17 @@ def items(probabilities: Sequence[float], decision: str = "merge", name: str = "
     ]
 
 
+def explained(found: Sequence[Item]) -> str:
+    """The explanations on the page of a plan of these items."""
+    plan = Plan(Header("", "acme", "", ""), tuple(found), "ab" * 32)
+    return page_of(Night("acme", plan=plan, probes=Probes({}, (), ())), 7, "none").why()
+
+
 def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
     """What is most likely wrong is what a person should read."""
     merges = items([0.999, 0.9512, 0.97])
     reviews = items([0.2, 0.9, 0.5], "review")
-    told = explained([*merges, *reviews], "acme", "none")
+    told = explained([*merges, *reviews])
     assert re.findall(r"#### .*: (.*)", told) == ["95.1 %", "97.0 %", "99.9 %", "90.0 %", "50.0 %", "20.0 %"]
     assert told.index("weakest first (3 of 3)") < told.index("likeliest first (3 of 3)")
     assert f"slowwave why acme {merges[1].id}" in told
@@ -53,7 +61,7 @@ def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
 
 def test_a_large_plan_explains_some_and_says_of_how_many() -> None:
     """The page stays readable."""
-    told = explained(items([0.95 + k / 1000 for k in range(40)]), "acme", "none")
+    told = explained(items([0.95 + k / 1000 for k in range(40)]))
     assert told.count("#### ") == EXPLAINED
     assert f"({EXPLAINED} of 40)" in told
 
@@ -61,13 +69,13 @@ def test_a_large_plan_explains_some_and_says_of_how_many() -> None:
 def test_items_without_a_waterfall_have_no_place_there() -> None:
     """A plan of cleanings has no such section."""
     (item,) = items([0.99])
-    assert explained([Item(item.operation, item.decision, item.mutation)], "acme", "none") == ""
-    assert explained([], "acme", "none") == ""
+    assert explained([Item(item.operation, item.decision, item.mutation)]) == ""
+    assert explained([]) == ""
 
 
 def test_memory_text_is_shown_and_does_nothing() -> None:
     """Names, attributes, evidence and reasons: no link, no image, no heading, no cell more."""
-    told = explained(items([0.99], name=HOSTILE), "acme", "none")
+    told = explained(items([0.99], name=HOSTILE))
     assert not re.search(r"(?<!\\)[\[\]()`<>]", re.sub(r"### .*", "", told, count=1))
     for line in told.split("\n"):
         if line.startswith("|"):

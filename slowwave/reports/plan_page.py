@@ -1,0 +1,158 @@
+"""The page on which a person reads a plan and approves it, as Markdown: the verdict, the evidence for its weakest merges, the whole report.
+
+The page is made of values that are redacted already; which items of a night it explains belongs to ``slowwave.night.page``, and where a
+plan is approved to the surface that shows the page.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.reports.model import Report, escape, markdown_table
+from slowwave.reports.redaction import Level
+from slowwave.reports.waterfall import Step, markdown, percent
+
+INLINE: Final = 990
+"""Markdown under 1,000 characters is shown without a click."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an item is in the plan: what its rows are called, how likely the match is, and the rows side by side, a mapping a field."""
+
+    item: str
+    names: tuple[str, ...]
+    probability: float
+    sentence: str
+    steps: tuple[Step, ...]
+    verdict: str
+    notes: tuple[str, ...]
+    rows: Sequence[Mapping[str, object]]
+
+    def markdown(self, namespace: str) -> str:
+        """The evidence step by step, the doubts, and the command that prints all of it."""
+        parts = [
+            f"#### {' = '.join(escape(name, 60) for name in self.names)}: {percent(self.probability)}",
+            escape(self.sentence, 400),
+            markdown(self.steps),
+            escape(self.verdict, 400),
+            _bullets(self.notes),
+            markdown_table(self.rows),
+            f"slowwave why {escape(namespace)} {self.item}",
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanPage:
+    """What the page shows. ``counts`` is operation → decision → items, ``deferred`` item → the item that it conflicts with.
+
+    ``explained`` is heading → what is explained under it, and how many items there are of that kind. ``proven`` are the sentences of the
+    probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new.
+    """
+
+    namespace: str
+    plan_hash: str
+    snapshot_id: str
+    state: str
+    expiry_days: int
+    level: Level
+    new_items: int
+    carried_items: int
+    counts: Mapping[str, Mapping[str, int]]
+    items: Sequence[Mapping[str, object]]
+    deferred: Mapping[str, str]
+    explained: Mapping[str, tuple[Sequence[Explanation], int]]
+    reports: Mapping[str, Report]
+    proven: tuple[str, ...]
+    needs_force: tuple[str, ...]
+    why_nothing: tuple[str, ...]
+
+    def summary(self, approve_at: str) -> str:
+        """Markdown of under 1,000 characters with the link ``approve_at``; where not all fits, rows of the table go and the link stays."""
+        verdict, ending = self._verdict(approve_at)
+        if failed := list(self.needs_force):
+            more = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+            verdict += f" A probe failed: {escape(failed[0], 160)}{more} Approving it all the same takes a `note` that says why."
+        hidden = (
+            f"Names and texts are hidden, as `redact_text` is all: {_command('plans show', self.namespace)} shows them."
+            if self.level == "all"
+            else ""
+        )
+        rows: list[Mapping[str, object]] = [
+            {"operation": operation, "decision": decision, "items": f"{count:,}"}
+            for operation, decisions in self.counts.items()
+            for decision, count in decisions.items()
+        ]
+        while True:
+            text = "\n\n".join(part for part in (verdict, markdown_table(rows), hidden, ending) if part)
+            if len(text) <= INLINE or not rows:
+                return text
+            rows = rows[:-1]
+
+    def _verdict(self, approve_at: str) -> tuple[str, str]:
+        """What is to be decided, and how the summary ends."""
+        link = f"**[Approve this plan]({approve_at})**\n\n`{self.plan_hash}`"
+        match self.state:
+            case "awaiting_approval":
+                return f"**{self.new_items:,} new items wait for approval**, for {self.expiry_days} days.", link
+            case "partly_approved":
+                verdict = "**The namespace's policy approved low-risk items of this plan; the others wait**"
+                return f"{verdict}, for {self.expiry_days} days.", link
+            case "approved":
+                return "**The namespace's policy approved low-risk items of this plan.**", f"`{self.plan_hash}`"
+            case _:
+                carried = f"{self.carried_items:,} review items wait in the plan before." if self.carried_items else ""
+                return "**Nothing new to decide.**", carried
+
+    def probes(self) -> str:
+        """What was proven, as a list."""
+        return _bullets(self.proven)
+
+    def why(self) -> str:
+        """The evidence for the items that are explained; empty when there is none."""
+        parts: list[str] = []
+        for heading, (explained, of) in self.explained.items():
+            parts.append(f"### {heading} ({len(explained)} of {of:,})")
+            parts += [explanation.markdown(self.namespace) for explanation in explained]
+        return "\n\n".join(parts)
+
+    def markdown(self) -> str:
+        """The whole report: proofs, what audits and planners say, the first 100 items, the first 50 that are deferred."""
+        headlines = [{"operation": name, "result": report.headline} for name, report in self.reports.items()]
+        deferred = [{"item": item, "conflicts with": winner} for item, winner in list(self.deferred.items())[:50]]
+        listed = _command("plans show", self.namespace, "--json")
+        parts = [
+            f"### Plan {self.plan_hash}",
+            f"Snapshot {escape(self.snapshot_id)} · {self.new_items:,} new, {self.carried_items:,} carried over, "
+            f"{len(self.deferred):,} deferred.",
+            *(("#### Why there is nothing new", _bullets(self.why_nothing)) if self.why_nothing else ()),
+            "#### What was proven",
+            self.probes(),
+            "#### What audits and planners say",
+            markdown_table(headlines),
+            f"#### Items ({min(len(self.items), 100)} of {len(self.items):,}; {listed} lists all)",
+            markdown_table(self.items[:100]),
+            *(
+                (
+                    f"#### Deferred to the next night ({len(deferred)} of {len(self.deferred):,})",
+                    markdown_table(deferred),
+                )
+                if deferred
+                else ()
+            ),
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+def _command(name: str, namespace: str, *more: str) -> str:
+    """A command of the program in Markdown's code style, which holds what a shell reads; a name that cannot stand in it is left out."""
+    words = f"slowwave {name} {shlex.join((namespace, *more))}"
+    return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {escape(sentence, 400)}" for sentence in sentences)
