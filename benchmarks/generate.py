@@ -142,9 +142,10 @@ def make(size: int, *, now: datetime, slug: str = "bench", seed: int = 11) -> Ge
         {
             "blast_radius_share": 0.85,  # so much planted trouble, some of it most of a type, is no accident upstream
             "expertise": known,
-            "normalize_schema_mapping": MAPPING,
-            "abstention_drift_min_samples": 500,
-            "abstention_min_top_score": 0.5,
+            "operations": {
+                "normalize_schema": {"mapping": MAPPING},
+                "abstention_drift": {"min_samples": 500, "min_top_score": 0.5},
+            },
         },
         tables,
         {

@@ -225,7 +225,9 @@ def quality(folder: Path) -> list[Part]:
     texts, labels = [r["text"] for r in rows], [r["cluster"] for r in rows]
     most = 100
     nights = {"default": group(texts, labels)}
-    nights[f"{most} summaries a night"] = group(texts, labels, consolidation_max_clusters_per_run=most)
+    nights[f"{most} summaries a night"] = group(
+        texts, labels, operations={"consolidate_clusters": {"max_clusters_per_run": most}}
+    )
     return [
         _judged_part(
             "Contradictions", "Pairs of sentences about one thing; a contradiction must never merge.", judge(pairs)

@@ -46,7 +46,7 @@ def measure(size: int) -> Costs:
     from slowwave.snapshots.models import load_models, run_models
 
     snapshot = remembered(size)
-    settings = Settings.for_namespace({"backfill_tags_scope": "all"})
+    settings = Settings.for_namespace({"operations": {"backfill_tags": {"scope": "all"}}})
     inputs = Inputs(snapshot, run_models(load_models(), snapshot, settings), settings)
     for made in (*AUDITS.values(), *PLANNERS.values()):
         made.ready()

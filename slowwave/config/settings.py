@@ -9,11 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
+from slowwave.config.former_names import FORMER_NAMES, SEALED_NAMES, nested
+from slowwave.config.operations import Operations
 from slowwave.errors import SettingsError
 
 _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
@@ -29,18 +37,42 @@ class Expertise(BaseModel):
     relationship_types: tuple[str, ...] = ()
 
 
-class OperationSettings(BaseModel):
-    """What is set of one operation that has no fields of its own in ``Settings``: its switch, and options that it declares itself."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-    enabled: bool | None = None
-
-
 Options = TypeVar("Options", bound=BaseModel)
 
 
+class _Given(InitSettingsSource):
+    """Settings that are given by name."""
+
+    def __call__(self) -> dict[str, Any]:
+        return nested(super().__call__())
+
+
+class _Environment(EnvSettingsSource):
+    """Variables, those of former names included."""
+
+    def __call__(self) -> dict[str, Any]:
+        found = super().__call__()
+        for operation, given in found.get("operations", {}).items():
+            if operation not in Operations.model_fields:  # what it declares is not known here, and may be a list
+                found["operations"][operation] = {name: _decoded(value) for name, value in given.items()}
+        for name, (operation, option) in FORMER_NAMES.items():
+            value = self.env_vars.get(f"{self.env_prefix}{name}".lower())
+            if value is not None:
+                field = type(Operations.model_fields[operation].default).model_fields[option]
+                found[name] = _decoded(value) if self.field_is_complex(field) else value
+        return nested(found)
+
+
+def _decoded(value: object) -> object:
+    """What a variable says as JSON; what is no JSON stays a text."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 class Settings(BaseSettings):
-    """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name."""
+    """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name; in ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``."""
 
     model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="ignore", frozen=True)
 
@@ -49,147 +81,23 @@ class Settings(BaseSettings):
         default="dry-run", description="What a dream does unless its caller says."
     )
 
-    dedupe_entities_enabled: bool = Field(default=True, description="Nightly: merge entities that are one thing.")
-    centroid_recompute_enabled: bool = Field(
-        default=True, description="Nightly: vectors for entities without one and for the survivors of merges."
-    )
-    source_chunk_ids_gc_enabled: bool = Field(default=True, description="Nightly: drop dead references.")
-    prune_edges_enabled: bool = Field(default=True, description="Nightly: retire weak edges that nothing supports.")
-    contradiction_detect_enabled: bool = Field(default=True, description="Nightly: look for rows that contradict.")
-    contradiction_reconcile_enabled: bool = Field(default=True, description="Nightly: propose who is right.")
-    community_summary_enabled: bool = Field(default=False, description="Nightly: summaries of communities.")
-    normalize_schema_enabled: bool = Field(default=True, description="Nightly: rename types by the mappings.")
-    dedupe_facts_enabled: bool = Field(default=True, description="Nightly: merge facts that say the same.")
-    supersede_facts_enabled: bool = Field(default=True, description="Nightly: close facts that newer ones replace.")
-    cluster_events_enabled: bool = Field(default=True, description="Nightly: merge events that are one event.")
-    compact_facts_enabled: bool = Field(default=False, description="Nightly: purge what is past its retention.")
-    redact_or_quarantine_enabled: bool = Field(default=True, description="Nightly: act on what the safety scan finds.")
-    accept_external_edits_enabled: bool = Field(
-        default=True, description="Nightly: take note of memories that an outside dreamer rewrote."
-    )
-    dedupe_memories_enabled: bool = Field(default=True, description="Nightly: merge memories that tell the same.")
-    consolidate_clusters_enabled: bool = Field(
-        default=False, description="Nightly: one summary for memories of one matter; the weekly night has it anyway."
-    )
-    decay_transition_enabled: bool = Field(
-        default=False, description="Nightly: shorten ageing memories; the weekly night has it anyway."
-    )
-    absolutize_dates_enabled: bool = Field(default=True, description="Nightly: write out relative dates.")
-    archive_stale_enabled: bool = Field(default=False, description="Nightly: archive what nobody has use for.")
-    promote_memories_enabled: bool = Field(default=True, description="Nightly: promote memories that recall proves.")
-    backfill_tags_enabled: bool = Field(default=True, description="Nightly: concept tags.")
-    reembed_enabled: bool = Field(default=True, description="Nightly: vectors for memories and chunks without one.")
-    compile_pages_enabled: bool = Field(default=True, description="Nightly: MEMORY.md and DREAMS.md.")
-
-    operations: dict[str, OperationSettings] = Field(
-        default_factory=dict,
-        description="Switch (`enabled`) and options of operations that have no settings of their own here, by name.",
-    )
+    operations: Operations = Field(default=Operations(), description="What is set of each operation: see below.")
     expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
-    frequency_delta_threshold: float = Field(
-        default=0.5, ge=0, le=1, description="Relative change of a type's count that is reported."
-    )
 
     cooccurrence_edge_weight: float = Field(
         default=0.2, ge=0, le=1, description="Weight of an ASSOCIATED_WITH edge in PageRank."
-    )
-    orphan_pr_percentile_threshold: float = Field(
-        default=5.0, ge=0, le=100, description="Bottom share of PageRank called weak."
     )
     recall_window_days: int = Field(
         default=90, ge=1, description="Recall events older than this no longer count as use."
     )
     frequency_cap: int = Field(default=20, ge=1, description="Recalls at which the frequency signal saturates.")
 
-    source_chunk_ids_gc_min_dead: int = Field(
-        default=1, ge=1, description="Dead references a row needs before it is cleaned."
-    )
-
-    dedupe_entities_default_threshold: float = Field(
-        default=0.90,
-        ge=0,
-        le=1,
-        description="Cosine a merge needs where a type has too few rows to learn weights; else where a pair disagrees in something.",
-    )
-    dedupe_entities_per_type_thresholds: dict[str, float] = Field(
-        default_factory=dict, description="The same, per type."
-    )
-    dedupe_verifier_band_low: float = Field(
-        default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at."
-    )
-    dedupe_entities_expected_precision: float = Field(
-        default=0.99, ge=0.5, le=1, description="Expected share of right merges in a plan."
-    )
-    dedupe_entities_unique_sources: tuple[str, ...] = Field(
-        default=(), description="Sources free of duplicates within themselves; `*` means each."
-    )
-    prune_edges_target_predicates: tuple[str, ...] = Field(
-        default=("ASSOCIATED_WITH",), description="Relationship types that may be pruned."
-    )
-    prune_edges_confidence_threshold: float = Field(
-        default=0.4, ge=0, le=1, description="Edges below this confidence are candidates."
-    )
-    prune_edges_score_threshold: float = Field(
-        default=0.0, ge=0, description="Weight times recency below which an edge is a candidate as well; 0 is off."
-    )
-    prune_edges_half_life_days: float = Field(
-        default=90.0, gt=0, description="Days in which an edge's recency falls by half."
-    )
-    contradiction_detect_similarity_threshold: float = Field(
-        default=0.5, ge=0, le=1, description="Descriptions of one edge less similar than this are looked at."
-    )
-    contradiction_reconcile_policy: Literal[
-        "manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"
-    ] = Field(default="evidence_weighted", description="How a loser is proposed; manual proposes none.")
     source_precedence: tuple[str, ...] = Field(
         default=("human", "canonical", "tool", "model", "consolidation", "import"),
         description="Sources, the most trusted first.",
     )
-    community_summary_min_size: int = Field(default=5, ge=2, description="Members a community needs for a summary.")
-    community_summary_max_members_per_prompt: int = Field(
-        default=20, ge=1, description="Members that a summary quotes, the most mentioned first."
-    )
-    community_summary_model: str = Field(
-        default="", description="Model that writes summaries; empty takes sentences from the sources."
-    )
-    community_resolution: float = Field(default=1.0, gt=0, description="Above 1: more and smaller communities.")
     writer_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of that model.")
     writer_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one text may take.")
-    normalize_schema_mapping: dict[str, str] = Field(
-        default_factory=dict, description="Old type to new type, for entities and relationships alike."
-    )
-    normalize_schema_entity_types: dict[str, str] = Field(
-        default_factory=dict, description="The same for entity types alone."
-    )
-    normalize_schema_relationship_types: dict[str, str] = Field(
-        default_factory=dict, description="The same for relationship types alone."
-    )
-    abstention_drift_min_samples: int = Field(
-        default=1000, ge=0, description="Scored recalls that a recommendation needs."
-    )
-    abstention_drift_sample_cap: int = Field(default=1024, ge=1, description="Newest recalls that are looked at.")
-    abstention_min_top_score: float = Field(
-        default=0.0, ge=0, description="The agent's threshold on the best hit; 0 when it has none."
-    )
-    abstention_combined_threshold: float = Field(
-        default=0.0, ge=0, description="The agent's threshold on all hits together; 0 when it has none."
-    )
-    fact_compaction_retention_days: int = Field(
-        default=365, ge=7, description="Days after which a retired row may be purged; never under 7."
-    )
-    event_clustering_cosine_threshold: float = Field(
-        default=0.95, ge=0, le=1, description="Cosine at which two events of one subject may be one."
-    )
-    event_clustering_window_days: int = Field(
-        default=7, ge=0, description="Days that events of one cluster may lie apart."
-    )
-    centroid_lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
-    centroid_min_intra_cluster_cosine: float = Field(
-        default=0.88,
-        ge=0,
-        le=1,
-        description="Smallest cosine between two members of a cluster that gets a mean vector.",
-    )
 
     reflection_mode: Literal["coordinated", "always"] = Field(
         default="coordinated", description="Whether the cadence gates below hold; always ignores them."
@@ -201,42 +109,12 @@ class Settings(BaseSettings):
     gate_min_sessions: int = Field(
         default=5, ge=0, description="New sessions that a scheduled weekly night needs (too_few_sessions)."
     )
-    memory_dedupe_cosine_threshold: float = Field(
-        default=0.92, ge=0, le=1, description="Cosine at which two memories may tell the same."
-    )
-    neighbour_top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
-    neighbour_similarity: float = Field(
-        default=0.75, ge=0.1, le=0.99, description="Cosine from which two memories are neighbours."
-    )
-    conflict_low_importance: float = Field(
-        default=0.3, ge=0, le=1, description="Of two memories below this, the newer wins without a person."
-    )
     dates_write: Literal["beside", "replace"] = Field(
         default="beside", description="Whether the ISO date follows a relative one in brackets or takes its place."
     )
     dates_zone: str = Field(default="UTC", description="Zone of authors whose memories name none.")
-    consolidation_min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
-    consolidation_cohesion: float = Field(
-        default=0.8, ge=0, le=1, description="Cosine that every two members of a summary have."
-    )
-    consolidation_max_clusters_per_run: int = Field(default=10, ge=1, le=100, description="Summaries a night.")
-    consolidation_max_input_tokens: int = Field(
-        default=1500, ge=100, le=10_000, description="Tokens of one summary's sources; larger clusters are split."
-    )
-    consolidation_max_output_tokens: int = Field(default=300, ge=50, le=2_000, description="Tokens of a summary.")
-    consolidation_cooldown_days: int = Field(
-        default=7, ge=1, le=90, description="Days until a summary may become part of another one."
-    )
     consolidation_model: str = Field(
         default="", description="Model that words summaries and shortened memories; empty takes the sources' sentences."
-    )
-    decay_days: dict[str, int] = Field(
-        default_factory=lambda: {"full": 7, "compressed": 30, "summary": 90, "essence": 365},
-        description="Days in each stage before the next.",
-    )
-    decay_tokens: dict[str, int] = Field(
-        default_factory=lambda: {"full": 500, "compressed": 250, "summary": 150, "essence": 50},
-        description="Tokens that a memory has in each stage.",
     )
     exempt_instructions: bool = Field(
         default=True,
@@ -247,36 +125,8 @@ class Settings(BaseSettings):
         description="Days in which recency falls by half, per kind; 90 for other kinds.",
     )
     relevance_decay_rate: float = Field(default=0.01, ge=0, description="Loss of importance an hour.")
-    archive_policy: Literal["stale", "natural_selection"] = Field(
-        default="stale", description="Which memories archive_stale takes: unread and faded, or the least relevant."
-    )
-    archive_effective_importance: float = Field(
-        default=0.2, ge=0, le=1, description="Effective importance below which an unread memory is stale."
-    )
-    archive_min_age_hours: float = Field(default=168.0, ge=0, description="Age that a stale memory has.")
-    natural_selection_floor: float = Field(default=0.1, ge=0, description="Relevance below which a memory goes.")
-    natural_selection_ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
-    reembed_max_per_night: int = Field(
-        default=5_000,
-        ge=0,
-        description="Vectors that a night makes for memories and chunks without one; for entities as many.",
-    )
     signals_compat: bool = Field(
         default=False, description="nexo's original signals: no window, cap 6, weights of 0.94, no gate on days."
-    )
-    promote_min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
-    promote_min_recalls: int = Field(default=3, ge=1, description="Recalls that a promotion needs.")
-    promote_min_queries: int = Field(default=2, ge=1, description="Distinct questions that a promotion needs.")
-    promote_min_days: int = Field(default=2, ge=1, description="Distinct days that a promotion needs.")
-    promote_max_per_night: int = Field(default=20, ge=1, description="Promotions of one night, the best first.")
-    promote_revoke_score: float = Field(
-        default=0.1, ge=0, le=1, description="Score below which a promotion is revoked."
-    )
-    backfill_tags_scope: Literal["promoted", "all"] = Field(
-        default="promoted", description="Whether concept tags are for promoted memories or for all."
-    )
-    screening_policy: Literal["block", "redact", "quarantine", "warn"] = Field(
-        default="quarantine", description="What is done with memories that hold a secret or an injection."
     )
     screening_on_import: Literal["block", "quarantine", "warn"] = Field(
         default="warn", description="What an import does with rows that hold a secret or an injection."
@@ -292,8 +142,6 @@ class Settings(BaseSettings):
         description="Folder with a folder a namespace for MEMORY.md and DREAMS.md; empty keeps pages in the store.",
     )
     pages_git: bool = Field(default=False, description="Commit pages in the workspace folder with git.")
-    pages_max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
-    pages_max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
 
     blast_radius_share: float = Field(
         default=0.02,
@@ -386,34 +234,73 @@ class Settings(BaseSettings):
         return models
 
     @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given by name, then variables; there are no files."""
+        return _Given(settings_cls, init_settings()), _Environment(settings_cls)
+
+    @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
         """Environment settings with a namespace's own on top; an unknown name is ignored, and so are addresses and ``pages_git``:
         whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run."""
-        known = {k: v for k, v in overlay.items() if k in cls.model_fields and k not in _OPERATORS}
+        known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in _OPERATORS}
         try:
-            return cls.model_validate({**cls().model_dump(), **known})
+            return cls.model_validate(_over(cls().model_dump(), known))
         except ValidationError as problem:
-            first = problem.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
-            raise SettingsError(
-                f"The setting {name} cannot be {first['input']!r}: {first['msg']}. "
-                f"Correct it in the namespace's settings, or the variable SLOWWAVE_{name.upper()}."
-            ) from None
+            raise _refused(problem) from None
 
     def options(self, operation: str, declared: type[Options]) -> Options:
         """What is set of the options that an operation declares, and their defaults. Raises ``SettingsError`` for what cannot be."""
-        given = self.operations.get(operation)
+        given = self.operations.of(operation)
         try:
             return declared.model_validate(given.model_extra or {} if given else {})
         except ValidationError as problem:
-            first = problem.errors()[0]
-            name = "__".join(("operations", operation, *(str(part) for part in first["loc"])))
-            raise SettingsError(
-                f"The setting {name} cannot be {first['input']!r}: {first['msg']}. "
-                f"Correct it in the namespace's settings, or the variable SLOWWAVE_{name.upper()}."
-            ) from None
+            raise _refused(problem, "operations", operation) from None
 
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of all settings."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """SHA-256 of the canonical JSON of all settings.
+
+        Those of operations stand in it under their former names, and what has none only where it is not the default: neither a new name
+        nor a new setting makes a plan another one.
+        """
+        values = self.model_dump(mode="json")
+        unnamed: dict[str, dict[str, object]] = {}
+        for operation, given in values["operations"].items():
+            field = Operations.model_fields.get(operation)
+            defaults = field.default.model_dump(mode="json") if field else {}
+            for option, value in given.items():
+                if former := SEALED_NAMES.get((operation, option)):
+                    values[former] = value
+                elif field is None or value != defaults[option]:
+                    unnamed.setdefault(operation, {})[option] = value
+        text = json.dumps({**values, "operations": unnamed}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with others on top: operations option by option, what else there is as a whole."""
+    found = {**below, **above}
+    operations = above.get("operations")
+    if isinstance(operations, Mapping):
+        found["operations"] = {**below["operations"], **operations}
+        for name, given in operations.items():
+            known = below["operations"].get(name)
+            if isinstance(given, Mapping) and known:
+                found["operations"][name] = {**known, **given}
+    return found
+
+
+def _refused(problem: ValidationError, *place: str) -> SettingsError:
+    """A sentence that names the first setting that cannot be what it is."""
+    first = problem.errors()[0]
+    path = (*place, *(str(part) for part in first["loc"]))
+    return SettingsError(
+        f"The setting {'.'.join(path)} cannot be {first['input']!r}: {first['msg']}. "
+        f"Correct it in the namespace's settings, or the variable SLOWWAVE_{'__'.join(path).upper()}."
+    )

@@ -42,7 +42,7 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         _of_edges(weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target))),
         {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
     )
-    threshold = settings.contradiction_detect_similarity_threshold
+    threshold = settings.operations.contradictions.similarity_threshold
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),

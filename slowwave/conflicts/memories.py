@@ -41,9 +41,9 @@ _APART: Final = 2  # words that each may have beside those of the other
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
     """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
 
-    Looked at are the nearest neighbours (``neighbour_top_k``, from ``neighbour_similarity``) within one kind, scope, subject and author;
-    memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours`` in each block, and 20 to
-    60 µs a pair. The last answer is kept as long as its tables are, for an audit and a planner of one night.
+    Looked at are the nearest neighbours (``neighbour_graph.top_k``, from ``neighbour_graph.similarity``) within one kind, scope, subject
+    and author; memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours`` in each block,
+    and 20 to 60 µs a pair. The last answer is kept as long as its tables are, for an audit and a planner of one night.
     """
     known = _LAST.answer(snapshot, settings)
     if known is None:
@@ -106,7 +106,12 @@ def _near(
     with one_thread():
         for part in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
             if len(part) > 1:
-                near = neighbours(matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[part])
+                near = neighbours(
+                    matrix,
+                    settings.operations.neighbour_graph.top_k,
+                    settings.operations.neighbour_graph.similarity,
+                    places[part],
+                )
                 i, j, cosine = pairs_of(*near)
                 found.append((part[i], part[j], cosine))
     none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
@@ -154,7 +159,7 @@ def _given(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def _asked(settings: Settings) -> tuple[int, float]:
-    return settings.neighbour_top_k, settings.neighbour_similarity
+    return settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity
 
 
 _LAST: Final = _Last()

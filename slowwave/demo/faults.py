@@ -412,18 +412,17 @@ class _Planter:
 
     def _drifted_rows(self) -> None:
         """The world has them already; the settings say what to make of most."""
-        for table, column, setting in (
-            ("entities", "entity_type", "normalize_schema_entity_types"),
-            ("relationships", "relationship_type", "normalize_schema_relationship_types"),
+        expertise, mapped = self.world.expertise, self.world.operations.normalize_schema
+        for table, column, mapping, declared in (
+            ("entities", "entity_type", mapped.entity_types, expertise.entity_types),
+            ("relationships", "relationship_type", mapped.relationship_types, expertise.relationship_types),
         ):
-            mapping = self.world.settings[setting]
-            declared = getattr(self.world.expertise, f"{column.removesuffix('_type')}_types")
             known = {rename.row_id for rename in self.faults.renames}
             for row in self.rows[table]:
                 kind = row[column]
                 if row["id"] in known:
                     continue
-                if isinstance(mapping, dict) and kind in mapping:
+                if kind in mapping:
                     self.faults.renames.append(Rename(table, row["id"], kind, mapping[kind]))
                 elif kind not in declared:
                     self.faults.traps.append(NegativeExample("drifted types", "no mapping", table, (row["id"],)))
@@ -456,6 +455,5 @@ class _Planter:
         relation, name = parts(wanted.edge)
         target = self.cast.named(name)
         self._edge(("renamed",), figure, relation, target, self._sentence(figure, relation, target), days=23)
-        mapping = self.world.settings["normalize_schema_entity_types"]
-        new = mapping[wanted.type] if isinstance(mapping, dict) else ""
+        new = self.world.operations.normalize_schema.entity_types[wanted.type]
         self.faults.renames.append(Rename("entities", figure.id, wanted.type, new, twin.id))

@@ -54,7 +54,7 @@ def generate(namespace: str, now: datetime) -> DemoNamespace:
     settings = {
         "expertise": world.expertise.model_dump(mode="json"),
         "blast_radius_share": world.blast_radius_share,
-        **world.settings,
+        "operations": world.operations.model_dump(mode="json", exclude_unset=True),
     }
     begun = now - timedelta(days=80)
     rows: dict[str, list[Row]] = {

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from slowwave.config.operations import Operations
 from slowwave.config.settings import Expertise
 from slowwave.errors import Refused
 
@@ -204,7 +205,7 @@ class World(_Material):
     scenes: tuple[Scene, ...]
     notes: Notes
     contradictions: tuple[Contradiction, ...]
-    settings: dict[str, float | dict[str, str]]
+    operations: Operations
     abstention: Abstention
     renamed: Renamed
     inventory: Inventory

@@ -14,17 +14,22 @@ WRITER: Final = Role(
 )
 
 
-def writer_for(settings: Settings, setting: str = "community_summary_model") -> Chat | None:
-    """The model that a setting names, at the endpoint of writers, or None. Raises ``SettingsError`` when there is no endpoint.
+def writer_for(settings: Settings) -> Chat | None:
+    """The model that words summaries of communities, or None. Raises ``SettingsError`` when there is no endpoint that serves it."""
+    return _served(settings, settings.operations.community_summaries.model, "OPERATIONS__COMMUNITY_SUMMARIES__MODEL")
 
-    ``setting`` is ``community_summary_model`` or ``consolidation_model``.
-    """
-    model = str(getattr(settings, setting))
+
+def consolidator_for(settings: Settings) -> Chat | None:
+    """The model that words summaries of memories and shorter texts, at the same endpoint; None and errors as of ``writer_for``."""
+    return _served(settings, settings.consolidation_model, "CONSOLIDATION_MODEL")
+
+
+def _served(settings: Settings, model: str, setting: str) -> Chat | None:
     if not model:
         return None
     if not settings.writer_endpoint:
         raise SettingsError(
             f"The model {model} is to write summaries, and no endpoint that serves it is set, so it cannot be asked. Set "
-            f"SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_{setting.upper()} to nothing."
+            f"SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_{setting} to nothing."
         )
     return EndpointChat(settings.writer_endpoint, model, timeout=settings.writer_timeout_seconds, role=WRITER)

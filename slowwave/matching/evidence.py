@@ -169,7 +169,7 @@ class Evidence:
             supported=supported,
             learnt=learnt,
             near=np.nan_to_num(cosine, nan=-1) >= threshold,
-            far=cosine < settings.dedupe_verifier_band_low,
+            far=cosine < settings.operations.dedupe_entities.verifier_band_low,
         )
 
     def wording(self, i: Ints, j: Ints) -> Reals:
@@ -209,8 +209,10 @@ class Evidence:
     def _cosine(self, kind: int) -> float:
         """The cosine that a merge of this type needs, however its name is spelled."""
         given, name = self._settings, self._population.type_name(kind)
-        own = [t for spelling, t in given.dedupe_entities_per_type_thresholds.items() if fold(spelling) == name]
-        return max(own, default=given.dedupe_entities_default_threshold)
+        own = [
+            t for spelling, t in given.operations.dedupe_entities.per_type_thresholds.items() if fold(spelling) == name
+        ]
+        return max(own, default=given.operations.dedupe_entities.default_threshold)
 
     def _steps(
         self, comparer: Comparer, weights: Weights, compared: ComparisonLevels, parts: Reals, p: int, i: int, j: int

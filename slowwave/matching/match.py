@@ -144,10 +144,17 @@ def match(
     looked at; ``model`` holds weights of an earlier call, which are not learnt again.
     """
     population = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
-    lowest = min([settings.dedupe_entities_default_threshold, *settings.dedupe_entities_per_type_thresholds.values()])
+    lowest = min(
+        [
+            settings.operations.dedupe_entities.default_threshold,
+            *settings.operations.dedupe_entities.per_type_thresholds.values(),
+        ]
+    )
     wanted = frozenset(focus or ())
     mask = None if focus is None else np.array([id_ in wanted for id_ in population.ids], bool)
-    found = candidates.find(population, min(settings.dedupe_verifier_band_low, lowest), lowest, mask)
+    found = candidates.find(
+        population, min(settings.operations.dedupe_entities.verifier_band_low, lowest), lowest, mask
+    )
     i, j = found.i.astype(np.int64), found.j.astype(np.int64)
     counts = Counter(
         {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
@@ -257,7 +264,7 @@ def _decide(
 ) -> Matches:
     i, j, scores = judged.i, judged.j, judged.scores
     thresholds = _thresholds(
-        population.kind[i], scores.probability, judged.may, settings.dedupe_entities_expected_precision
+        population.kind[i], scores.probability, judged.may, settings.operations.dedupe_entities.expected_precision
     )
     edges = np.flatnonzero(judged.may & (scores.probability >= thresholds[population.kind[i]]))
     sources = _unique_sources(population, settings)
@@ -274,7 +281,11 @@ def _decide(
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             s = evidence.score(x[at], y[at])
-            held = s.learnt | (np.nan_to_num(s.cosine, nan=-1) >= settings.centroid_min_intra_cluster_cosine) | _may(s)
+            held = (
+                s.learnt
+                | (np.nan_to_num(s.cosine, nan=-1) >= settings.operations.recompute_centroids.min_intra_cluster_cosine)
+                | _may(s)
+            )
             held &= ~_other_word(vetoes, x[at], y[at], s)
             found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
         return np.concatenate(found)
@@ -333,7 +344,7 @@ def _thresholds(kinds: Ints, probabilities: Reals, may: Flags, precision: float)
 
 def _unique_sources(population: Population, settings: Settings) -> Flags:
     """Which source codes are known to be free of duplicates."""
-    free = settings.dedupe_entities_unique_sources
+    free = settings.operations.dedupe_entities.unique_sources
     return np.array(["*" in free or s in free for s in population.source_names], bool)
 
 

@@ -67,7 +67,7 @@ def check_retention(days: object) -> None:
     if not isinstance(days, int) or isinstance(days, bool) or days < FLOOR_DAYS:
         raise DreamForbiddenOpError(
             f"Purging after {days!r} days is forbidden: what is retired stays for {FLOOR_DAYS} days at least. Set "
-            f"SLOWWAVE_FACT_COMPACTION_RETENTION_DAYS to {FLOOR_DAYS} or more; nothing was planned."
+            f"SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS to {FLOOR_DAYS} or more; nothing was planned."
         )
 
 

@@ -149,7 +149,9 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], st
 def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str:
     """Whether models are set and their tokens of 24 hours are spent."""
     limit = settings.llm_max_tokens_per_namespace_per_day
-    if not limit or not (settings.judge_models or settings.community_summary_model or settings.consolidation_model):
+    if not limit or not (
+        settings.judge_models or settings.operations.community_summaries.model or settings.consolidation_model
+    ):
         return ""
     row = connection.execute(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint FROM night.llm_usage WHERE namespace_id = %s "

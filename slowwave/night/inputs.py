@@ -10,7 +10,7 @@ import pyarrow as pa
 from slowwave.config.settings import Settings
 from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
-from slowwave.language.writer import writer_for
+from slowwave.language.writer import consolidator_for, writer_for
 from slowwave.operations import Inputs
 from slowwave.plans.ledger import (
     open_budget,
@@ -41,7 +41,7 @@ def read_inputs(
         judges_for(settings),
         budget=open_budget(store, snapshot.namespace, settings, run_id),
         writer=writer_for(settings),
-        consolidator=writer_for(settings, "consolidation_model"),
+        consolidator=consolidator_for(settings),
     )
 
 

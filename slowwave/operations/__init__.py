@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
-from slowwave.operations.registry import AUDITS, PLANNERS, khora_kinds, operations, switches, weekly_operations
+from slowwave.operations.registry import AUDITS, PLANNERS, khora_kinds, operations, weekly_operations
 from slowwave.operations.run import FORBIDDEN, named, run_audit, run_planner, skip_reason, weekly
 from slowwave.operations.spec import Audit, Operation, Planner, operation
 
@@ -24,7 +24,6 @@ __all__ = [
     "run_audit",
     "run_planner",
     "skip_reason",
-    "switches",
     "weekly",
     "weekly_operations",
 ]

@@ -96,11 +96,6 @@ PLANNERS: Final = Catalogue[Proposal]("planner")
 """Every planner by name, in the order in which the sealer prefers them."""
 
 
-def switches() -> dict[str, str]:
-    """Operation → the setting that switches it, of those that have one by name."""
-    return {name: made.switch for name, made in operations().items() if isinstance(made.switch, str)}
-
-
 def weekly_operations() -> frozenset[str]:
     """Operations that are dear and seldom news: the scheduled night from Saturday to Sunday has them besides."""
     return frozenset(name for name, made in operations().items() if made.weekly)

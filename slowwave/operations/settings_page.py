@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from pydantic.fields import FieldInfo
 
+from slowwave.config.former_names import SEALED_NAMES
+from slowwave.config.operations import Operations
 from slowwave.config.settings import Settings
 from slowwave.operations import Operation, operations
 
@@ -29,27 +31,42 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     "khora (`KHORA_DREAM_…`)": (
         Seed("enabled", "false", "enabled", "On here: a night writes nothing without an approval."),
         Seed("default_mode", "dry-run", "default_mode"),
-        Seed("ops.dedupe_entities", "false", "dedupe_entities_enabled"),
-        Seed("ops.prune_edges", "false", "prune_edges_enabled"),
-        Seed("ops.recompute_centroids", "false", "centroid_recompute_enabled"),
-        Seed("ops.compact_facts", "false", "compact_facts_enabled"),
-        Seed("ops.cluster_events", "false", "cluster_events_enabled", "On here; items wait for approval."),
-        Seed("dedupe_entities_enabled", "false", "dedupe_entities_enabled", "On here; items wait for approval."),
-        Seed("source_chunk_ids_gc_enabled", "false", "source_chunk_ids_gc_enabled", "On here, likewise."),
+        Seed("ops.dedupe_entities", "false", "operations.dedupe_entities.enabled"),
+        Seed("ops.prune_edges", "false", "operations.prune_edges.enabled"),
+        Seed("ops.recompute_centroids", "false", "operations.recompute_centroids.enabled"),
+        Seed("ops.compact_facts", "false", "operations.purge_expired.enabled"),
+        Seed(
+            "ops.cluster_events",
+            "false",
+            "operations.dedupe_memories.events_enabled",
+            "On here; items wait for approval.",
+        ),
+        Seed(
+            "dedupe_entities_enabled",
+            "false",
+            "operations.dedupe_entities.enabled",
+            "On here; items wait for approval.",
+        ),
+        Seed("source_chunk_ids_gc_enabled", "false", "operations.gc_references.enabled", "On here, likewise."),
         Seed(
             "centroid_recompute_enabled",
             "false",
-            "centroid_recompute_enabled",
+            "operations.recompute_centroids.enabled",
             "On here, likewise. Off, merges keep the survivor's vector.",
         ),
-        Seed("prune_edges_enabled", "false", "prune_edges_enabled", "On here, likewise."),
-        Seed("contradiction_detect_enabled", "false", "contradiction_detect_enabled", "On here, likewise."),
-        Seed("contradiction_reconcile_enabled", "false", "contradiction_reconcile_enabled", "On here, likewise."),
-        Seed("community_summary_enabled", "false", "community_summary_enabled", "The weekly schedule runs it."),
+        Seed("prune_edges_enabled", "false", "operations.prune_edges.enabled", "On here, likewise."),
+        Seed("contradiction_detect_enabled", "false", "operations.contradictions.enabled", "On here, likewise."),
+        Seed("contradiction_reconcile_enabled", "false", "operations.resolve_conflicts.enabled", "On here, likewise."),
+        Seed(
+            "community_summary_enabled",
+            "false",
+            "operations.community_summaries.enabled",
+            "The weekly schedule runs it.",
+        ),
         Seed(
             "normalize_schema_enabled",
             "false",
-            "normalize_schema_enabled",
+            "operations.normalize_schema.enabled",
             "On here; an empty mapping renames nothing.",
         ),
         Seed("llm_max_tokens_per_run", "200 000", "llm_max_tokens_per_run", "Estimated before each call."),
@@ -68,21 +85,23 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("dream_op_types", "[]", "dream_op_types"),
         Seed("dream_decisions", "[]", "dream_decisions"),
         Seed("cooccurrence_edge_weight", "0.2", "cooccurrence_edge_weight"),
-        Seed("orphan_pr_percentile_threshold", "5.0", "orphan_pr_percentile_threshold"),
-        Seed("source_chunk_ids_gc_min_dead", "1", "source_chunk_ids_gc_min_dead"),
-        Seed("centroid_lev_threshold", "2", "centroid_lev_threshold"),
-        Seed("centroid_min_intra_cluster_cosine", "0.88", "centroid_min_intra_cluster_cosine"),
+        Seed("orphan_pr_percentile_threshold", "5.0", "operations.orphans.pr_percentile_threshold"),
+        Seed("source_chunk_ids_gc_min_dead", "1", "operations.gc_references.min_dead"),
+        Seed("centroid_lev_threshold", "2", "operations.recompute_centroids.lev_threshold"),
+        Seed("centroid_min_intra_cluster_cosine", "0.88", "operations.recompute_centroids.min_intra_cluster_cosine"),
         Seed(
             "dedupe_entities_default_threshold",
             "0.90",
-            "dedupe_entities_default_threshold",
+            "operations.dedupe_entities.default_threshold",
             "Decides where a type has too few rows to learn weights; else it is asked of pairs that disagree in something.",
         ),
-        Seed("dedupe_entities_per_type_thresholds", "{}", "dedupe_entities_per_type_thresholds", "Likewise."),
+        Seed(
+            "dedupe_entities_per_type_thresholds", "{}", "operations.dedupe_entities.per_type_thresholds", "Likewise."
+        ),
         Seed(
             "dedupe_verifier_band_low",
             "0.78",
-            "dedupe_verifier_band_low",
+            "operations.dedupe_entities.verifier_band_low",
             "Candidates by vector; with learnt weights, below it nothing merges without a person.",
         ),
         Seed(
@@ -94,21 +113,30 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("dedupe_verifier_model, dedupe_auditor_model", "two models", "judge_models"),
         Seed("dedupe_verifier_timeout_seconds", "10", "judge_timeout_seconds"),
         Seed("dedupe_verifier_min_confidence", "0.6", "judge_confidence"),
-        Seed("prune_edges_target_predicates", '["ASSOCIATED_WITH"]', "prune_edges_target_predicates"),
-        Seed("prune_edges_confidence_threshold", "0.4", "prune_edges_confidence_threshold"),
-        Seed("contradiction_detect_similarity_threshold", "0.5", "contradiction_detect_similarity_threshold"),
+        Seed(
+            "operations.prune_edges.target_predicates",
+            '["ASSOCIATED_WITH"]',
+            "operations.prune_edges.target_predicates",
+        ),
+        Seed("prune_edges_confidence_threshold", "0.4", "operations.prune_edges.confidence_threshold"),
+        Seed("contradiction_detect_similarity_threshold", "0.5", "operations.contradictions.similarity_threshold"),
         Seed("contradiction_reconcile_model, …_auditor_model", "two models", "judge_models"),
         Seed("contradiction_reconcile_timeout_seconds", "10", "judge_timeout_seconds"),
         Seed("contradiction_reconcile_min_confidence", "0.6", "judge_confidence"),
-        Seed("community_summary_min_size", "5", "community_summary_min_size"),
-        Seed("community_summary_model", "gpt-4o-mini", "community_summary_model", "Empty here: no model is needed."),
-        Seed("community_summary_max_members_per_prompt", "20", "community_summary_max_members_per_prompt"),
-        Seed("normalize_schema_mapping", "{}", "normalize_schema_mapping", "And one mapping for each axis."),
-        Seed("abstention_drift_min_samples", "1000", "abstention_drift_min_samples"),
-        Seed("abstention_drift_sample_cap", "1024", "abstention_drift_sample_cap"),
-        Seed("fact_compaction_retention_days", "365", "fact_compaction_retention_days"),
-        Seed("event_clustering_cosine_threshold", "0.95", "event_clustering_cosine_threshold"),
-        Seed("event_clustering_window_days", "7", "event_clustering_window_days"),
+        Seed("community_summary_min_size", "5", "operations.community_summaries.min_size"),
+        Seed(
+            "community_summary_model",
+            "gpt-4o-mini",
+            "operations.community_summaries.model",
+            "Empty here: no model is needed.",
+        ),
+        Seed("community_summary_max_members_per_prompt", "20", "operations.community_summaries.max_members_per_prompt"),
+        Seed("normalize_schema_mapping", "{}", "operations.normalize_schema.mapping", "And one mapping for each axis."),
+        Seed("abstention_drift_min_samples", "1000", "operations.abstention_drift.min_samples"),
+        Seed("abstention_drift_sample_cap", "1024", "operations.abstention_drift.sample_cap"),
+        Seed("fact_compaction_retention_days", "365", "operations.purge_expired.retention_days"),
+        Seed("event_clustering_cosine_threshold", "0.95", "operations.dedupe_memories.events_cosine_threshold"),
+        Seed("event_clustering_window_days", "7", "operations.dedupe_memories.events_window_days"),
         Seed("KHORA_DREAM_DISABLE_APPLY", "unset", "", "`SLOWWAVE_DISABLE_APPLY`, and a switch in the database."),
     ),
     "Plugged.in": (
@@ -116,36 +144,59 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed(
             "DREAM_SIMILARITY_THRESHOLD",
             "0.75",
-            "consolidation_cohesion",
+            "operations.consolidate_clusters.cohesion",
             "Of every two members, not of a chain; so higher here.",
         ),
-        Seed("DREAM_MIN_CLUSTER_SIZE", "3", "consolidation_min_cluster_size"),
-        Seed("DREAM_MAX_CLUSTERS_PER_RUN", "10", "consolidation_max_clusters_per_run"),
+        Seed("DREAM_MIN_CLUSTER_SIZE", "3", "operations.consolidate_clusters.min_cluster_size"),
+        Seed("DREAM_MAX_CLUSTERS_PER_RUN", "10", "operations.consolidate_clusters.max_clusters_per_run"),
         Seed(
-            "DREAM_CONSOLIDATION_MAX_INPUT_TOKENS", "1500", "consolidation_max_input_tokens", "Larger ones are split."
+            "DREAM_CONSOLIDATION_MAX_INPUT_TOKENS",
+            "1500",
+            "operations.consolidate_clusters.max_input_tokens",
+            "Larger ones are split.",
         ),
-        Seed("DREAM_CONSOLIDATION_MAX_OUTPUT_TOKENS", "300", "consolidation_max_output_tokens"),
-        Seed("DREAM_COOLDOWN_DAYS", "7", "consolidation_cooldown_days", "Of summaries; sources never come back."),
+        Seed("DREAM_CONSOLIDATION_MAX_OUTPUT_TOKENS", "300", "operations.consolidate_clusters.max_output_tokens"),
+        Seed(
+            "DREAM_COOLDOWN_DAYS",
+            "7",
+            "operations.consolidate_clusters.cooldown_days",
+            "Of summaries; sources never come back.",
+        ),
         Seed(
             "DREAM_TOP_K_NEIGHBORS",
             "3",
             "",
-            "A cluster is a group, not a graph of nearest ones; `neighbour_top_k` and `neighbour_similarity` are those of "
-            "`neighbour_graph` and of contradictions between memories.",
+            "A cluster is a group, not a graph of nearest ones; `top_k` and `similarity` of `neighbour_graph` are "
+            "those of that audit and of contradictions between memories.",
         ),
-        Seed("decay stages: days, tokens", "7, 30, 90, 365; 500, 250, 150, 50", "decay_days", "And `decay_tokens`."),
+        Seed(
+            "decay stages: days, tokens",
+            "7, 30, 90, 365; 500, 250, 150, 50",
+            "operations.decay_transition.days",
+            "And `operations.decay_transition.tokens`.",
+        ),
         Seed(
             "natural selection: floor, rows a ring",
             "0.1, 1000",
-            "natural_selection_floor",
+            "operations.archive_stale.relevance_floor",
             "It archives, and deletes nothing.",
         ),
     ),
     "mnemo": (
-        Seed("deduplication cosine", "0.92", "memory_dedupe_cosine_threshold", "And what the texts say must agree."),
-        Seed("event window and cosine", "–", "event_clustering_cosine_threshold"),
-        Seed("low importance for automatic resolution", "0.3", "conflict_low_importance"),
-        Seed("archive importance, age", "0.2, 168 h", "archive_effective_importance", "And `archive_min_age_hours`."),
+        Seed(
+            "deduplication cosine",
+            "0.92",
+            "operations.dedupe_memories.cosine_threshold",
+            "And what the texts say must agree.",
+        ),
+        Seed("event window and cosine", "–", "operations.dedupe_memories.events_cosine_threshold"),
+        Seed("low importance for automatic resolution", "0.3", "operations.resolve_conflicts.low_importance"),
+        Seed(
+            "archive importance, age",
+            "0.2, 168 h",
+            "operations.archive_stale.effective_importance",
+            "And `operations.archive_stale.min_age_hours`.",
+        ),
         Seed("decay rate", "0.01 an hour", "relevance_decay_rate"),
         Seed("mode", "coordinated", "reflection_mode"),
         Seed("new records before a run", "5", "gate_min_new_records"),
@@ -155,24 +206,39 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     "nexo-rs": (
         Seed("dreaming.enabled", "false", "enabled"),
         Seed("interval_secs", "86400", "", "The schedule of Dagster."),
-        Seed("min_score", "0.35", "promote_min_score"),
-        Seed("min_recall_count", "3", "promote_min_recalls"),
-        Seed("min_unique_queries", "2", "promote_min_queries", "Counted, not rebuilt; and `promote_min_days`."),
-        Seed("max_promotions_per_sweep", "20", "promote_max_per_night"),
+        Seed("min_score", "0.35", "operations.promote_memories.min_score"),
+        Seed("min_recall_count", "3", "operations.promote_memories.min_recalls"),
+        Seed(
+            "min_unique_queries",
+            "2",
+            "operations.promote_memories.min_queries",
+            "Counted, not rebuilt; and `operations.promote_memories.min_days`.",
+        ),
+        Seed("max_promotions_per_sweep", "20", "operations.promote_memories.max_per_night"),
         Seed("weights", "sum 0.94", "signals_compat", "Ours sum to one; this gives the original formula."),
         Seed("recency half-lives", "10,000, 365, 90 d", "relevance_half_life_days"),
         Seed("recall window, frequency cap", "90 days, 20", "recall_window_days", "And `frequency_cap`."),
         Seed("min_hours", "24 h", "gate_min_hours"),
         Seed("min_sessions", "5", "gate_min_sessions", "Of the weekly night."),
         Seed("scan_interval", "10 min", "", "The schedule of Dagster."),
-        Seed("index lines, size", "200, 25 KB", "pages_max_lines", "And `pages_max_bytes`."),
+        Seed(
+            "index lines, size",
+            "200, 25 KB",
+            "operations.compile_pages.max_lines",
+            "And `operations.compile_pages.max_bytes`.",
+        ),
         Seed("holder_stale", "1 h", "heartbeat_expiry_seconds"),
         Seed("fork_timeout", "5 min", "writer_timeout_seconds", "Of one answer; planners run no agents."),
-        Seed("memory.secret_guard", "block", "screening_policy", "And `screening_on_import`."),
+        Seed("memory.secret_guard", "block", "operations.redact_or_quarantine.policy", "And `screening_on_import`."),
     ),
     "Dory (`DORY_…`)": (
         Seed("embedding provider", "gemini, 768", "embedding_model", "Offline by default, or `embedding_endpoint`."),
-        Seed("dream_llm_provider", "openrouter", "community_summary_model", "And `judge_models`; none by default."),
+        Seed(
+            "dream_llm_provider",
+            "openrouter",
+            "operations.community_summaries.model",
+            "And `judge_models`; none by default.",
+        ),
         Seed("local LLM timeout, openrouter timeout", "5 s, 30 s", "writer_timeout_seconds"),
         Seed("local LLM max tokens", "512", "", "Fixed for each kind of question."),
         Seed("max_write_bytes", "10,240", "", "Plans hold cells, not files."),
@@ -195,11 +261,12 @@ and `pages_git`. A plan's hash covers them. This page is made from the settings 
 _OPERATIONS: Final = """
 ## Operations
 
-The switch makes an operation part of a night for which nobody names operations (`--ops`). What operations declare beside it stands below
-its line. In a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
+The switch makes an operation part of a night for which nobody names operations (`--ops`). What else is set of it stands below its line. In
+a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`. Former names hold as
+before, in variables and in namespaces, and are warned of.
 
-| Operation | Kind | Switch or option | Default | Names that khora has for it |
-| --- | --- | --- | --- | --- |
+| Operation | Kind | Switch or option | Default | Former name | Names that khora has for it |
+| --- | --- | --- | --- | --- | --- |
 """
 
 _SEEDS: Final = """
@@ -214,6 +281,7 @@ def page() -> str:
     rows = [
         f"| `SLOWWAVE_{name.upper()}` | `{shown(name)}` | {f.description} |"
         for name, f in Settings.model_fields.items()
+        if name != "operations"
     ]
     lines = [line for made in operations().values() for line in _operation(made)]
     parts = [_HEAD + "\n".join(rows) + "\n", _OPERATIONS + "\n".join(lines) + "\n", _SEEDS]
@@ -228,8 +296,16 @@ def page() -> str:
 
 
 def shown(name: str) -> str:
-    """A setting's default as the page prints it."""
-    return _default(Settings.model_fields[name])
+    """A setting's default as the page prints it; those of an operation are named ``operations.NAME.OPTION``."""
+    _, _, place = name.partition("operations.")
+    operation, _, option = place.partition(".")
+    return _default(_options(operation)[option] if place else Settings.model_fields[name])
+
+
+def _options(operation: str) -> dict[str, FieldInfo]:
+    """The settings that have a model in ``slowwave.config.operations``, by name; empty for another operation."""
+    field = Operations.model_fields.get(operation)
+    return type(field.default).model_fields if field else {}
 
 
 def _default(field: FieldInfo) -> str:
@@ -242,13 +318,21 @@ def _default(field: FieldInfo) -> str:
 def _operation(made: Operation[Any]) -> list[str]:
     """The lines of an operation: its switch, and an option each."""
     default = "on" if made.is_on(Settings.model_construct()) else "off, but weekly" if made.weekly else "off"
+    khora = ", ".join(f"`{k}`" for k in made.khora)
     lines = [
-        f"| `{made.name}` | {made.kind} | `{made.variable}` | {default} | {', '.join(f'`{k}`' for k in made.khora)} |"
+        f"| `{made.name}` | {made.kind} | `{made.variable}` | {default} | {_former(made.name, 'enabled')} | {khora} |"
     ]
-    for name, option in made.options.model_fields.items() if made.options else ():
-        variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
-        lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | |")
+    for name, option in (_options(made.name) | (made.options.model_fields if made.options else {})).items():
+        if name != "enabled":
+            variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
+            former = _former(made.name, name)
+            lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | {former} | |")
     return lines
+
+
+def _former(operation: str, option: str) -> str:
+    name = SEALED_NAMES.get((operation, option))
+    return f"`SLOWWAVE_{name.upper()}`" if name else ""
 
 
 def _code(name: str) -> str:

@@ -39,8 +39,8 @@ class Operation(Generic[Result]):
     ``models`` the SQL models whose results it is given, and it is given no others. ``after`` names operations of its kind that come
     before it (for planners: that the sealer prefers where two items meet); None is behind all that say where they stand.
 
-    ``switch`` is the setting that makes it part of a night for which nobody names operations, or the default of a switch of its own
-    (see ``slowwave.config.settings.Settings.operations``, where ``options`` are validated too). A ``weekly`` one is part of the weekly
+    ``switch`` says whether it is part of a night for which nobody names operations, where the settings do not
+    (``slowwave.config.operations``); ``options`` are those of an operation that has no model there. A ``weekly`` one is part of the weekly
     night whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or
     nothing, ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
     """
@@ -53,7 +53,7 @@ class Operation(Generic[Result]):
     reads: tuple[str, ...]
     models: tuple[str, ...] = ()
     after: tuple[str, ...] | None = None
-    switch: str | bool = True
+    switch: bool = True
     weekly: bool = False
     permits: tuple[Permit, ...] = ()
     compares: Compares | None = None
@@ -76,16 +76,13 @@ class Operation(Generic[Result]):
 
     def is_on(self, settings: Settings) -> bool:
         """Whether it is part of a night for which nobody names operations."""
-        if isinstance(self.switch, str):
-            return bool(getattr(settings, self.switch))
-        own = settings.operations.get(self.name)
+        own = settings.operations.of(self.name)
         return self.switch if own is None or own.enabled is None else own.enabled
 
     @property
     def variable(self) -> str:
         """The environment variable of its switch."""
-        setting = self.switch if isinstance(self.switch, str) else f"operations__{self.name}__enabled"
-        return f"SLOWWAVE_{setting.upper()}"
+        return f"SLOWWAVE_OPERATIONS__{self.name}__ENABLED".upper()
 
 
 @overload
@@ -95,7 +92,7 @@ def operation(
     reads: tuple[str, ...],
     models: tuple[str, ...] = (),
     after: tuple[str, ...] | None = None,
-    switch: str | bool = True,
+    switch: bool = True,
     weekly: bool = False,
     compares: Compares | None = None,
     options: type[BaseModel] | None = None,
@@ -112,7 +109,7 @@ def operation(
     permits: tuple[Permit, ...],
     models: tuple[str, ...] = (),
     after: tuple[str, ...] | None = None,
-    switch: str | bool = True,
+    switch: bool = True,
     weekly: bool = False,
     compares: Compares | None = None,
     options: type[BaseModel] | None = None,
@@ -142,8 +139,8 @@ def _problem(made: Operation[Any]) -> str:
     """What of a declaration cannot be, as a sentence; empty when it can."""
     if not made.description:
         return "its function has no docstring, which is what the operator reads. Write one."
-    if isinstance(made.switch, str) and made.switch not in Settings.model_fields:
-        return f"there is no setting {made.switch}. Let switch be True or False for a switch of its own."
+    if not isinstance(made.switch, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - a package's own, written without types
+        return f"its switch is {made.switch!r}. Let it be True or False; the setting is operations.{made.name}.enabled."
     if made.kind == "planner" and not made.permits:
         return "a planner says in permits which mutations its items may carry."
     if made.kind == "audit" and made.permits:

@@ -58,13 +58,13 @@ class _Event:
 
 
 def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
-    """The diary of a namespace, newest day first, as many whole days as ``pages_max_lines`` and ``pages_max_bytes`` hold.
+    """The diary of a namespace, newest day first, as many whole days as ``compile_pages.max_lines`` and ``compile_pages.max_bytes`` hold.
 
     Cost: passes over promotions, memories and versions, and what the days that are shown list.
     """
     days = _days(snapshot)
     screen = PageScreen()
-    limits = settings.pages_max_lines, settings.pages_max_bytes
+    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
     opening = [*_OPENING, *_at_present(snapshot)]
     shown: list[list[str]] = []
     sources: list[str] = []

@@ -26,13 +26,13 @@ _HEADING: Final = 80
 
 
 def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
-    """The index of a namespace: the best promoted memories within ``pages_max_lines`` and ``pages_max_bytes``.
+    """The index of a namespace: the best promoted memories within ``compile_pages.max_lines`` and ``compile_pages.max_bytes``.
 
     They are grouped by subject where one has several, else by kind. The same promotions of the same words give the same page,
     whenever it is rendered. Cost: that of ``promoted``, and a screening of every memory that is shown or left out.
     """
     screen = PageScreen()
-    limits = settings.pages_max_lines, settings.pages_max_bytes
+    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
     every = promoted(snapshot)
     safe: list[Promoted] = []
     for n, memory in enumerate(every):

@@ -82,7 +82,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
         memories["access_count"].to_numpy().astype(np.int64),
         success,
     )
-    days = np.array([settings.decay_days.get(s, 0) for s in STAGES[:-1]] + [0], np.float64)
+    days = np.array([settings.operations.decay_transition.days.get(s, 0) for s in STAGES[:-1]] + [0], np.float64)
     lasting = np.rint(days[stage] * factor * DAY).astype(np.int64)
     never = (stage < 0) | (stage == len(STAGES) - 1) | (days[stage] <= 0)
     never |= memories["current_version_id"].is_null().to_numpy()

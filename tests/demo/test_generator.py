@@ -329,8 +329,8 @@ def test_the_settings_map_what_drifted_and_one_rename_meets_its_name(demo: DemoN
     """Every mapped row is in the key, one of them is the namesake of a row that has the type already, one type has no mapping."""
     settings = Settings.for_namespace(demo.settings)
     maps = {
-        "entities": ("entity_type", settings.normalize_schema_entity_types),
-        "relationships": ("relationship_type", settings.normalize_schema_relationship_types),
+        "entities": ("entity_type", settings.operations.normalize_schema.entity_types),
+        "relationships": ("relationship_type", settings.operations.normalize_schema.relationship_types),
     }
     mapped = {
         (table, row["id"], mapping[row[column]])
@@ -350,7 +350,9 @@ def test_thresholds_are_too_low_too_high_and_right_in_turn() -> None:
     said = [demo.key.abstention for demo in DEMOS.values()]
     assert sorted(said) == ["calibrated", "lower", "raise"]
     for demo in DEMOS.values():
-        assert Settings.for_namespace(demo.settings).abstention_drift_min_samples <= len(demo.rows["recall_events"])
+        assert Settings.for_namespace(demo.settings).operations.abstention_drift.min_samples <= len(
+            demo.rows["recall_events"]
+        )
 
 
 def test_orphans_are_alone_and_their_traps_are_in_use(demo: DemoNamespace) -> None:

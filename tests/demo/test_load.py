@@ -56,7 +56,7 @@ def test_the_demo_is_loaded_once_and_whole(store: Store) -> None:
 
 def test_planted_duplicates_reach_the_default_threshold() -> None:
     """The key can be reached: with the offline model every planted pair is as close as a merge asks, in every namespace."""
-    floor = Settings().dedupe_entities_default_threshold
+    floor = Settings().operations.dedupe_entities.default_threshold
     embedder = OfflineEmbedder()
     for slug in NAMESPACES:
         demo = generate(slug, NOW)

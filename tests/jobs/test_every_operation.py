@@ -10,7 +10,7 @@ import dagster as dg
 
 from slowwave.applying.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.operations import AUDITS, PLANNERS, switches
+from slowwave.operations import AUDITS, PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember, unit
@@ -60,7 +60,6 @@ def toy(store: Store) -> None:
         store,
         SLUG,
         {
-            **dict.fromkeys(switches().values(), True),
             "operations": {name: {"enabled": True} for name in (*AUDITS, *PLANNERS)},
             **{"normalize_schema_mapping": {"Tool ": "tool"}, "backfill_tags_scope": "all", "gate_min_hours": 0},
         },

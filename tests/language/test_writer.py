@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
-from slowwave.language.writer import writer_for
+from slowwave.language.writer import consolidator_for, writer_for
 from tests.endpoints import Server, completion
 
 
@@ -40,11 +40,11 @@ def test_one_endpoint_serves_both_writers(server: Server):
     """Summaries of communities and of memories may have different models, or only one of them any."""
     settings = Settings(consolidation_model="c", writer_endpoint=server.url)
     assert writer_for(settings) is None
-    consolidator = writer_for(settings, "consolidation_model")
+    consolidator = consolidator_for(settings)
     assert consolidator is not None
     assert consolidator.model == "c"
     with pytest.raises(SettingsError, match="SLOWWAVE_CONSOLIDATION_MODEL"):
-        writer_for(Settings(consolidation_model="c"), "consolidation_model")
+        consolidator_for(Settings(consolidation_model="c"))
 
 
 def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.MonkeyPatch):

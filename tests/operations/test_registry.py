@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+from slowwave.config.operations import Operations
 from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
-from slowwave.operations import AUDITS, PLANNERS, khora_kinds, operations, switches, weekly_operations
+from slowwave.operations import AUDITS, PLANNERS, khora_kinds, operations, weekly_operations
 from slowwave.operations.registry import PACKAGES, in_order
 from slowwave.operations.spec import FIRST, Operation
 from slowwave.snapshots.models import load_models
@@ -50,9 +50,9 @@ def test_they_read_what_there_is() -> None:
 
 
 def test_what_is_read_from_them() -> None:
-    """Switches are settings; khora's names are ours by another name."""
-    assert {*switches().values()} <= {*Settings.model_fields}
-    assert switches()["gc_references"] == "source_chunk_ids_gc_enabled"
+    """What is set of an operation is set of one that there is; khora's names are ours by another name."""
+    assert {*Operations.model_fields} <= {*operations()}
+    assert operations()["purge_expired"].variable == "SLOWWAVE_OPERATIONS__PURGE_EXPIRED__ENABLED"
     assert weekly_operations() >= {"consolidate_clusters", "decay_transition", "community_summaries"}
     assert khora_kinds()["compact_facts"] == khora_kinds()["chronicle_fact_compaction"] == "purge_expired"
     assert {*khora_kinds().values()} <= {*operations()}
@@ -86,5 +86,3 @@ def test_an_operation_without_a_setting_has_a_switch_of_its_own(monkeypatch: pyt
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__ONE__ENABLED", "false")
     assert (on.variable, on.is_on(Settings())) == ("SLOWWAVE_OPERATIONS__ONE__ENABLED", False)
     assert off.is_on(Settings.for_namespace({"operations": {"two": {"enabled": True}}}))
-    named = replace(off, switch="enabled")
-    assert (named.variable, named.is_on(Settings())) == ("SLOWWAVE_ENABLED", True)

@@ -17,7 +17,7 @@ def test_the_readme_has_the_table() -> None:
 
 def test_there_is_a_line_for_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     """When it runs is the default, whatever this machine's environment says."""
-    monkeypatch.setenv("SLOWWAVE_ARCHIVE_STALE_ENABLED", "true")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", "true")
     lines = table().splitlines()[2:]
     assert [line.split("`")[1] for line in lines] == list(operations())
     ends = {line.split("`")[1]: line.split(" | ")[-1] for line in lines}

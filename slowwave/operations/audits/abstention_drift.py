@@ -3,8 +3,8 @@
 Compare the configured thresholds with the scores of the newest recalls (khora 8.12).
 
 khora reads a buffer that its engine never fills; these samples are the recall events that have scores, the newest
-``abstention_drift_sample_cap``. An event's combined score is the mean of its scores. Fewer than
-``abstention_drift_min_samples`` are no ground for a recommendation. Percentiles are interpolated linearly. Time: a sort of
+``sample_cap``. An event's combined score is the mean of its scores. Fewer than
+``min_samples`` are no ground for a recommendation. Percentiles are interpolated linearly. Time: a sort of
 the recall events.
 """
 
@@ -28,10 +28,7 @@ _MARGIN: Final = 1.5  # how far a score and its threshold may lie apart
 _TOP_SHARE: Final = 0.9
 _COMBINED_SHARE: Final = 1.05
 
-_SETTINGS: Final[Mapping[str, str]] = {
-    "min_top_score": "abstention_min_top_score",
-    "combined_threshold": "abstention_combined_threshold",
-}
+_THRESHOLDS: Final = ("min_top_score", "combined_threshold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,14 +62,14 @@ class Recommendation:
 def abstention_drift(inputs: Inputs) -> Report:
     """Whether the thresholds under which the agent says nothing still fit the scores that its recalls get.
 
-    Tell it the agent's thresholds by `SLOWWAVE_ABSTENTION_MIN_TOP_SCORE` and `SLOWWAVE_ABSTENTION_COMBINED_THRESHOLD`; the scores
-    come from `memory.log_recall`.
+    Tell it the agent's thresholds by `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE` and
+    `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__COMBINED_THRESHOLD`; the scores come from `memory.log_recall`.
     """
     settings = inputs.settings
     events = inputs.snapshot.table("recall_events")
-    found, scored = samples(inputs.snapshot, settings.abstention_drift_sample_cap)
-    thresholds = {name: float(getattr(settings, setting)) for name, setting in _SETTINGS.items()}
-    least = settings.abstention_drift_min_samples
+    found, scored = samples(inputs.snapshot, settings.operations.abstention_drift.sample_cap)
+    thresholds: dict[str, float] = {name: getattr(settings.operations.abstention_drift, name) for name in _THRESHOLDS}
+    least = settings.operations.abstention_drift.min_samples
     numbers: dict[str, int | float] = {
         "recall events": len(events),
         "with scores": scored,
@@ -160,8 +157,9 @@ def _headline(advice: Recommendation, thresholds: Mapping[str, float], count: in
         return f"{verb} {advice.threshold} from {now:g} to {advice.suggested:.4g}, by the scores of {count:,} recalls."
     if not any(thresholds.values()):
         return (
-            f"No threshold is set, so none can be off; {count:,} recalls have scores. Set SLOWWAVE_ABSTENTION_MIN_TOP_SCORE or "
-            "SLOWWAVE_ABSTENTION_COMBINED_THRESHOLD to what the agent uses."
+            f"No threshold is set, so none can be off; {count:,} recalls have scores. Set "
+            "SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE or SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__COMBINED_THRESHOLD to what the "
+            "agent uses."
         )
     return f"The thresholds fit the scores of {count:,} recalls."
 

@@ -46,7 +46,6 @@ QUOTED: Final = 50
         *("memories", "memory_versions", "memory_vectors"),
     ),
     after=("abstention_drift",),
-    switch="contradiction_detect_enabled",
     compares=replace(MEMORIES, alone=False),
     khora=("vectorcypher_contradiction_detect",),
     planted=("contradictions",),

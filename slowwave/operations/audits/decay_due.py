@@ -71,7 +71,10 @@ def decay_due(inputs: Inputs) -> Report:
         findings=tuple(findings),
         table=tuple(row for row in rows if row["live"]),
         plots=(_plot(rows),) if due.any() else (),
-        details={"days": dict(inputs.settings.decay_days), "tokens": dict(inputs.settings.decay_tokens)},
+        details={
+            "days": dict(inputs.settings.operations.decay_transition.days),
+            "tokens": dict(inputs.settings.operations.decay_transition.tokens),
+        },
     )
 
 

@@ -50,7 +50,7 @@ class NeighbourGraph:
 
 
 def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> NeighbourGraph:
-    """The neighbours of memories: for each the ``neighbour_top_k`` nearest from ``neighbour_similarity`` up (Plugged.in 1.3).
+    """The neighbours of memories: for each the ``top_k`` nearest from ``similarity`` up (Plugged.in 1.3).
 
     Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.neighbours`` says.
     """
@@ -58,7 +58,12 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> N
     ids = memories["id"].combine_chunks()
     places = vectors.rows_of(ids) if len(ids) else np.empty(0, np.int64)
     has = np.flatnonzero(places >= 0)
-    found = neighbours(vectors.matrix, settings.neighbour_top_k, settings.neighbour_similarity, places[has])
+    found = neighbours(
+        vectors.matrix,
+        settings.operations.neighbour_graph.top_k,
+        settings.operations.neighbour_graph.similarity,
+        places[has],
+    )
     return NeighbourGraph(ids.take(pa.array(has)), *found)
 
 
@@ -75,14 +80,14 @@ def neighbour_graph(inputs: Inputs) -> Report:
     """
     memories = active_memories(inputs.snapshot)
     graph = build_graph(inputs.snapshot, memories, inputs.settings)
-    n, floor = len(graph.ids), inputs.settings.neighbour_similarity
+    n, floor = len(graph.ids), inputs.settings.operations.neighbour_graph.similarity
     a, b, cosine = graph.pairs()
     degree = np.bincount(np.concatenate([a, b]), minlength=n)
     numbers: dict[str, int | float] = {
         "active memories": len(memories),
         "without a vector": len(memories) - n,
         "vector coverage": round(n / len(memories), 4) if len(memories) else 1.0,
-        "neighbours kept a memory": inputs.settings.neighbour_top_k,
+        "neighbours kept a memory": inputs.settings.operations.neighbour_graph.top_k,
         "similarity floor": floor,
         "with a neighbour": int((degree > 0).sum()),
         "pairs": len(a),

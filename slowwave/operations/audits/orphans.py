@@ -3,7 +3,7 @@
 List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
 
 ``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or
-below the percentile ``orphan_pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
+below the percentile ``pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
 ``numpy.percentile``). Either list holds only entities mentioned at most once and not recalled within the window. Edges
 count both ways with their weight, ASSOCIATED_WITH in any case times ``cooccurrence_edge_weight``; parallel edges of one
 type count once.
@@ -55,7 +55,7 @@ def orphans(inputs: Inputs) -> Report:
     entities, edges = models["live_entities"], models["live_relationships"]
     graph = entity_graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)
     connected = graph.degree > 0
-    scores, cut = _scores(graph, connected, settings.orphan_pr_percentile_threshold)
+    scores, cut = _scores(graph, connected, settings.operations.orphans.pr_percentile_threshold)
     seldom = entities["mention_count"].to_numpy() <= 1
     recalled = pc.is_in(entities["id"], value_set=models["recall_signals"]["row_id"].combine_chunks()).to_numpy()
     unused = seldom & ~recalled
@@ -86,7 +86,7 @@ def orphans(inputs: Inputs) -> Report:
         details={
             "isolated": len(isolated),
             "weak": len(weak),
-            "percentile": settings.orphan_pr_percentile_threshold,
+            "percentile": settings.operations.orphans.pr_percentile_threshold,
             "interpolation": "linear",
             "pagerank_cut": cut,
             "cooccurrence_edge_weight": settings.cooccurrence_edge_weight,

@@ -41,12 +41,13 @@ def relevance(inputs: Inputs) -> Report:
     settings = inputs.settings
     found = worth(inputs.snapshot, settings)
     n = len(found.memories)
-    faded = int((found.importance < settings.archive_effective_importance).sum())
-    low = int((found.relevance < settings.natural_selection_floor).sum())
+    limits = settings.operations.archive_stale
+    faded = int((found.importance < limits.effective_importance).sum())
+    low = int((found.relevance < limits.relevance_floor).sum())
     exempt = {f"exempt as {reason}": pc.sum(pc.equal(found.exempt, reason)).as_py() or 0 for reason in EXEMPT}
     groups = _groups(found)
     said = (
-        f"{faded:,} of {n:,} active memories are below an effective importance of {settings.archive_effective_importance:g}; "
+        f"{faded:,} of {n:,} active memories are below an effective importance of {limits.effective_importance:g}; "
         f"{sum(exempt.values()):,} do not fade."
     )
     return Report(

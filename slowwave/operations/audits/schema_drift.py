@@ -58,7 +58,7 @@ def schema_drift(inputs: Inputs) -> Report:
             _frequencies(inputs.models["type_census"], table),
             declared[side],
             _baseline_of(baseline, side),
-            settings.frequency_delta_threshold,
+            settings.operations.schema_drift.frequency_delta_threshold,
         )
         for side, table in _SIDES.items()
     ]
@@ -101,7 +101,7 @@ def schema_drift(inputs: Inputs) -> Report:
         ),
         details={
             **details,
-            "frequency_delta_threshold": settings.frequency_delta_threshold,
+            "frequency_delta_threshold": settings.operations.schema_drift.frequency_delta_threshold,
             "baseline": baseline is not None,
         },
     )

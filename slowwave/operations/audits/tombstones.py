@@ -91,9 +91,9 @@ class _Table:
 def tombstones(inputs: Inputs) -> Report:
     """Rows that were retired and are still kept: how many, how old, and which names have the most of them.
 
-    Says how many are older than `SLOWWAVE_FACT_COMPACTION_RETENTION_DAYS`; the planner `purge_expired` proposes to delete those.
+    Says how many are older than `SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS`; the planner `purge_expired` proposes to delete those.
     """
-    snapshot, retention = inputs.snapshot, inputs.settings.fact_compaction_retention_days
+    snapshot, retention = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]
     total = sum(t.total for t in tables)
     details = {t.name: t.to_json() for t in tables}

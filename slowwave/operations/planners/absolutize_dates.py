@@ -43,7 +43,6 @@ class _Change(NamedTuple):
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "rejections"),
     after=("gc_references",),
-    switch="absolutize_dates_enabled",
     permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
     planted=("relative dates",),
 )

@@ -5,7 +5,7 @@ What the dreamer wrote stays as it is. Reading a report belongs to ``slowwave.te
 Mark what a dreamer rewrote as seen and renew its vector; stamp its reports and count what they tell.
 
 A memory was rewritten when its attribute ``dreamed_at`` is text and ``dreamed_processed`` is not true. A report is stamped with the
-instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed_max_per_night``
+instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed.max_per_night``
 memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
 it is about.
 """
@@ -50,7 +50,6 @@ class _Found:
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "rejections"),
     after=("redact_or_quarantine",),
-    switch="accept_external_edits_enabled",
     permits=(
         Permit("set_attributes", {"memories"}, only={"attributes"}),
         Permit("set_vector", {"memory_vectors"}),
@@ -61,7 +60,7 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
 
     A memory was rewritten when its attribute `dreamed_at` is set and `dreamed_processed` is not. No text is touched.
     """
-    snapshot, limit = inputs.snapshot, inputs.settings.reembed_max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
     active = active_memories(snapshot)
     found = _find(_candidates(active), _recorded(inputs, active))
     taken = sorted(found.marks)[:limit]

@@ -1,10 +1,10 @@
 """``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say.
 
-Archive active memories by the policy of the settings, never before ``archive_min_age_hours``.
+Archive active memories by the policy of the settings, never before ``min_age_hours``.
 
-``stale`` (mnemo 2.4): never read, and of an effective importance below ``archive_effective_importance``.
-``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``natural_selection_floor``, or beyond
-the ``natural_selection_ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
+``stale`` (mnemo 2.4): never read, and of an effective importance below ``effective_importance``.
+``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``relevance_floor``, or beyond
+the ``ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
 selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
 resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
 """
@@ -45,7 +45,6 @@ _QUOTED: Final = 200  # characters
     reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
     models=("recall_signals",),
     after=("absolutize_dates",),
-    switch="archive_stale_enabled",
     permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
 )
 def archive_stale(inputs: Inputs) -> Proposal:
@@ -69,7 +68,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
         tuple(items),
         Report(
             OPERATION,
-            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.archive_policy}).",
+            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.operations.archive_stale.policy}).",
             numbers=numbers,
             findings=_pinned(found, settings),
         ),
@@ -99,10 +98,10 @@ def _choose(inputs: Inputs) -> _Chosen:
     snapshot, settings = inputs.snapshot, inputs.settings
     found = worth(snapshot, settings)
     ids = found.memories["id"]
-    natural = settings.archive_policy == "natural_selection"
+    natural = settings.operations.archive_stale.policy == "natural_selection"
     worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
     reasons = {
-        "too young": found.age_hours < settings.archive_min_age_hours,
+        "too young": found.age_hours < settings.operations.archive_stale.min_age_hours,
         "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
         "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
         "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
@@ -116,7 +115,7 @@ def _choose(inputs: Inputs) -> _Chosen:
 
 def _stale(found: RelevanceScores, settings: Settings) -> Bools:
     unread = found.memories["access_count"].to_numpy() == 0
-    return _fading(found) & unread & (found.importance < settings.archive_effective_importance)
+    return _fading(found) & unread & (found.importance < settings.operations.archive_stale.effective_importance)
 
 
 def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
@@ -129,7 +128,8 @@ def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - first
     return fading & (
-        (found.relevance < settings.natural_selection_floor) | (rank >= settings.natural_selection_ring_cap)
+        (found.relevance < settings.operations.archive_stale.relevance_floor)
+        | (rank >= settings.operations.archive_stale.ring_cap)
     )
 
 
@@ -162,7 +162,7 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
         stands_for = absorbed.get(id_, 0)
         evidence: dict[str, object] = {
             "names": [quote(text, _QUOTED)],
-            "policy": settings.archive_policy,
+            "policy": settings.operations.archive_stale.policy,
             "ring": ring,
             "age_hours": round(float(found.age_hours[row]), 1),
             "effective_importance": round(float(found.importance[row]), 4),
@@ -184,8 +184,8 @@ def _pinned(found: RelevanceScores, settings: Settings) -> tuple[Finding, ...]:
     """A word on pinned memories that would be stale if they were not pinned."""
     pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
     unread = found.memories["access_count"].to_numpy() == 0
-    old = found.age_hours >= settings.archive_min_age_hours
-    stale = pinned & unread & old & (found.faded < settings.archive_effective_importance)
+    old = found.age_hours >= settings.operations.archive_stale.min_age_hours
+    stale = pinned & unread & old & (found.faded < settings.operations.archive_stale.effective_importance)
     if not stale.any():
         return ()
     rows = tuple(found.memories["id"].filter(pa.array(stale)).to_pylist())

@@ -34,7 +34,6 @@ _LONG_TERM: Final = "longterm"
     reads=("memories", "memory_versions", "promotions", "rejections"),
     models=("recall_signals", "recall_signals_compat"),
     after=("promote_memories",),
-    switch="backfill_tags_enabled",
     permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
 )
 def backfill_tags(inputs: Inputs) -> Proposal:
@@ -78,10 +77,10 @@ def backfill_tags(inputs: Inputs) -> Proposal:
 
 
 def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
-    if inputs.settings.backfill_tags_scope == "all":
+    if inputs.settings.operations.backfill_tags.scope == "all":
         return memories
     known = set(inputs.snapshot.live("promotions")["memory_id"].to_pylist())
-    if inputs.settings.promote_memories_enabled:  # so that the night after has nothing to tag
+    if inputs.settings.operations.promote_memories.enabled:  # so that the night after has nothing to tag
         tonight = (i for i in promote_memories(inputs).items if i.decision == "promote")
         known.update(item.mutation.rows[0].id for item in tonight)
     promoted = pc.is_in(memories["id"], value_set=pa.array(sorted(known), pa.string()))

@@ -4,9 +4,9 @@ A summary stands as long as its community has the very same members. Boundaries 
 (``slowwave.graphs.steady``), so that noise does not rewrite everything every night. What a summary says belongs to
 ``slowwave.operations.planners.community_text``.
 
-Summarise every community of ``community_summary_min_size`` live entities and more (khora 8.11, put right).
+Summarise every community of ``min_size`` live entities and more (khora 8.11, put right).
 
-Communities are those of ``entity_graph`` at ``community_resolution``. A community without a live summary of exactly its members
+Communities are those of ``entity_graph`` at ``resolution``. A community without a live summary of exactly its members
 gets one, in the place of those whose members are mostly its own (Jaccard of a half at least); a live summary of no community ends.
 Without a model its sentences are taken from the sources. With ``inputs.writer`` a model is asked once a community, the largest
 first, within ``inputs.budget``; where its endpoint fails, or nothing of what it says stands, the sources have the word again. A
@@ -103,7 +103,6 @@ class _Summaries:
     reads=("entities", "relationships", "communities", "conflicts", "rejections"),
     models=("live_entities", "live_relationships"),
     after=("reembed",),
-    switch="community_summary_enabled",
     weekly=True,
     permits=(Permit("insert_summary", {"communities"}, retires=None),),
     khora=("vectorcypher_community_summary",),
@@ -113,8 +112,8 @@ def community_summaries(inputs: Inputs) -> Proposal:
     """Entities that hang together get a summary that says who they are and what ties them; every sentence cites its members.
 
     A summary stands while its community has the same members; when they change it is *replaced*, and the old one stays readable as of
-    its time. Sentences are taken from the sources, or written by `SLOWWAVE_COMMUNITY_SUMMARY_MODEL`, of whose sentences only those
-    stay that the members bear out.
+    its time. Sentences are taken from the sources, or written by `SLOWWAVE_OPERATIONS__COMMUNITY_SUMMARIES__MODEL`, of whose sentences
+    only those stay that the members bear out.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     entities = inputs.models["live_entities"].combine_chunks()
@@ -123,7 +122,7 @@ def community_summaries(inputs: Inputs) -> Proposal:
     live = _live(snapshot, ids)
     labels = _labels(inputs, graph, live, len(ids))
     sizes = np.bincount(labels, minlength=1 if len(labels) else 0)
-    large = frozenset(np.flatnonzero(sizes >= settings.community_summary_min_size).tolist())
+    large = frozenset(np.flatnonzero(sizes >= settings.operations.community_summaries.min_size).tolist())
     fate = _fate(live, labels, sizes, large)
     groups = _groups(ids, labels, large - fate.unchanged, fate)
     allowed = _not_rejected(snapshot, groups)
@@ -148,7 +147,9 @@ def community_summaries(inputs: Inputs) -> Proposal:
         "new": sum(not g.replaced for g, _, _ in made.summaries),
         "replaced": sum(bool(g.replaced) for g, _, _ in made.summaries),
         "ended": len(fate.ending),
-        "modularity": modularity(labels, graph.source, graph.target, graph.weight, settings.community_resolution),
+        "modularity": modularity(
+            labels, graph.source, graph.target, graph.weight, settings.operations.community_summaries.resolution
+        ),
         "items": len(items),
     }
     return Proposal(tuple(items), Report(OPERATION, _headline(numbers), numbers, _findings(made)))
@@ -169,7 +170,9 @@ def _live(snapshot: Snapshot, ids: pa.Array) -> _Live:
 def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarray:
     """Tonight's communities, with the boundaries of the live summaries where these hold; a member of several is of the newest."""
     settings = inputs.settings
-    found = communities(np.arange(n), graph.source, graph.target, graph.weight, settings.community_resolution)
+    found = communities(
+        np.arange(n), graph.source, graph.target, graph.weight, settings.operations.community_summaries.resolution
+    )
     before = np.full(n, -1, np.int64)
     before[live.place[::-1]] = live.row[::-1]
     return steady(
@@ -178,8 +181,8 @@ def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarr
         graph.source,
         graph.target,
         graph.weight,
-        settings.community_resolution,
-        settings.community_summary_min_size,
+        settings.operations.community_summaries.resolution,
+        settings.operations.community_summaries.min_size,
     )
 
 
@@ -239,7 +242,7 @@ def _shown(
     )
     label = rows["label"].to_numpy()
     rank = np.arange(len(label)) - np.searchsorted(label, label)
-    few = rank < inputs.settings.community_summary_max_members_per_prompt
+    few = rank < inputs.settings.operations.community_summaries.max_members_per_prompt
     rows = rows.filter(pa.array(few))
     members: dict[int, list[Member]] = defaultdict(list)
     for r in rows.select(["label", "id", "name", "entity_type", "description"]).to_pylist():
@@ -274,7 +277,7 @@ def _summarize(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Com
     """Summaries of the communities, in their order, by the writer while it answers and the budget reaches."""
     made, in_a_row = _Summaries(), 0
     writer = inputs.writer
-    if writer is None and inputs.settings.community_summary_model:
+    if writer is None and inputs.settings.operations.community_summaries.model:
         made.no_writer = len(groups)
         return made
     for group in groups:

@@ -23,7 +23,6 @@ from slowwave.reports.model import Finding, Report
     kind="planner",
     reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
     after=("purge_expired",),
-    switch="compile_pages_enabled",
     permits=(Permit("render_page", {"pages"}),),
 )
 def compile_pages(inputs: Inputs) -> Proposal:

@@ -5,12 +5,12 @@ summary that would leave out a specific is not proposed. How a summary is worded
 
 Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
 
-Every two members have ``consolidation_cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
-contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``consolidation_max_input_tokens``,
+Every two members have ``cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
+contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``max_input_tokens``,
 never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
-``consolidation_min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``consolidation_max_clusters_per_run``
+``min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``max_clusters_per_run``
 that save most are proposed, out of five times as many of the most tokens. A summary may become part of another one after
-``consolidation_cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.rows.exemptions``), essences and
+``cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.rows.exemptions``), essences and
 what screening has to act on first are left alone.
 
 Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
@@ -79,7 +79,6 @@ _Pairs = frozenset[tuple[str, str]]
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
     after=("dedupe_memories",),
-    switch="consolidate_clusters_enabled",
     weekly=True,
     permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
     compares=MEMORIES,
@@ -175,7 +174,7 @@ class _Night:
         free = np.ones(len(self.pool.table), np.bool_)
         found: list[_Summary] = []
         tried: set[tuple[int, ...]] = set()
-        most = self.settings.consolidation_max_clusters_per_run
+        most = self.settings.operations.consolidate_clusters.max_clusters_per_run
         while len(found) < most:
             more = self._round(pairs, free, tried, most - len(found))
             if not more:
@@ -186,11 +185,11 @@ class _Night:
 
     def _pairs(self) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
         """For each block its rows, and i, j and cosines of its near pairs, as places among these."""
-        floor = self.settings.consolidation_cohesion
+        floor = self.settings.operations.consolidate_clusters.cohesion
         order = np.argsort(self.pool.block, kind="stable")
         starts = np.flatnonzero(np.diff(self.pool.block[order], prepend=-1))
         for rows in np.split(order, starts[1:]):
-            if len(rows) < self.settings.consolidation_min_cluster_size:
+            if len(rows) < self.settings.operations.consolidate_clusters.min_cluster_size:
                 continue
             if len(rows) <= _FEW:
                 units = self.pool.units(rows)
@@ -238,11 +237,17 @@ class _Night:
         half = len(places) // 2
         groups = cohesive_groups(
             self.pool.units(rows[used]),
-            *(places[:half], places[half:], cosine[open_], self.settings.consolidation_cohesion, _MOST),
+            *(
+                places[:half],
+                places[half:],
+                cosine[open_],
+                self.settings.operations.consolidate_clusters.cohesion,
+                _MOST,
+            ),
         )
         for group in groups:
             members = tuple(rows[used[group]].tolist())
-            if len(members) < self.settings.consolidation_min_cluster_size:
+            if len(members) < self.settings.operations.consolidate_clusters.min_cluster_size:
                 continue
             if self.focus is None or self.focus[list(members)].any():
                 yield members
@@ -271,10 +276,10 @@ class _Night:
                     break
             else:
                 parts.append([k])
-                room.append(self.settings.consolidation_max_input_tokens - tokens)
+                room.append(self.settings.operations.consolidate_clusters.max_input_tokens - tokens)
         for part in parts:
             kept = self._enough_news(part)
-            if len(kept) >= self.settings.consolidation_min_cluster_size:
+            if len(kept) >= self.settings.operations.consolidate_clusters.min_cluster_size:
                 yield tuple(kept)
             else:
                 self.numbers["memories in no part of enough members"] += len(part)
@@ -304,13 +309,15 @@ class _Night:
 
     def _summary(self, members: tuple[int, ...]) -> _Summary | None:
         """What stands for the members, or for those of them that a text can tell whole; None where that is no gain."""
-        least, settings = self.settings.consolidation_min_cluster_size, self.settings
-        if self.writing.calls >= _TRIES * settings.consolidation_max_clusters_per_run:
+        least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
+        if self.writing.calls >= _TRIES * settings.operations.consolidate_clusters.max_clusters_per_run:
             self.writing.writer = None  # the sources have the word, so that what a model cannot do starves nothing
         rows = dict(zip(members, self.pool.rows(members), strict=True))
         left = list(members)
         while len(left) >= least:
-            written = self.writing.shorten([_source(rows[k]) for k in left], settings.consolidation_max_output_tokens)
+            written = self.writing.shorten(
+                [_source(rows[k]) for k in left], settings.operations.consolidate_clusters.max_output_tokens
+            )
             if written is None:
                 return None
             cited = [k for k in left if rows[k]["id"] in written.cited]

@@ -74,7 +74,7 @@ def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | 
     numbers["live tokens"] = int(tokens.sum())
     vector = vectors.rows_of(memories["id"].combine_chunks())
     summary = pc.equal(memories["kind"], SUMMARY).to_numpy().copy()
-    cooldown = snapshot.taken_at - timedelta(days=settings.consolidation_cooldown_days)
+    cooldown = snapshot.taken_at - timedelta(days=settings.operations.consolidate_clusters.cooldown_days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
         **exemptions(memories, settings),
@@ -82,7 +82,7 @@ def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | 
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),
         "summaries cooling down": summary & fresh,
-        "longer than the input of a summary": tokens > settings.consolidation_max_input_tokens,
+        "longer than the input of a summary": tokens > settings.operations.consolidate_clusters.max_input_tokens,
     }
     left = np.ones(len(memories), np.bool_)
     for gate, shut in gates.items():

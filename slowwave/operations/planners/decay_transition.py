@@ -3,7 +3,7 @@
 No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to
 ``slowwave.scoring.decay``, how it is worded to ``slowwave.operations.planners.summary_text``.
 
-Propose the next stage for every memory that is due (Plugged.in 1.4, at ``decay_days`` and ``decay_tokens``).
+Propose the next stage for every memory that is due (Plugged.in 1.4, at ``days`` and ``tokens``).
 
 A text longer than the next stage holds is shortened: by its own sentences and whole items, or by ``consolidation_model``
 where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in so few words. Either way it
@@ -67,7 +67,6 @@ _Fields = Mapping[str, Any]
     reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections"),
     models=("recall_signals",),
     after=("backfill_tags",),
-    switch="decay_transition_enabled",
     weekly=True,
     permits=(
         Permit("new_version", {"memories"}, beside=OF_MEMORIES),
@@ -148,7 +147,7 @@ class _Step:
         return next_stage(self.stage)
 
     def too_long(self, settings: Settings) -> bool:
-        return count(self.text) > settings.decay_tokens.get(self.to, 0)
+        return count(self.text) > settings.operations.decay_transition.tokens.get(self.to, 0)
 
 
 def _shorten(
@@ -164,7 +163,7 @@ def _shorten(
         elif not absent:
             text = _dated(step, settings)
             source = Source(step.id, text, step.row["valid_from"])
-            said = writing.shorten([source], settings.decay_tokens.get(step.to, 0), may_lose=True)
+            said = writing.shorten([source], settings.operations.decay_transition.tokens.get(step.to, 0), may_lose=True)
             if said is not None:
                 found[step.id] = said if said.text and count(said.text) < count(step.text) else None
     return found

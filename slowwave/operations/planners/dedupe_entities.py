@@ -92,7 +92,6 @@ class _Work:
         *("rejections", "conflicts", "decisions", "entity_vectors"),
     ),
     after=("consolidate_clusters",),
-    switch="dedupe_entities_enabled",
     permits=(Permit("merge_rows", {"entities"}, beside=OF_ENTITIES, retires=None, ends={"relationships"}),),
     compares=Compares("entity_vectors", "entities", alone=False),
     khora=("vectorcypher_dedupe_entities",),
@@ -270,10 +269,10 @@ def _vectors(
 ) -> list[tuple[str, NDArray[np.float32] | None]]:
     """Each group's centroid decision and vector; texts that need the model are embedded in one call.
 
-    Where ``centroid_recompute_enabled`` is off the survivor keeps the vector that it has.
+    Where ``recompute_centroids.enabled`` is off the survivor keeps the vector that it has.
     """
     vectors = inputs.snapshot.vectors["entity_vectors"]
-    if not inputs.settings.centroid_recompute_enabled:
+    if not inputs.settings.operations.recompute_centroids.enabled:
         return [("off", None)] * len(groups)
     if not vectors.model:
         return [("no_vectors", None)] * len(groups)

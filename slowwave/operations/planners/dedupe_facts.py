@@ -48,7 +48,6 @@ _CannotLink = frozenset[tuple[str, str]]
     kind="planner",
     reads=("memory_facts", "chunks", "conflicts", "rejections"),
     after=("resolve_conflicts",),
-    switch="dedupe_facts_enabled",
     permits=(Permit("merge_rows", {"memory_facts"}, retires=None),),
     planted=("duplicate facts",),
 )

@@ -84,17 +84,19 @@ class KindRule:
 def rules(settings: Settings) -> tuple[KindRule, ...]:
     """The kinds that are looked at: events (khora: .95 within 7 days) unless switched off, and all others (mnemo: .92)."""
     events = KindRule(
-        _EVENT, settings.event_clustering_cosine_threshold, settings.event_clustering_window_days, loose=True
+        _EVENT,
+        settings.operations.dedupe_memories.events_cosine_threshold,
+        settings.operations.dedupe_memories.events_window_days,
+        loose=True,
     )
-    others = KindRule("", settings.memory_dedupe_cosine_threshold)
-    return (events, others) if settings.cluster_events_enabled else (others,)
+    others = KindRule("", settings.operations.dedupe_memories.cosine_threshold)
+    return (events, others) if settings.operations.dedupe_memories.events_enabled else (others,)
 
 
 @operation(
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
     after=("supersede_facts",),
-    switch="dedupe_memories_enabled",
     permits=(Permit("merge_rows", {"memories"}, retires=None),),
     compares=MEMORIES,
     khora=("cluster_events", "chronicle_event_clustering"),

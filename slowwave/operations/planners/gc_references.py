@@ -20,7 +20,6 @@ from slowwave.reports.model import Report
     reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", "rejections"),
     models=("dead_references",),
     after=("prune_edges",),
-    switch="source_chunk_ids_gc_enabled",
     permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
     khora=("vectorcypher_source_chunk_ids_gc",),
     planted=("dead references",),
@@ -31,7 +30,7 @@ def gc_references(inputs: Inputs) -> Proposal:
     The audit `dead_references` shows the same rows and how much of their arrays is dead.
     """
     dead = inputs.models["dead_references"]
-    least = inputs.settings.source_chunk_ids_gc_min_dead
+    least = inputs.settings.operations.gc_references.min_dead
     names = ("table_name", "row_id", "dead_ids")
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for table, row, ids in zip(*(dead[n].to_pylist() for n in names), strict=True):

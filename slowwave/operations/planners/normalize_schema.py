@@ -54,7 +54,6 @@ class _Merged:
     kind="planner",
     reads=("entities", "relationships", "entity_aliases", "chunks", "documents", "conflicts", "rejections"),
     after=("recompute_centroids",),
-    switch="normalize_schema_enabled",
     permits=(
         Permit("rename_type", {"entities", "relationships"}, "medium"),
         Permit("merge_rows", {"entities"}, "medium", beside=OF_ENTITIES, retires=None, ends={"relationships"}),
@@ -71,7 +70,7 @@ def normalize_schema(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     mappings = {side: mapping(settings, side) for side in TYPES}
     if not any(mappings.values()):
-        headline = "Nothing to do: no mapping of types is set (SLOWWAVE_NORMALIZE_SCHEMA_MAPPING)."
+        headline = "Nothing to do: no mapping of types is set (SLOWWAVE_OPERATIONS__NORMALIZE_SCHEMA__MAPPING)."
         return Proposal((), Report(OPERATION, headline, {"items": 0}, skipped="insufficient_input"))
     entities, edges = (_renamed(snapshot, side, mappings[side]) for side in ("entities", "relationships"))
     merges, apart = _merges(snapshot, mappings["entities"], entities)
@@ -85,8 +84,16 @@ def normalize_schema(inputs: Inputs) -> Proposal:
 
 def mapping(settings: Settings, side: str) -> dict[str, str]:
     """Old type → new type of one side: the common mapping overlaid by its own; identities and empty names are left out."""
-    own = settings.normalize_schema_entity_types if side == "entities" else settings.normalize_schema_relationship_types
-    return {old: new for old, new in {**settings.normalize_schema_mapping, **own}.items() if new.strip() and old != new}
+    own = (
+        settings.operations.normalize_schema.entity_types
+        if side == "entities"
+        else settings.operations.normalize_schema.relationship_types
+    )
+    return {
+        old: new
+        for old, new in {**settings.operations.normalize_schema.mapping, **own}.items()
+        if new.strip() and old != new
+    }
 
 
 def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[str, str]:

@@ -4,10 +4,10 @@ Promote the best memories that pass every gate (nexo 3.2), and revoke promotions
 
 The gates: recalls, distinct days, distinct questions and score, all within the recall window; no promotion that stands; no
 rejection; nothing in the text that screening finds. What fails one is left out before the best are taken, so that leaders which
-are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``promote_max_per_night`` at most: when it is planned
+are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``max_per_night`` at most: when it is planned
 again after some of them were applied, the others wait for the next one.
 
-A promotion is revoked when its memory is retired or archived, or scores below ``promote_revoke_score``; not for its score when it
+A promotion is revoked when its memory is retired or archived, or scores below ``revoke_score``; not for its score when it
 is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
 the night's number is reached.
 """
@@ -51,7 +51,6 @@ _QUOTED: Final = 200  # characters
     reads=("memories", "memory_versions", "promotions", "rejections"),
     models=("recall_signals", "recall_signals_compat"),
     after=("archive_stale",),
-    switch="promote_memories_enabled",
     permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
 )
 def promote_memories(inputs: Inputs) -> Proposal:
@@ -86,10 +85,10 @@ def _gated(inputs: Inputs, scored: MemorySignals, promoted: Bools, numbers: dict
     settings = inputs.settings
     gates = (
         ("promoted already", ~promoted),
-        ("too few recalls", scored.uses.recalls >= settings.promote_min_recalls),
-        ("too few days", scored.days >= settings.promote_min_days),
-        ("too few questions", scored.queries >= settings.promote_min_queries),
-        ("too low a score", scored.signals.score >= settings.promote_min_score),
+        ("too few recalls", scored.uses.recalls >= settings.operations.promote_memories.min_recalls),
+        ("too few days", scored.days >= settings.operations.promote_memories.min_days),
+        ("too few questions", scored.queries >= settings.operations.promote_memories.min_queries),
+        ("too low a score", scored.signals.score >= settings.operations.promote_memories.min_score),
     )
     left = scored.uses.recalls > 0
     for name, gate in gates:
@@ -104,7 +103,7 @@ def _promotions(
     """The best of ``order`` that nobody has rejected and that screening lets pass, up to the night's number."""
     from slowwave.texts.screening import unsafe  # its rules take a while to load
 
-    most = 0 if numbers["promoted this night already"] else inputs.settings.promote_max_per_night
+    most = 0 if numbers["promoted this night already"] else inputs.settings.operations.promote_memories.max_per_night
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     items: list[Item] = []
     findings: list[Finding] = []
@@ -160,7 +159,9 @@ def _items(
 def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
     """Items for the promotions that nothing speaks for. Of a memory that was merged the promotion stands for the survivor."""
     snapshot, settings = inputs.snapshot, inputs.settings
-    floor = min(settings.promote_revoke_score, settings.promote_min_score)  # else one night undoes the other for ever
+    floor = min(
+        settings.operations.promote_memories.revoke_score, settings.operations.promote_memories.min_score
+    )  # else one night undoes the other for ever
     into = merged_into(snapshot, ("memories",))
     ends = {memory: chain(memory, into)[-1] for memory in promotions["memory_id"].to_pylist()}
     pinned = _among(memories, ends.values(), "pinned")

@@ -2,7 +2,7 @@
 
 Retire live edges of the given types under the confidence threshold of which no chunk stands (khora 8.7).
 
-With ``prune_edges_score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
+With ``score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
 age counted in days from the newer of valid_from and recorded_at. Retired is a candidate whose chunks are all gone. Asked about
 are the others: an edge that never had a chunk was asserted by somebody (khora takes it for dead), one whose document stands has
 only lost its passages, and one between two pinned entities is there on purpose. Time: linear in edges and references.
@@ -65,7 +65,6 @@ class _Edges:
     kind="planner",
     reads=("relationships", "entities", "chunks", "documents", "rejections"),
     after=("normalize_schema",),
-    switch="prune_edges_enabled",
     permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
     khora=("vectorcypher_prune_edges",),
     planted=("weak edges",),
@@ -79,8 +78,8 @@ def prune_edges(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     live = snapshot.live("relationships")
     edges = _edges(snapshot, live, settings)
-    weak = edges.confidence < settings.prune_edges_confidence_threshold
-    least = settings.prune_edges_score_threshold
+    weak = edges.confidence < settings.operations.prune_edges.confidence_threshold
+    least = settings.operations.prune_edges.score_threshold
     faded = (edges.score < least) & (least > 0)
     dead, bare = (edges.chunks > 0) & (edges.live_chunks == 0), edges.chunks == 0
     candidate = (weak & (dead | bare)) | faded
@@ -114,7 +113,7 @@ def score(weight: Reals, age_days: Reals, half_life_days: float) -> Reals:
 
 
 def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
-    wanted = pa.array(settings.prune_edges_target_predicates, pa.string())
+    wanted = pa.array(settings.operations.prune_edges.target_predicates, pa.string())
     table = live.filter(pc.is_in(live["relationship_type"], value_set=wanted)).combine_chunks()
     newest = pc.max_element_wise(*(table[c].cast(pa.int64()) for c in ("valid_from", "recorded_at")))
     then = newest.to_numpy().astype(np.float64)
@@ -133,7 +132,7 @@ def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
         documents,
         table["confidence"].to_numpy().astype(np.float64),
         age,
-        score(weight, age, settings.prune_edges_half_life_days),
+        score(weight, age, settings.operations.prune_edges.half_life_days),
         held[0] & held[1],
     )
 
@@ -166,14 +165,14 @@ def _items(
             "source": names.get(row["source_entity_id"], ""),
             "target": names.get(row["target_entity_id"], ""),
             "confidence": row["confidence"],
-            "confidence_threshold": settings.prune_edges_confidence_threshold,
+            "confidence_threshold": settings.operations.prune_edges.confidence_threshold,
             "chunks": int(edges.chunks[place]),
             "chunks_live": int(edges.live_chunks[place]),
             "reason": _reason(edges, place, decided=decided),
         }
-        if settings.prune_edges_score_threshold > 0:
-            evidence |= {"weight": row["weight"], "half_life_days": settings.prune_edges_half_life_days}
-            evidence |= {"score_threshold": settings.prune_edges_score_threshold}
+        if settings.operations.prune_edges.score_threshold > 0:
+            evidence |= {"weight": row["weight"], "half_life_days": settings.operations.prune_edges.half_life_days}
+            evidence |= {"score_threshold": settings.operations.prune_edges.score_threshold}
             evidence |= {
                 "age_days": round(float(edges.age_days[place]), 1),
                 "score": round(float(edges.score[place]), 6),

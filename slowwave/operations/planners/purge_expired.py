@@ -79,7 +79,6 @@ class _Expired:
         *("entities", "pages", "conflicts", "rejections", "memory_vectors"),
     ),
     after=("community_summaries",),
-    switch="compact_facts_enabled",
     permits=(
         Permit(
             "purge_rows",
@@ -99,7 +98,7 @@ def purge_expired(inputs: Inputs) -> Proposal:
     Never anything that a live row names or that is pinned, never within seven days, and no policy approves it. The plan and the
     journal hold every row whole, so undo puts it back; what retired it can no longer be undone before that.
     """
-    snapshot, days = inputs.snapshot, inputs.settings.fact_compaction_retention_days
+    snapshot, days = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
     check_retention(days)
     named = _named_by_live(snapshot)
     found = [_expired(snapshot, name, days, named) for name in TABLES]

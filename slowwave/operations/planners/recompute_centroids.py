@@ -3,7 +3,7 @@
 The decision rule is khora's. ``dedupe_entities`` takes it for every cluster and puts the vector into the merge itself; here,
 as a planner of its own, live entities without a vector get that of their text. Merging belongs to ``dedupe_entities``.
 
-Propose a vector for live entities that have none, at most ``reembed_max_per_night`` in the order of their ids.
+Propose a vector for live entities that have none, at most ``reembed.max_per_night`` in the order of their ids.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ def centroid_decision(
     """The decision for one cluster and, for ``centroid``, the vector.
 
     ``names`` are those of all members; ``matrix`` (v, d) and ``mentions`` (v,) belong to the members that have a vector, in id
-    order. Fewer than two names: ``skip_singleton``. Smallest pairwise cosine under ``centroid_min_intra_cluster_cosine``:
+    order. Fewer than two names: ``skip_singleton``. Smallest pairwise cosine under ``min_intra_cluster_cosine``:
     ``skip_multimodal`` (fewer than two vectors count as 1). Largest pairwise Levenshtein distance of the names within
-    ``centroid_lev_threshold``: ``centroid``, the unit mean weighted by mentions. Else ``re_embed``: the caller embeds the text.
+    ``lev_threshold``: ``centroid``, the unit mean weighted by mentions. Else ``re_embed``: the caller embeds the text.
     """
     if len(names) < 2:
         return "skip_singleton", None
     units, kept = unit_rows(matrix) if len(matrix) else (matrix, np.empty(0, np.int64))
-    if len(units) > 1 and float((units @ units.T).min()) < settings.centroid_min_intra_cluster_cosine:
+    if (
+        len(units) > 1
+        and float((units @ units.T).min()) < settings.operations.recompute_centroids.min_intra_cluster_cosine
+    ):
         return "skip_multimodal", None
-    limit = settings.centroid_lev_threshold
+    limit = settings.operations.recompute_centroids.lev_threshold
     if int(process.cdist(names, names, scorer=Levenshtein.distance, score_cutoff=limit).max()) > limit:
         return "re_embed", None
     return "centroid", weighted_mean(units, mentions[kept]) if len(units) else None
@@ -56,7 +59,6 @@ def centroid_decision(
     kind="planner",
     reads=("entities", "entity_vectors", "rejections"),
     after=("dedupe_entities",),
-    switch="centroid_recompute_enabled",
     permits=(Permit("set_vector", {"entity_vectors"}),),
     khora=("vectorcypher_centroid_recompute",),
 )
@@ -81,7 +83,7 @@ def recompute_centroids(inputs: Inputs) -> Proposal:
         )
         return Proposal((), Report(OPERATION, headline, {**numbers, "items": 0}))
     rows = missing.select(["id", "name", "entity_type", "description"]).to_pylist()
-    rows = rows[: inputs.settings.reembed_max_per_night]
+    rows = rows[: inputs.settings.operations.reembed.max_per_night]
     texts = [entity_text(r["name"], r["entity_type"], r["description"] or "") for r in rows]
     matrix = embed(texts)
     of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}

@@ -2,7 +2,7 @@
 
 What is found and where belongs to ``slowwave.texts.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
 
-One item for each active memory with a secret, an order or hidden text, after ``screening_policy``.
+One item for each active memory with a secret, an order or hidden text, after ``policy``.
 
 ``block`` takes it out of recall once a person has reviewed it, ``quarantine`` once the plan is approved; ``redact`` gives it a version
 without its secrets and split words, unless it holds an order to a model or hidden text, which is quarantined; ``warn`` only tells.
@@ -57,7 +57,6 @@ class _Held(NamedTuple):
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "rejections"),
     after=FIRST,
-    switch="redact_or_quarantine_enabled",
     permits=(
         Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
         Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
@@ -66,15 +65,15 @@ class _Held(NamedTuple):
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
     """Memories with a secret, an order to a model or hidden text leave recall, or get a version without the secret.
 
-    What is done is the setting `screening_policy`. Items say which rules and where, and quote nothing. Pinned memories are only reported;
-    those whose attribute `screening` is `cleared` are left alone.
+    What is done is the setting `operations.redact_or_quarantine.policy`. Items say which rules and where, and quote nothing. Pinned
+    memories are only told of; those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
     held, pinned = _held(memories, settings, numbers)
-    waiting = held if settings.screening_policy == "warn" else []
-    acted = [] if settings.screening_policy == "warn" else held
+    waiting = held if settings.operations.redact_or_quarantine.policy == "warn" else []
+    acted = [] if settings.operations.redact_or_quarantine.policy == "warn" else held
     mutations = _quarantines(inputs, memories, [h for h in acted if h.decision != "redact"])
     mutations |= _redactions(inputs, [h for h in acted if h.decision == "redact"])
     items = tuple(
@@ -82,7 +81,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             OPERATION,
             h.decision,
             mutations[h.id],
-            _evidence(h, settings.screening_policy),
+            _evidence(h, settings.operations.redact_or_quarantine.policy),
             risk="high" if h.decision == "review" else "medium",
         )
         for h in acted
@@ -133,7 +132,11 @@ def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tu
         else:
             clean = redact(text, found) if _may_be_redacted(counts_for, settings) else ""
             decision: _Decision = (
-                "redact" if clean else "review" if settings.screening_policy == "block" else "quarantine"
+                "redact"
+                if clean
+                else "review"
+                if settings.operations.redact_or_quarantine.policy == "block"
+                else "quarantine"
             )
             held.append(_Held(id_, len(text), counts_for, decision, n, clean))
     numbers |= counts
@@ -142,7 +145,7 @@ def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tu
 
 def _may_be_redacted(found: Sequence[Found], settings: Settings) -> bool:
     """Whether the policy is to redact, and nothing is found that a text without it would still be suspect of."""
-    return settings.screening_policy == "redact" and all(
+    return settings.operations.redact_or_quarantine.policy == "redact" and all(
         f.kind == "secret" or (f.kind == "hidden" and f.severity == "medium") for f in found
     )
 

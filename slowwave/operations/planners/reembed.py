@@ -4,7 +4,7 @@ Entities belong to ``recompute_centroids``; memories whose text an outside dream
 
 A vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not finite.
 
-At most ``reembed_max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
+At most ``max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
 Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
 linear in rows and vectors.
 """
@@ -52,16 +52,15 @@ class _Wanting:
     kind="planner",
     reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
     after=("decay_transition",),
-    switch="reembed_enabled",
     permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
 )
 def reembed(inputs: Inputs) -> Proposal:
     """Memories and chunks without a vector of the namespace's model get one; similarity does not see them until then.
 
-    Vectors that are zero or not finite are replaced. A night makes as many as `reembed_max_per_night` says; entities get
+    Vectors that are zero or not finite are replaced. A night makes as many as `operations.reembed.max_per_night` says; entities get
     theirs from `recompute_centroids`.
     """
-    snapshot, limit = inputs.snapshot, inputs.settings.reembed_max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
     wanting = {
         "memory_vectors": _wanting(active["id"], active["text"], snapshot.vectors["memory_vectors"], inputs.focus),

@@ -5,7 +5,7 @@ do, at plan time. What they said is remembered in the conflicts table, and they 
 
 Propose a loser for every conflict of live rows that nobody has decided otherwise.
 
-The policy ``contradiction_reconcile_policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
+The policy ``policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
 (else recorded_at), ``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source,
 ``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
 2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
@@ -120,7 +120,6 @@ class ConflictRows:
         *("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
     ),
     after=("accept_external_edits",),
-    switch="contradiction_reconcile_enabled",
     permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None),),
     compares=replace(MEMORIES, alone=False),
     khora=("vectorcypher_contradiction_reconcile",),
@@ -139,7 +138,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, Decision]] = []
     sides = _sides(snapshot, found.conflicts, settings)
-    policy = settings.contradiction_reconcile_policy
+    policy = settings.operations.resolve_conflicts.policy
     for conflict in found.conflicts:
         earlier = verdicts.get(conflict.seen)
         if earlier is not None and not (earlier.person or earlier.resolution == "kept" or policy == "two_judges"):
@@ -149,7 +148,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
             counts["decided by a person" if earlier.person else "decided by judges before"] += 1
         elif earlier is not None:
             counts["deferred before" if earlier.resolution == "deferred" else "kept before"] += 1
-        elif settings.supersede_facts_enabled and _replaced(conflict, sides):
+        elif settings.operations.supersede_facts.enabled and _replaced(conflict, sides):
             counts["left to supersede_facts"] += 1
         else:
             open_.append(conflict)
@@ -483,7 +482,7 @@ def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings
         _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
         snapshot.taken_at,
         tuple(p.casefold() for p in settings.source_precedence),
-        settings.conflict_low_importance,
+        settings.operations.resolve_conflicts.low_importance,
     )
 
 
@@ -544,7 +543,7 @@ def _report(
     counts: Mapping[str, int],
     judged: JudgedConflicts,
 ) -> Report:
-    policy = inputs.settings.contradiction_reconcile_policy
+    policy = inputs.settings.operations.resolve_conflicts.policy
     resolved = sum(i.decision == "resolve" for i in items)
     by_person = counts.get("decided by a person", 0)
     deferred = sum(v.decision == "defer" for v in judged.verdicts.values())
@@ -629,7 +628,7 @@ def _left_alone(count: int, namespace: str) -> tuple[Finding, ...]:
 
 def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:
     """Why nothing is proposed about open conflicts."""
-    policy = inputs.settings.contradiction_reconcile_policy
+    policy = inputs.settings.operations.resolve_conflicts.policy
     if not open_ or (policy != "manual" and (policy != "two_judges" or inputs.judges)):
         return ()
     what = (

@@ -45,7 +45,6 @@ _Fields = Mapping[str, Any]
     kind="planner",
     reads=("memory_facts", "chunks", "conflicts", "rejections"),
     after=("dedupe_facts",),
-    switch="supersede_facts_enabled",
     permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=1),),
     planted=("superseded facts",),
 )

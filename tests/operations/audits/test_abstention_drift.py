@@ -110,7 +110,7 @@ def test_without_thresholds_the_report_says_how_to_set_them() -> None:
     """Calibrated, as khora says, but not silently."""
     report = audit(recalls(*[[0.5]] * 3))
     assert report.details["recommendation"] == "calibrated"
-    assert "SLOWWAVE_ABSTENTION_MIN_TOP_SCORE" in report.headline
+    assert "SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE" in report.headline
 
 
 def test_the_newest_recalls_count_up_to_the_cap() -> None:

@@ -479,7 +479,7 @@ def test_a_night_reads_its_writer_from_the_settings(store: Store, monkeypatch: p
     """None out of the box; a model without an endpoint ends the night before it begins, in words."""
     snapshot = export_snapshot(store, new_world(store).slug)
     assert read_inputs(store, snapshot).writer is None
-    monkeypatch.setenv("SLOWWAVE_COMMUNITY_SUMMARY_MODEL", "scribe")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__COMMUNITY_SUMMARIES__MODEL", "scribe")
     with pytest.raises(SettingsError, match="SLOWWAVE_WRITER_ENDPOINT"):
         read_inputs(store, snapshot)
     monkeypatch.setenv("SLOWWAVE_WRITER_ENDPOINT", "http://localhost:1")

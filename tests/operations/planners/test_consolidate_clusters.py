@@ -382,7 +382,13 @@ def test_a_night_consolidates_shows_its_figures_and_is_taken_back(store: Store) 
 def test_settings_are_plugged_ins() -> None:
     """Defaults and clamps of systems.md 1.2."""
     s = Settings()
-    assert (s.consolidation_min_cluster_size, s.consolidation_max_clusters_per_run) == (3, 10)
-    assert (s.consolidation_max_input_tokens, s.consolidation_max_output_tokens) == (1500, 300)
-    assert s.consolidation_cooldown_days == 7
+    assert (
+        s.operations.consolidate_clusters.min_cluster_size,
+        s.operations.consolidate_clusters.max_clusters_per_run,
+    ) == (3, 10)
+    assert (
+        s.operations.consolidate_clusters.max_input_tokens,
+        s.operations.consolidate_clusters.max_output_tokens,
+    ) == (1500, 300)
+    assert s.operations.consolidate_clusters.cooldown_days == 7
     assert isinstance(make_inputs(world()), Inputs)

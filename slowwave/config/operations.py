@@ -1,0 +1,327 @@
+"""What is set of each operation: ``settings.operations.prune_edges.half_life_days``, by the variable
+``SLOWWAVE_OPERATIONS__PRUNE_EDGES__HALF_LIFE_DAYS`` or a namespace's ``{"operations": {"prune_edges": {"half_life_days": 30}}}``.
+
+Settings that several operations share stand in ``slowwave.config.settings``. An operation that is not named here has its switch, and the
+options that it declares beside its function (``slowwave.operations.spec.Operation``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class OperationSettings(BaseModel):
+    """What is set of an operation that has no model here: its switch, and options that it declares itself."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    enabled: bool | None = None
+
+
+class _On(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    enabled: bool = True
+
+
+class _Off(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    enabled: bool = False
+
+
+class SchemaDrift(_On):
+    """What is set of ``schema_drift``."""
+
+    frequency_delta_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="Relative change of a type's count that is reported."
+    )
+
+
+class Orphans(_On):
+    """What is set of ``orphans``."""
+
+    pr_percentile_threshold: float = Field(
+        default=5.0, ge=0, le=100, description="Bottom share of PageRank called weak."
+    )
+
+
+class AbstentionDrift(_On):
+    """What is set of ``abstention_drift``."""
+
+    min_samples: int = Field(default=1000, ge=0, description="Scored recalls that a recommendation needs.")
+    sample_cap: int = Field(default=1024, ge=1, description="Newest recalls that are looked at.")
+    min_top_score: float = Field(
+        default=0.0, ge=0, description="The agent's threshold on the best hit; 0 when it has none."
+    )
+    combined_threshold: float = Field(
+        default=0.0, ge=0, description="The agent's threshold on all hits together; 0 when it has none."
+    )
+
+
+class Contradictions(_On):
+    """What is set of ``contradictions``."""
+
+    similarity_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="Descriptions of one edge less similar than this are looked at."
+    )
+
+
+class NeighbourGraph(_On):
+    """What is set of ``neighbour_graph``."""
+
+    top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
+    similarity: float = Field(
+        default=0.75, ge=0.1, le=0.99, description="Cosine from which two memories are neighbours."
+    )
+
+
+class RedactOrQuarantine(_On):
+    """What is set of ``redact_or_quarantine``."""
+
+    policy: Literal["block", "redact", "quarantine", "warn"] = Field(
+        default="quarantine", description="What is done with memories that hold a secret or an injection."
+    )
+
+
+class AcceptExternalEdits(_On):
+    """What is set of ``accept_external_edits``."""
+
+
+class ResolveConflicts(_On):
+    """What is set of ``resolve_conflicts``."""
+
+    policy: Literal["manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"] = Field(
+        default="evidence_weighted", description="How a loser is proposed; manual proposes none."
+    )
+    low_importance: float = Field(
+        default=0.3, ge=0, le=1, description="Of two memories below this, the newer wins without a person."
+    )
+
+
+class DedupeFacts(_On):
+    """What is set of ``dedupe_facts``."""
+
+
+class SupersedeFacts(_On):
+    """What is set of ``supersede_facts``."""
+
+
+class DedupeMemories(_On):
+    """What is set of ``dedupe_memories``."""
+
+    cosine_threshold: float = Field(
+        default=0.92, ge=0, le=1, description="Cosine at which two memories may tell the same."
+    )
+    events_enabled: bool = Field(default=True, description="Nightly: merge events that are one event.")
+    events_cosine_threshold: float = Field(
+        default=0.95, ge=0, le=1, description="Cosine at which two events of one subject may be one."
+    )
+    events_window_days: int = Field(default=7, ge=0, description="Days that events of one cluster may lie apart.")
+
+
+class ConsolidateClusters(_Off):
+    """What is set of ``consolidate_clusters``."""
+
+    min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
+    cohesion: float = Field(default=0.8, ge=0, le=1, description="Cosine that every two members of a summary have.")
+    max_clusters_per_run: int = Field(default=10, ge=1, le=100, description="Summaries a night.")
+    max_input_tokens: int = Field(
+        default=1500, ge=100, le=10_000, description="Tokens of one summary's sources; larger clusters are split."
+    )
+    max_output_tokens: int = Field(default=300, ge=50, le=2_000, description="Tokens of a summary.")
+    cooldown_days: int = Field(
+        default=7, ge=1, le=90, description="Days until a summary may become part of another one."
+    )
+
+
+class DedupeEntities(_On):
+    """What is set of ``dedupe_entities``."""
+
+    default_threshold: float = Field(
+        default=0.90,
+        ge=0,
+        le=1,
+        description="Cosine a merge needs where a type has too few rows to learn weights; else where a pair disagrees in something.",
+    )
+    per_type_thresholds: dict[str, float] = Field(default_factory=dict, description="The same, per type.")
+    verifier_band_low: float = Field(default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at.")
+    expected_precision: float = Field(
+        default=0.99, ge=0.5, le=1, description="Expected share of right merges in a plan."
+    )
+    unique_sources: tuple[str, ...] = Field(
+        default=(), description="Sources free of duplicates within themselves; `*` means each."
+    )
+
+
+class RecomputeCentroids(_On):
+    """What is set of ``recompute_centroids``."""
+
+    lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
+    min_intra_cluster_cosine: float = Field(
+        default=0.88,
+        ge=0,
+        le=1,
+        description="Smallest cosine between two members of a cluster that gets a mean vector.",
+    )
+
+
+class NormalizeSchema(_On):
+    """What is set of ``normalize_schema``."""
+
+    mapping: dict[str, str] = Field(
+        default_factory=dict, description="Old type to new type, for entities and relationships alike."
+    )
+    entity_types: dict[str, str] = Field(default_factory=dict, description="The same for entity types alone.")
+    relationship_types: dict[str, str] = Field(
+        default_factory=dict, description="The same for relationship types alone."
+    )
+
+
+class PruneEdges(_On):
+    """What is set of ``prune_edges``."""
+
+    target_predicates: tuple[str, ...] = Field(
+        default=("ASSOCIATED_WITH",), description="Relationship types that may be pruned."
+    )
+    confidence_threshold: float = Field(
+        default=0.4, ge=0, le=1, description="Edges below this confidence are candidates."
+    )
+    score_threshold: float = Field(
+        default=0.0, ge=0, description="Weight times recency below which an edge is a candidate as well; 0 is off."
+    )
+    half_life_days: float = Field(default=90.0, gt=0, description="Days in which an edge's recency falls by half.")
+
+
+class GcReferences(_On):
+    """What is set of ``gc_references``."""
+
+    min_dead: int = Field(default=1, ge=1, description="Dead references a row needs before it is cleaned.")
+
+
+class AbsolutizeDates(_On):
+    """What is set of ``absolutize_dates``."""
+
+
+class ArchiveStale(_Off):
+    """What is set of ``archive_stale``."""
+
+    policy: Literal["stale", "natural_selection"] = Field(
+        default="stale", description="Which memories archive_stale takes: unread and faded, or the least relevant."
+    )
+    effective_importance: float = Field(
+        default=0.2, ge=0, le=1, description="Effective importance below which an unread memory is stale."
+    )
+    min_age_hours: float = Field(default=168.0, ge=0, description="Age that a stale memory has.")
+    relevance_floor: float = Field(default=0.1, ge=0, description="Relevance below which a memory goes.")
+    ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
+
+
+class PromoteMemories(_On):
+    """What is set of ``promote_memories``."""
+
+    min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
+    min_recalls: int = Field(default=3, ge=1, description="Recalls that a promotion needs.")
+    min_queries: int = Field(default=2, ge=1, description="Distinct questions that a promotion needs.")
+    min_days: int = Field(default=2, ge=1, description="Distinct days that a promotion needs.")
+    max_per_night: int = Field(default=20, ge=1, description="Promotions of one night, the best first.")
+    revoke_score: float = Field(default=0.1, ge=0, le=1, description="Score below which a promotion is revoked.")
+
+
+class BackfillTags(_On):
+    """What is set of ``backfill_tags``."""
+
+    scope: Literal["promoted", "all"] = Field(
+        default="promoted", description="Whether concept tags are for promoted memories or for all."
+    )
+
+
+class DecayTransition(_Off):
+    """What is set of ``decay_transition``."""
+
+    days: dict[str, int] = Field(
+        default_factory=lambda: {"full": 7, "compressed": 30, "summary": 90, "essence": 365},
+        description="Days in each stage before the next.",
+    )
+    tokens: dict[str, int] = Field(
+        default_factory=lambda: {"full": 500, "compressed": 250, "summary": 150, "essence": 50},
+        description="Tokens that a memory has in each stage.",
+    )
+
+
+class Reembed(_On):
+    """What is set of ``reembed``."""
+
+    max_per_night: int = Field(
+        default=5_000,
+        ge=0,
+        description="Vectors that a night makes for memories and chunks without one; for entities as many.",
+    )
+
+
+class CommunitySummaries(_Off):
+    """What is set of ``community_summaries``."""
+
+    min_size: int = Field(default=5, ge=2, description="Members a community needs for a summary.")
+    max_members_per_prompt: int = Field(
+        default=20, ge=1, description="Members that a summary quotes, the most mentioned first."
+    )
+    model: str = Field(default="", description="Model that writes summaries; empty takes sentences from the sources.")
+    resolution: float = Field(default=1.0, gt=0, description="Above 1: more and smaller communities.")
+
+
+class PurgeExpired(_Off):
+    """What is set of ``purge_expired``."""
+
+    retention_days: int = Field(
+        default=365, ge=7, description="Days after which a retired row may be purged; never under 7."
+    )
+
+
+class CompilePages(_On):
+    """What is set of ``compile_pages``."""
+
+    max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
+    max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
+
+
+class Operations(BaseModel):
+    """The settings of every operation, in the order of a night; those that have no model here are looked for by ``of``."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, OperationSettings] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    schema_drift: SchemaDrift = SchemaDrift()
+    orphans: Orphans = Orphans()
+    abstention_drift: AbstentionDrift = AbstentionDrift()
+    contradictions: Contradictions = Contradictions()
+    neighbour_graph: NeighbourGraph = NeighbourGraph()
+    redact_or_quarantine: RedactOrQuarantine = RedactOrQuarantine()
+    accept_external_edits: AcceptExternalEdits = AcceptExternalEdits()
+    resolve_conflicts: ResolveConflicts = ResolveConflicts()
+    dedupe_facts: DedupeFacts = DedupeFacts()
+    supersede_facts: SupersedeFacts = SupersedeFacts()
+    dedupe_memories: DedupeMemories = DedupeMemories()
+    consolidate_clusters: ConsolidateClusters = ConsolidateClusters()
+    dedupe_entities: DedupeEntities = DedupeEntities()
+    recompute_centroids: RecomputeCentroids = RecomputeCentroids()
+    normalize_schema: NormalizeSchema = NormalizeSchema()
+    prune_edges: PruneEdges = PruneEdges()
+    gc_references: GcReferences = GcReferences()
+    absolutize_dates: AbsolutizeDates = AbsolutizeDates()
+    archive_stale: ArchiveStale = ArchiveStale()
+    promote_memories: PromoteMemories = PromoteMemories()
+    backfill_tags: BackfillTags = BackfillTags()
+    decay_transition: DecayTransition = DecayTransition()
+    reembed: Reembed = Reembed()
+    community_summaries: CommunitySummaries = CommunitySummaries()
+    purge_expired: PurgeExpired = PurgeExpired()
+    compile_pages: CompilePages = CompilePages()
+
+    def of(self, operation: str) -> OperationSettings | _On | _Off | None:
+        """What is set of an operation by its name; None of one that has no model here and of which nothing is set."""
+        found = (
+            getattr(self, operation)
+            if operation in Operations.model_fields
+            else (self.model_extra or {}).get(operation)
+        )
+        return found if isinstance(found, (OperationSettings, _On, _Off)) else None
