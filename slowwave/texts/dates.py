@@ -14,7 +14,9 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
-from slowwave.texts.date_phrases import HINT, Grain, PhraseContext, Rule, Value, find
+from slowwave.texts.calendar_values import Grain, Value
+from slowwave.texts.date_context import PhraseContext
+from slowwave.texts.date_phrases import HINT, Rule, find
 from slowwave.texts.tenses import Cues, Tense
 from slowwave.texts.verbatim import Verbatim
 from slowwave.texts.vocabulary import words_of
