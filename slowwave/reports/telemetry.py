@@ -15,8 +15,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.reports.events import (
@@ -30,20 +28,17 @@ from slowwave.reports.events import (
     RunFailed,
     RunStarted,
 )
+from slowwave.reports.instruments import SCOPE, instruments, own_version
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
     from opentelemetry.trace import Span, Tracer
 
-SCOPE: Final = "slowwave"
-RUN, PHASE, OPERATION, CALL = (f"slowwave.dream.{name}" for name in ("run", "phase", "op", "llm_call"))
-
 _LOG: Final = logging.getLogger(__name__)
+RUN, PHASE, OPERATION, CALL = (f"slowwave.dream.{name}" for name in ("run", "phase", "op", "llm_call"))
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FLUSH_MILLISECONDS: Final = 5000
 _NAME: Final = re.compile(r"(items|decisions)\.[a-z][a-z0-9_]{0,39}")
-_MOST_VALUES: Final = 64  # distinct values of one label in a process; what comes after is "other"
-_MOST_MODELS: Final = 16
 
 
 def configure() -> bool:
@@ -79,8 +74,8 @@ class TelemetrySink:
     def __init__(self, *, dagster_run_id: str = "", tracer: Tracer | None = None, meter: Meter | None = None) -> None:
         from opentelemetry import trace
 
-        self._tracer = tracer or trace.get_tracer(SCOPE, _version())
-        self._meters = _instruments(meter)
+        self._tracer = tracer or trace.get_tracer(SCOPE, own_version())
+        self._meters = instruments(meter)
         self._dagster_run_id = dagster_run_id
         self._run: Span | None = None
         self._phases: dict[str, Span] = {}
@@ -288,56 +283,6 @@ class _Operation:
         self.start = min(self.start or begun, begun, self.end - self.busy)
 
 
-_METRICS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "runs_total": ("counter", "1", "Runs that ended."),
-    "run.duration": ("histogram", "s", "How long runs took."),
-    "phase.duration": ("histogram", "s", "How long a run's phases took."),
-    "ops_total": ("counter", "1", "Operations and their items, as they were decided or done."),
-    "op.duration": ("histogram", "s", "How long an operation took in a phase."),
-    "llm.tokens": ("counter", "1", "Tokens that language models cost."),
-    "llm.throttled_total": ("counter", "1", "Calls of models left out because a token budget was spent."),
-    "undo_invocations_total": ("counter", "1", "Undo runs, by the operations whose items they took back."),
-    "report.write_failures_total": ("counter", "1", "What a sink could not take or deliver."),
-    "subscription.overflow_total": ("counter", "1", "Events that a full outbox dropped."),
-}
-
-
-class _Instruments:
-    """The meter's instruments, by name; labels take a bounded number of values."""
-
-    def __init__(self, meter: Meter) -> None:
-        self._made: dict[str, Any] = {}
-        for name, (kind, unit, description) in _METRICS.items():
-            make = meter.create_counter if kind == "counter" else meter.create_histogram
-            self._made[name] = make(f"slowwave.dream.{name}", unit=unit, description=description)
-        self._seen: dict[str, set[str]] = {}
-        self._lock = threading.Lock()
-
-    def add(self, metric: str, amount: int, **labels: str) -> None:
-        self._made[metric].add(amount, self._bounded(labels))
-
-    def record(self, metric: str, seconds: float, **labels: str) -> None:
-        self._made[metric].record(seconds, self._bounded(labels))
-
-    def _bounded(self, labels: Mapping[str, str]) -> dict[str, str]:
-        with self._lock:
-            return {label: self._admit(label, value) for label, value in labels.items()}
-
-    def _admit(self, label: str, value: str) -> str:
-        seen = self._seen.setdefault(label, set())
-        if value not in seen and len(value) <= 100 and len(seen) < (_MOST_MODELS if label == "model" else _MOST_VALUES):
-            seen.add(value)
-        return value if value in seen else "other"
-
-
-@cache
-def _instruments(meter: Meter | None) -> _Instruments:
-    """Made once a meter: an instrument that is made twice is complained of."""
-    from opentelemetry import metrics
-
-    return _Instruments(meter or metrics.get_meter(SCOPE, _version()))
-
-
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     """Counts as attributes: their names are ours, and are held to be."""
     return {f"slowwave.{name}": count for name, count in list(counts.items())[:40] if _NAME.fullmatch(name)}
@@ -361,14 +306,6 @@ def _nanoseconds(at: datetime) -> int:
 
 def _milliseconds(duration: float) -> int:
     return int(duration * 1_000_000)
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("slowwave")
-    except PackageNotFoundError:
-        return ""
 
 
 def _wanted(signal: str) -> bool:
@@ -410,7 +347,7 @@ def _export(signal: str) -> bool:
 def _resource() -> Any:
     """Who speaks: the operator's word goes before ours."""
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    ours = {"service.version": _version()} | ({} if named else {"service.name": SCOPE})
+    ours = {"service.version": own_version()} | ({} if named else {"service.name": SCOPE})
     return importlib.import_module("opentelemetry.sdk.resources").Resource.create(ours)
 
 

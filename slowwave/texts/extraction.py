@@ -16,6 +16,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slowwave.texts.name_words import (
+    CODE_ENDINGS,
+    CONNECTORS,
+    GIVEN,
+    GIVEN_ALONE,
+    LINKS,
+    NOUN_ENDINGS,
+    ORGANISATIONS,
+    ORGANISED,
+    PARTICLES,
+    PLACE_STARTS,
+    PLACED,
+    PLACES,
+    PRODUCT_NEXT,
+    PRODUCTS,
+    ROLES,
+    STARTERS,
+    TITLES,
+)
 from slowwave.texts.tokens import normalise_name
 
 LONGEST_NAME: Final = 200
@@ -34,117 +53,6 @@ class Mention:
     start: int
     end: int
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_STARTERS: Final = _words(
-    """a about above absolutely according after afterwards again ah all almost alright also although always am amazing an and
-    another any anyone anything anyway apart are aren't as ask assigned at aw awesome be because been before being best besides
-    better both bring but by bye call can can't cannot certainly check choose come congrats congratulations consider could
-    customer customers dear definitely did didn't do does doesn't don't done dr during each either else enjoy enough especially
-    even ever every everyone everything exactly excellent except fantastic few finally find fine first firstly follow for from
-    generally get give glad go going good goodbye goodnight got great greetings had haha happy hardly has have haven't having he
-    he'd he'll he's hello help hence her here here's hers hey hi him his hmm hope hotfix how however i i'd i'll i'm i've if imagine
-    in indeed inside instead interesting into is isn't issue it it'd it'll it's its just keep last lastly later least less let
-    let's like likewise listen look lots lovely make many may maybe me meanwhile might mine more moreover most mostly mr mrs ms
-    much must my need never nevertheless next nice no nobody none nope nor not nothing now of off oh ok okay on once one only
-    oops or other otherwise our ours out over overall perfect perhaps personally please plus priority probably quite rather
-    really recently regarding remember right root same say second secondly see seems severity several shall she she'd she'll
-    she's should similarly since so some somebody someone something sometimes soon sorry sounds speaking still such suddenly
-    summary sure surely take talk tell than thank thanks that that'd that's the their theirs them then there there's therefore
-    these they they'd they'll they're they've thing things think third this those though three through throughout thus till to
-    together too toward towards true truly try two under unfortunately unless unlike until up upon us use usually very via wait
-    was wasn't we we'd we'll we're we've welcome well were weren't what what's whatever when whenever where whereas wherever
-    whether which whichever while who who's whoever whom whose why will wish with within without won't wonderful would wow yay
-    yeah yep yes yet you you'd you'll you're you've your yours yourself
-    today tomorrow tonight yesterday morning afternoon evening night monday tuesday wednesday thursday friday saturday sunday
-    mon tue wed thu fri sat sun january february march april june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec am pm utc gmt asap faq fyi ps etc eg ie ok"""
-)
-"""Words that are no name on their own, wherever they stand; at a sentence's start they are cut off a run."""
-
-_GIVEN: Final = _words(
-    """aaron adam adrian ahmed alan albert alex alexander alexandra ali alice alicia alison amanda amir amy ana andrea andrew
-    angela anita ann anna anne anthony antonio anya arthur barbara ben benjamin bernard beth betty bill bob brandon brenda brian
-    bruce carl carla carlos carmen carol caroline catherine chad charles charlotte chen chloe chris christian christina
-    christine christopher claire clara colin connor craig cynthia daniel daniela david deborah dennis diana diego dmitri donald
-    donna dorothy doug dylan ed eddie edgar eduardo edward elena elizabeth ella ellen emily emma eric erik erin ethan eva evelyn
-    fatima felix fernando fiona frances francis frank fred gabriel gareth gary george gina giulia gloria greg hannah hans harold
-    harry hassan heather helen henry howard hugh ian ibrahim ines ingrid irene isabel isabella ivan ivy jack jacob jake james
-    jamie jan jane janet jason javier jean jeff jennifer jenny jeremy jerry jessica jill jim joan joe johan johannes john
-    jonathan jordan jorge jose joseph joshua joyce juan judith judy julia julian julie justin karen karl kate katherine kathleen
-    katie keith kelly ken kenneth kevin kim kyle laura lauren lee leila leo leon leonard liam lily linda lisa liu louis louise
-    lucas lucia lucy luis luke luna maria marie mario mark marta martha martin mary matt matthew max maya megan mei melissa
-    michael michelle miguel mike mohammed monica nadia nancy natalie natasha nathan neil nicholas nicole nina noah nora oliver
-    olivia omar oscar pablo pamela patricia patrick paul paula pedro peter philip priya rachel rafael raj ralph raymond rebecca
-    ricardo richard rob robert robin roger roland ron ronald rosa rosie ruth ryan sally sam samantha samuel sandra sara sarah
-    scott sean sergei sharon simon sofia sonia sophia sophie stefan stephanie stephen steve steven stuart sunny susan suzanne
-    sven tanya teresa terry theo theresa thomas tim timothy tina tom tomas tony tracy valentina vanessa veronica victor victoria
-    vincent walter wang wei wendy will william xavier yan yuki yusuf zara zhang zoe"""
-)
-_GIVEN_ALONE: Final = _GIVEN - _words(
-    "chad chen christian felix frank grace jack jan jean jordan kim lee lily luna mark mei rob sunny will"
-)
-"""Given names that are a person even as the only word of a sentence's start, where nothing else speaks for a name."""
-
-_TITLES: Final = _words(
-    "mr mrs ms miss dr doctor prof professor sir madam lord lady captain king queen uncle aunt auntie"
-)
-_ROLES: Final = _words(
-    """architect artist author boss brother captain ceo cfo classmate colleague cousin coworker cto dad daughter designer developer
-    director engineer father friend girlfriend boyfriend husband lead lawyer manager mentor mother mum mom neighbor neighbour nurse
-    partner president roommate sister son teacher wife writer named hi hello hey dear thanks bye"""
-)
-_ORGANISED: Final = _words(
-    """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs
-    laboratory foundation association agency industries logistics systems technologies technology solutions partners holdings
-    airlines hospital ministry department council committee society union bureau records retail health healthcare energy
-    pharma media studios ventures capital insurance consulting freight shipping foods motors networks enterprises"""
-)
-_ORGANISATIONS: Final = _words(
-    "google microsoft amazon netflix ibm nasa nato openai facebook meta apple intel nvidia unesco unicef"
-)
-_PLACED: Final = _words(
-    """street avenue road boulevard lane city town village county province river lake mountain mountains valley beach bay
-    island islands park square bridge airport station ocean sea desert forest castle museum garden gardens temple"""
-)
-_PLACES: Final = _words(
-    """africa america amsterdam argentina asia athens atlanta australia austria bangkok barcelona beijing belgium berlin boston
-    brazil britain brussels cairo california canada chicago chile china copenhagen dallas delhi denmark denver dublin egypt
-    england europe finland florida france geneva germany greece guangzhou hawaii houston hungary india indonesia iran iraq ireland
-    israel istanbul italy japan kenya korea kyoto lisbon london madrid malaysia manchester mexico miami milan montreal moscow
-    mumbai munich nepal netherlands nigeria norway oslo oxford pakistan paris peru philadelphia philippines poland portugal
-    prague rome russia scotland seattle seoul shanghai shenzhen singapore spain stockholm sweden switzerland sydney taiwan texas
-    thailand tibet tokyo toronto turkey uk ukraine usa vancouver venice vienna vietnam wales warsaw washington zurich"""
-)
-_PLACE_STARTS: Final = _words("new san santa los las mount north south east west saint st fort port rio")
-_PRODUCTS: Final = _words(
-    """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
-    redis rust salesforce slack sqlite terraform ubuntu windows zoom"""
-)
-_PRODUCT_NEXT: Final = _words(
-    "app application software platform library framework database version api sdk plugin dashboard"
-)
-_PARTICLES: Final = _words("de del della di da van von der den la le du bin al")
-_LINKS: Final = _PARTICLES | _words("of the")
-_CONNECTORS: Final = _LINKS | _words("and for")
-_CODE_ENDINGS: Final = (
-    "Error",
-    "Exception",
-    "Handler",
-    "Manager",
-    "Service",
-    "Factory",
-    "Client",
-    "Controller",
-    "Builder",
-    "Config",
-    "Settings",
-    "Test",
-)
-_NOUN_ENDINGS: Final = ("ing", "tion", "tions", "ness", "ment", "ments", "ity", "ics", "ism", "ology", "ography")
 
 _PATTERNS: Final = (
     ("code", re.compile(r"`([^`\n]{1,200})`")),
@@ -261,7 +169,7 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[_Token]:
 def _abbreviated(word: str) -> bool:
     """Whether a final dot belongs to the word: an initial, a title, or a dot inside too."""
     stem = word[:-1]
-    return (len(stem) == 1 and stem.isupper() and stem != "I") or "." in stem or stem.casefold() in _TITLES
+    return (len(stem) == 1 and stem.isupper() and stem != "I") or "." in stem or stem.casefold() in TITLES
 
 
 def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
@@ -273,7 +181,7 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
         name = match.group(1).rstrip(" .,;:!?")
         words = [word for word in name.split() if word[0].isalpha()]
         capitals = sum(word[0].isupper() for word in words)
-        small = sum(word.casefold() in _CONNECTORS or len(word) <= 3 for word in words if not word[0].isupper())
+        small = sum(word.casefold() in CONNECTORS or len(word) <= 3 for word in words if not word[0].isupper())
         if 2 <= len(words) <= 12 and words[0][0].isupper() and capitals >= 2 and capitals + small == len(words):
             end = start + len(name)
             if taken.free(start, end):
@@ -319,20 +227,20 @@ def _run_end(tokens: Sequence[_Token], first: int) -> int:
     last, so that Jane Smith of Acme Corp stays two.
     """
     end = first + 1
-    words = int(tokens[first].folded not in _STARTERS)
+    words = int(tokens[first].folded not in STARTERS)
     while end < len(tokens) and _joined(tokens[end - 1], tokens[end]):
         if not tokens[end].capital:
             last = tokens[end - 1].folded
-            of = last in _ORGANISED or (words == 1 and last not in _GIVEN and last not in _TITLES)
+            of = last in ORGANISED or (words == 1 and last not in GIVEN and last not in TITLES)
             ahead = end
-            while ahead < min(end + 2, len(tokens)) and tokens[ahead].text in (_LINKS if of else _PARTICLES):
+            while ahead < min(end + 2, len(tokens)) and tokens[ahead].text in (LINKS if of else PARTICLES):
                 ahead += 1
                 if ahead == len(tokens) or not _joined(tokens[ahead - 1], tokens[ahead]):
                     return end
             if ahead == end or not tokens[ahead].capital:
                 return end
             end = ahead
-        words += tokens[end].folded not in _STARTERS
+        words += tokens[end].folded not in STARTERS
         end += 1
     return end
 
@@ -346,12 +254,12 @@ def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -
     """The run without the words that only stand capitalised by their place."""
     while first < last:
         token = tokens[first]
-        common = token.folded in _STARTERS or not token.capital
-        by_place = token.initial and last - first > 1 and token.folded in lower and token.folded not in _GIVEN
-        if not (common or by_place) or (token.folded in _TITLES and last - first > 1):
+        common = token.folded in STARTERS or not token.capital
+        by_place = token.initial and last - first > 1 and token.folded in lower and token.folded not in GIVEN
+        if not (common or by_place) or (token.folded in TITLES and last - first > 1):
             break
         first += 1
-    while first < last and (tokens[last - 1].folded in _STARTERS or not tokens[last - 1].capital):
+    while first < last and (tokens[last - 1].folded in STARTERS or not tokens[last - 1].capital):
         last -= 1
     return first, last
 
@@ -361,41 +269,41 @@ def _typed(
 ) -> tuple[str, int]:
     """Type and strength: 3 said by the text, 2 by a word list, 1 by form, 0 a guess."""
     words = [token.folded for token in run]
-    called = before is not None and before.folded in _ROLES and len(words) <= 3 and not run[0].text.isupper()
-    if words[0] in _TITLES and len(words) > 1:
+    called = before is not None and before.folded in ROLES and len(words) <= 3 and not run[0].text.isupper()
+    if words[0] in TITLES and len(words) > 1:
         return "person", 3
-    if words[0] in _GIVEN and len(words) == 2 and words[1] not in _ORGANISED:
+    if words[0] in GIVEN and len(words) == 2 and words[1] not in ORGANISED:
         return "person", 2
-    if (words[-1] in _ORGANISED and len(words) > 1) or words[0] in {"university", "bank", "ministry", "department"}:
+    if (words[-1] in ORGANISED and len(words) > 1) or words[0] in {"university", "bank", "ministry", "department"}:
         return "organization", 2
     if (
-        (words[-1] in _PLACED and len(words) > 1)
-        or " ".join(words) in _PLACES
-        or (words[-1] in _PLACES and len(words) == 2)
+        (words[-1] in PLACED and len(words) > 1)
+        or " ".join(words) in PLACES
+        or (words[-1] in PLACES and len(words) == 2)
     ):
         return "location", 2
     if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper():
         return "person", 3
-    if words[0] in _PLACE_STARTS and 2 <= len(words) <= 3:
+    if words[0] in PLACE_STARTS and 2 <= len(words) <= 3:
         return "location", 1
-    if words[0] in _GIVEN and len(words) <= 4:
+    if words[0] in GIVEN and len(words) <= 4:
         return "person", 2
-    if " ".join(words) in _ORGANISATIONS:
+    if " ".join(words) in ORGANISATIONS:
         return "organization", 2
-    if " ".join(words) in _PRODUCTS or (following is not None and following.folded in _PRODUCT_NEXT):
+    if " ".join(words) in PRODUCTS or (following is not None and following.folded in PRODUCT_NEXT):
         return "product", 2
     if _INNER_CAPITAL.match(name) and len(words) == 1:
-        return ("code" if name.endswith(_CODE_ENDINGS) else "product"), 1
+        return ("code" if name.endswith(CODE_ENDINGS) else "product"), 1
     if called:
         return "person", 2
     if 2 <= len(words) <= 3 and all(_personal(token.text) for token in run):
-        return ("concept" if any(word.endswith(_NOUN_ENDINGS) for word in words) else "person"), 0
+        return ("concept" if any(word.endswith(NOUN_ENDINGS) for word in words) else "person"), 0
     return "concept", 0
 
 
 def _personal(word: str) -> bool:
     """Whether a word looks like part of a person's name: Smith, J., van."""
-    return word in _PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))
+    return word in PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))
 
 
 def _is_name(run: Sequence[_Token], name: str, kind: str, strength: int, lower: set[str], inside: set[str]) -> bool:
@@ -408,8 +316,8 @@ def _is_name(run: Sequence[_Token], name: str, kind: str, strength: int, lower: 
     if strength == 3 or kind in ("product", "code", "location", "organization"):
         return True
     if not head.initial:
-        return head.folded not in lower or head.folded in _GIVEN
-    return head.folded in _GIVEN_ALONE or (head.folded in inside and head.folded not in lower)
+        return head.folded not in lower or head.folded in GIVEN
+    return head.folded in GIVEN_ALONE or (head.folded in inside and head.folded not in lower)
 
 
 def _typed_alike(found: Sequence[tuple[Mention, int]]) -> list[Mention]:

@@ -16,9 +16,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from slowwave.texts.grounding import unsaid
+from slowwave.texts.passage import Passage
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
-from slowwave.texts.structure import Passage, passages
+from slowwave.texts.structure import passages
 from slowwave.texts.token_count import BYTES_A_TOKEN
 from slowwave.texts.tokens import normalise_name
 from slowwave.texts.vocabulary import GRAMMAR, NEGATIONS

@@ -18,12 +18,24 @@ from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
 from slowwave.texts.lexicon import is_known
 from slowwave.texts.opposites import opposed
+from slowwave.texts.sameness_words import (
+    AMOUNTS,
+    CLAUSES,
+    DIRECTED,
+    EMPTY,
+    FILLERS,
+    LEADS,
+    PERSONS,
+    TENSES,
+    TIMES,
+    TURNS,
+)
 from slowwave.texts.signs import other_signs
 from slowwave.texts.slips import respelt, slip
 from slowwave.texts.specifics import Specifics, specifics
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold, tokenise
-from slowwave.texts.vocabulary import CARDINALS, EXCLUSIVE, GRAMMAR, NEGATIONS, ORDINALS, TENS, words_of
+from slowwave.texts.vocabulary import EXCLUSIVE, NEGATIONS
 
 Synonyms = Callable[[str, str], bool]
 """Whether two words, folded, mean the same."""
@@ -84,7 +96,7 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
         return Sameness("doubtful", "One of them denies more.")
     if one.question != two.question:
         return Sameness("different", "Only one of them asks.")
-    loose = _AMOUNTS if found is not None else frozenset[str]()  # "many" stands where the other has a number
+    loose = AMOUNTS if found is not None else frozenset[str]()  # "many" stands where the other has a number
     persons = _same_persons(one.persons, two.persons)
     if not persons and not _fewer_persons(one.persons, two.persons):
         return Sameness("doubtful", "They speak of other persons.")
@@ -157,17 +169,17 @@ def read(text: str) -> Reading:
         written = match.group()
         word, *rest = fold(written).split("'")
         denials += fold(written) in NEGATIONS
-        turns.update(_TENSES[r] for r in rest if r in _TENSES)
-        if word in _PERSONS:
-            persons.append(_PERSONS[word])
-        elif word in _TURNS and written != "May":
-            turns.add(_TURNS[word])
-            lead = word if word in _CLAUSES else lead
-        elif word in _LEADS:
-            lead = _LEADS[word]
+        turns.update(TENSES[r] for r in rest if r in TENSES)
+        if word in PERSONS:
+            persons.append(PERSONS[word])
+        elif word in TURNS and written != "May":
+            turns.add(TURNS[word])
+            lead = word if word in CLAUSES else lead
+        elif word in LEADS:
+            lead = LEADS[word]
         elif any(c.isdigit() for c in word):
             figures.append(word)
-        elif word not in _EMPTY:
+        elif word not in EMPTY:
             words.append(stem(word))
             raw.append(word)
             leads.append(lead)
@@ -176,7 +188,7 @@ def read(text: str) -> Reading:
             lead = ""
     if "now" in turns:  # "was" beside another tense is an auxiliary
         turns.discard("then")
-    roles = frozenset((w, lead) for w, lead in zip(words, leads, strict=True) if lead in _DIRECTED)
+    roles = frozenset((w, lead) for w, lead in zip(words, leads, strict=True) if lead in DIRECTED)
     asks = text.rstrip(" \"'”)").endswith("?") or _ASKS.match(text) is not None
     return Reading(
         *(specifics(text), tuple(words), tuple(raw), tuple(leads)),
@@ -228,7 +240,7 @@ def _rest(a: Reading, b: Reading) -> list[str]:
     left = Counter(a.words) - Counter(b.words)
     found: list[str] = []
     for word, written in zip(a.words, a.raw, strict=True):
-        if left[word] > 0 and written not in _FILLERS:
+        if left[word] > 0 and written not in FILLERS:
             left[word] -= 1
             found.append(written)
     return found
@@ -248,13 +260,13 @@ def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, kno
 
 
 def _content_words(a: Reading) -> list[str]:
-    return [w for w, r in zip(a.words, a.raw, strict=True) if r not in _FILLERS]
+    return [w for w, r in zip(a.words, a.raw, strict=True) if r not in FILLERS]
 
 
 def _same_order(a: Reading, b: Reading) -> bool:
     """The same order, or one phrase moved that a preposition or an adverb of time makes recognisable wherever it stands."""
-    one = [(w, lead) for w, r, lead in zip(a.words, a.raw, a.leads, strict=True) if r not in _FILLERS]
-    two = [(w, lead) for w, r, lead in zip(b.words, b.raw, b.leads, strict=True) if r not in _FILLERS]
+    one = [(w, lead) for w, r, lead in zip(a.words, a.raw, a.leads, strict=True) if r not in FILLERS]
+    two = [(w, lead) for w, r, lead in zip(b.words, b.raw, b.leads, strict=True) if r not in FILLERS]
     place = {w: k for k, (w, _) in enumerate(one)}
     numbers = [place.get(w, -1) for w, _ in two]
     if len(one) != len(two) or len(place) != len(one):  # words run together, or a word said twice
@@ -280,124 +292,8 @@ def _same_order(a: Reading, b: Reading) -> bool:
 
 def _stands_alone(one: tuple[str, str], two: tuple[str, str]) -> bool:
     """Whether a moved phrase begins with the same preposition in both, or with an adverb of time."""
-    return bool(one[1] and one[1] == two[1]) or one[0] in _TIMES
+    return bool(one[1] and one[1] == two[1]) or one[0] in TIMES
 
 
 def _show(words: Collection[str] | Sequence[str]) -> str:
     return ", ".join(sorted(words))
-
-
-def _classes(lines: str) -> dict[str, str]:
-    return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
-
-
-_PERSONS: Final = _classes("""
-i me my mine myself im ive id
-you your yours yourself u
-he him his himself
-she her hers herself
-we us our ours ourselves
-they them their theirs themselves
-""")
-_TURNS: Final = _classes("""
-will shall
-would
-can
-could
-may might maybe perhaps possibly probably likely
-must should ought
-is are am
-was were
-all every each both
-some
-any
-most
-many several
-few
-only
-more
-less fewer
-than
-too
-or
-if unless
-because
-although though despite
-while
-until till
-plan plans planned planning intend intends intended
-want wants wanted wish wishes wished
-hope hopes hoped
-try tries tried trying attempt attempted
-consider considers considered considering
-think thinks thought believe believes believed suppose
-seem seems seemed appear appears appeared
-almost nearly
-used
-former formerly ex
-again
-never
-always
-usually often
-sometimes occasionally
-rarely seldom hardly barely scarcely
-up
-down
-off
-out
-back
-here
-there
-other another
-next
-same
-fake alleged allegedly supposed supposedly
-who whom
-what
-when
-where
-why
-how
-""")
-_TURNS["is"] = _TURNS["are"] = _TURNS["am"] = "now"
-_TURNS["was"] = _TURNS["were"] = "then"
-_AMOUNTS: Final = words_of("many several few some any more less")
-_TENSES: Final = {"ll": "will", "d": "would", "m": "now", "re": "now"}
-_LEADS: Final = _classes("""
-in at on inside within
-to into onto toward towards
-from
-by
-with
-without
-for
-against
-before
-after
-since
-under below
-over above
-between
-during
-of
-about
-through
-""")
-_CLAUSES: Final = words_of("because although though despite while if unless until when where")
-"""Words that begin a clause, wherever it stands."""
-
-_DIRECTED: Final = words_of("to from by with without for against before after since under over between")
-_EMPTY: Final = (
-    GRAMMAR | NEGATIONS | CARDINALS.keys() | TENS.keys() | ORDINALS.keys() | words_of("hundred thousand")
-) | words_of("""
-    january february march april june july august september october november december""")
-_FILLERS: Final = words_of("""
-really actually basically simply please well note reminder remember fyi btw currently definitely certainly literally kindly
-""")
-_TIMES: Final = frozenset(
-    stem(w)
-    for w in words_of("""
-    yesterday today tomorrow tonight now currently recently lately soon later earlier daily weekly monthly
-    monday tuesday wednesday thursday friday saturday sunday
-    """)
-)

@@ -7,61 +7,39 @@ what stands under it needs it; a sentence that leans on another (``slowwave.text
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from slowwave.texts.anaphora import lean, people
-from slowwave.texts.sentences import sentences
-
-Kind = Literal["sentence", "item", "row", "heading", "block"]
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """``needs`` are places of passages without which this one does not stand. A heading, and what leads a list in, is not ``alone``: it
-    comes with what needs it. ``line`` and ``paragraph`` count where it begins in its text.
-    """
-
-    text: str
-    kind: Kind
-    line: int
-    paragraph: int
-    needs: tuple[int, ...] = ()
-    alone: bool = True
-
-
-_FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(?:(?!---[ \t]*$).*\n){0,400}---[ \t]*$", re.MULTILINE)
-_FENCE: Final = re.compile(r"\s*(```+|~~~+)")
-_HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+\S")
-_UNDERLINE: Final = re.compile(r"\s{0,3}(=|-)\1{2,}\s*$")
-_RULE: Final = re.compile(r"\s{0,3}([-*_=])(?:\s*\1){2,}\s*$")
-_MARKER: Final = re.compile(
-    r"(?P<indent>\s*)(?:[-*+•‣◦▪●–—]|\(?\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,3}[.)]?|\(?[a-z][.)]|\(?[A-Z]\)|\(?[ivx]{1,5}[.)]|§+\s?\d+)\s+(?=\S)"
+from slowwave.texts.line_kinds import (
+    COLON,
+    ENDED,
+    FENCE,
+    FRONT_MATTER,
+    HEADING,
+    INDENTED,
+    KEY,
+    LABEL,
+    MARKER,
+    QUOTED,
+    RULE,
+    TABLE_RULE,
+    UNDERLINE,
+    begins,
+    enumerated,
+    goes_on,
+    indent_of,
+    is_capitals,
+    is_entry,
+    is_json,
+    is_row,
+    parts_of,
+    runs_of,
+    separated,
 )
-_KEY: Final = re.compile(
-    r"(?P<indent>\s*)(?P<key>[^\s:：|<>#][^:：|\n.!?;]{0,48}?)\s*[:：](?:\*\*|__)?(?P<rest>\s+\S.*)?\s*$"
-)
-_LABEL: Final = re.compile(
-    r"\s*(?:(\*\*|__)[^*_\n]{1,80}\1:?|\[[^\]\n]{1,60}\]:?|【[^】\n]{1,60}】|<[A-Za-z][\w -]{0,40}>)\s*$"
-)
-_CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 '’&/,()-]{2,60}")
-_TABLE_RULE: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_QUOTED: Final = re.compile(r"\s{0,3}>")
-_INDENTED: Final = re.compile(r"(?: {4}|\t)")
-_ENDED: Final = re.compile(r"[.!?…。！？:：;][\"'”’)\]»」』）*_`]*\s*$")
-_COLON: Final = re.compile(r"[:：](?:\*\*|__|[\"'”’)*_])?\s*$")
-_INLINE: Final = re.compile(
-    r"(?:(?<=\s)|^)(?:\((?P<round>\d{1,2}|[a-z])\)|(?P<mark>\d{1,2}|[a-z])(?P<how>[.)]))\s+(?=\S)"
-)
-_BULLETS: Final = re.compile(r"(?:(?<=\s)|^)[•·●▪‣]\s+(?=\S)")
-_WRAPPED: Final = 50
-"""Characters from which a line that ends no sentence may go on in the next."""
-
-_SHORT: Final = 40
-"""The same, when the next begins small."""
+from slowwave.texts.passage import Kind, Passage, needing, not_alone
 
 _REMEMBERED: Final = 60
 """Passages in which whoever a pronoun means is looked for."""
@@ -107,15 +85,15 @@ class _Reader:
 
     def read(self) -> list[Passage]:
         text = self.source.replace("\r\n", "\n").replace("\r", "\n")
-        if _is_json(text):
+        if is_json(text):
             return [Passage(text.strip(), "block", 0, 0)]
         at = 0
-        if front := _FRONT_MATTER.match(text):
+        if front := FRONT_MATTER.match(text):
             self._add(front[0], "block", 0)
             self.paragraph += 1
             at = front[0].count("\n") + 1
         self.lines = text.split("\n")
-        self.keyed = sum(_is_entry(line) for line in self.lines) >= 2
+        self.keyed = sum(is_entry(line) for line in self.lines) >= 2
         while at < len(self.lines):
             at = self._step(at)
         return self._settled()
@@ -128,34 +106,34 @@ class _Reader:
                 self.paragraph += 1
             return at + 1
         fresh = at == 0 or not self.lines[at - 1].strip()
-        indent = _indent(line)
-        if fence := _FENCE.match(line):
+        indent = indent_of(line)
+        if fence := FENCE.match(line):
             return self._block(at, self._until_fence(at, fence[1]), indent)
-        if heading := _HEADING.match(line):
+        if heading := HEADING.match(line):
             return self._heading(at, at + 1, len(heading[1]))
-        if _RULE.match(line):
+        if RULE.match(line):
             self.lead = -1
             return at + 1
-        if _QUOTED.match(line):
-            return self._block(at, self._while(at, _QUOTED.match), indent)
+        if QUOTED.match(line):
+            return self._block(at, self._while(at, QUOTED.match), indent)
         if (
-            _is_row(line)
+            is_row(line)
             and at + 1 < len(self.lines)
-            and (_is_row(self.lines[at + 1]) or _TABLE_RULE.match(self.lines[at + 1]))
+            and (is_row(self.lines[at + 1]) or TABLE_RULE.match(self.lines[at + 1]))
         ):
-            return self._table(at, self._while(at, _is_row, _TABLE_RULE.match))
-        if marker := _MARKER.match(line):
+            return self._table(at, self._while(at, is_row, TABLE_RULE.match))
+        if marker := MARKER.match(line):
             return self._item(at, len(marker["indent"].expandtabs(4)))
-        if fresh and _INDENTED.match(line) and not self.items and not self.labels and not _KEY.match(line):
-            return self._block(at, self._while(at, _INDENTED.match), indent)
+        if fresh and INDENTED.match(line) and not self.items and not self.labels and not KEY.match(line):
+            return self._block(at, self._while(at, INDENTED.match), indent)
         follows = at + 1 < len(self.lines) and bool(self.lines[at + 1].strip())
-        if (_LABEL.match(line) or (fresh and _is_capitals(line))) and self._anything_after(at):
+        if (LABEL.match(line) or (fresh and is_capitals(line))) and self._anything_after(at):
             return self._label(at, indent)
-        if (key := _KEY.match(line)) and self._anything_after(at) and not key["rest"] and (fresh or follows or indent):
+        if (key := KEY.match(line)) and self._anything_after(at) and not key["rest"] and (fresh or follows or indent):
             return self._label(at, indent)
-        if self.keyed and _is_entry(line):
+        if self.keyed and is_entry(line):
             return self._entry(at, indent)
-        if follows and fresh and _UNDERLINE.match(self.lines[at + 1]) and len(line) <= _TITLE:
+        if follows and fresh and UNDERLINE.match(self.lines[at + 1]) and len(line) <= _TITLE:
             return self._heading(at, at + 2, 1 if "=" in self.lines[at + 1] else 2)
         return self._prose(at, indent)
 
@@ -209,7 +187,7 @@ class _Reader:
 
     def _bind(self, place: int) -> None:
         """The passage before ``place`` needs it as well."""
-        self.found[place - 1] = _needing(self.found[place - 1], place)
+        self.found[place - 1] = needing(self.found[place - 1], place)
 
     def _close(self, indent: int, *, prose: bool, fresh: bool) -> None:
         """End the items and labels that a line at this indent no longer stands under."""
@@ -232,7 +210,7 @@ class _Reader:
         """Whether something follows that may stand under this line, and no heading at once."""
         for line in self.lines[at + 1 : at + 4]:
             if line.strip():
-                return not _HEADING.match(line)
+                return not HEADING.match(line)
         return False
 
     # Blocks
@@ -248,7 +226,7 @@ class _Reader:
 
     def _label(self, at: int, indent: int) -> int:
         """A line that names what follows: "Anna:", "**Rules**", "[Open questions]", capitals."""
-        keyed = bool(_KEY.match(self.lines[at]))
+        keyed = bool(KEY.match(self.lines[at]))
         section = not keyed and at + 1 < len(self.lines) and not self.lines[at + 1].strip()
         fresh = at == 0 or not self.lines[at - 1].strip()
         while self.items and self.items[-1].level >= indent:
@@ -274,9 +252,9 @@ class _Reader:
         return end
 
     def _table(self, at: int, end: int) -> int:
-        self._close(_indent(self.lines[at]), prose=False, fresh=False)
+        self._close(indent_of(self.lines[at]), prose=False, fresh=False)
         context = self._context(0)
-        ruled = at + 1 < end and bool(_TABLE_RULE.match(self.lines[at + 1]))
+        ruled = at + 1 < end and bool(TABLE_RULE.match(self.lines[at + 1]))
         head = self._add("\n".join(self.lines[at : at + 1 + ruled]), "heading", at, context)
         for k in range(at + 1 + ruled, end):
             self._add(self.lines[k], "row", k, (head,))
@@ -287,7 +265,7 @@ class _Reader:
         end = self._rest_of_item(at, indent)
         text = "\n".join(self.lines[at:end]).rstrip()
         needs = self._context(indent, under_item=bool(self.items))
-        if (marks := _enumerated(text)) and not text[: marks[0]].strip():
+        if (marks := enumerated(text)) and not text[: marks[0]].strip():
             for start, stop in zip(marks, [*marks[1:], len(text)], strict=True):
                 self._add(text[start:stop].strip(), "item", at, needs)
             return end
@@ -307,17 +285,17 @@ class _Reader:
                 after = next((n for n in range(end, min(end + 3, len(self.lines))) if self.lines[n].strip()), -1)
                 if (
                     after < 0
-                    or _indent(self.lines[after]) <= indent
-                    or _MARKER.match(self.lines[after])
-                    or _FENCE.match(self.lines[after])
+                    or indent_of(self.lines[after]) <= indent
+                    or MARKER.match(self.lines[after])
+                    or FENCE.match(self.lines[after])
                 ):
                     break
-            elif any(p.match(line) for p in (_MARKER, _HEADING, _FENCE, _QUOTED)):
+            elif any(p.match(line) for p in (MARKER, HEADING, FENCE, QUOTED)):
                 break
             if (
                 line.strip()
-                and _indent(line) <= indent
-                and (_is_entry(line) or not _goes_on(self.lines[end - 1], line))
+                and indent_of(line) <= indent
+                and (is_entry(line) or not goes_on(self.lines[end - 1], line))
             ):
                 break
             end += 1
@@ -327,7 +305,7 @@ class _Reader:
         """A line with a key or a speaker, and the lines that go on under the same name."""
         self._close(indent, prose=False, fresh=at == 0 or not self.lines[at - 1].strip())
         end = at + 1
-        while end < len(self.lines) and self.lines[end].strip() and not _begins(self.lines[end]):
+        while end < len(self.lines) and self.lines[end].strip() and not begins(self.lines[end]):
             end += 1
         text = "\n".join(self.lines[at:end]).rstrip()
         needs = [*self._context(indent, under_item=bool(self.items))]
@@ -345,21 +323,21 @@ class _Reader:
         while (
             end < len(self.lines)
             and self.lines[end].strip()
-            and not _begins(self.lines[end])
-            and not (self.keyed and _is_entry(self.lines[end]))
+            and not begins(self.lines[end])
+            and not (self.keyed and is_entry(self.lines[end]))
         ):
-            if _is_row(self.lines[end]) or _UNDERLINE.match(self.lines[end]):
+            if is_row(self.lines[end]) or UNDERLINE.match(self.lines[end]):
                 break
             end += 1
-        if end - at >= 3 and _separated(self.lines[at:end]):
+        if end - at >= 3 and separated(self.lines[at:end]):
             head = self._add(self.lines[at], "heading", at, self._context(indent))
             for k in range(at + 1, end):
                 self._add(self.lines[k], "row", k, (head,))
             return end
         context = self._context(indent, under_item=bool(self.items))
         first = True
-        for line, run in _runs(self.lines, at, end):
-            for text, kind, leads in _parts(run):
+        for line, run in runs_of(self.lines, at, end):
+            for text, kind, leads in parts_of(run):
                 leans, bound = self._leaning(text, first) if kind == "sentence" else ((), False)
                 own = (self.lead,) if kind == "item" else ()
                 place = self._add(text, kind, line, (*context, *leans, *own))
@@ -377,11 +355,11 @@ class _Reader:
         """Whether the prose that ends before line ``end`` leads in what follows: by its colon, or as a title above a list."""
         text = self.found[-1].text
         rest = next((n for n in range(end, min(end + 3, len(self.lines))) if self.lines[n].strip()), -1)
-        if rest < 0 or _HEADING.match(self.lines[rest]):
+        if rest < 0 or HEADING.match(self.lines[rest]):
             return False
-        if _COLON.search(text):
+        if COLON.search(text):
             return True
-        return rest == end and bool(_begins(self.lines[rest])) and not _ENDED.search(text) and len(text) <= _TITLE
+        return rest == end and bool(begins(self.lines[rest])) and not ENDED.search(text) and len(text) <= _TITLE
 
     def _until_fence(self, at: int, fence: str) -> int:
         for end in range(at + 1, len(self.lines)):
@@ -401,8 +379,8 @@ class _Reader:
         settled: list[Passage] = []
         for k, p in enumerate(self.found):
             bare = p.kind == "item" and not re.search(r"[.!?。！？][*_\"')]*\s*$", p.text) and self._parent(k)
-            leads = p.kind == "sentence" and bool(_COLON.search(p.text) or not _ENDED.search(p.text)) and self._led(k)
-            settled.append(_not_alone(p) if p.kind == "heading" or (k in under and (bare or leads)) else p)
+            leads = p.kind == "sentence" and bool(COLON.search(p.text) or not ENDED.search(p.text)) and self._led(k)
+            settled.append(not_alone(p) if p.kind == "heading" or (k in under and (bare or leads)) else p)
         return settled
 
     def _parent(self, place: int) -> bool:
@@ -414,121 +392,5 @@ class _Reader:
         return (
             after is not None
             and place in after.needs
-            and (after.kind != "sentence" or bool(_COLON.search(self.found[place].text)))
+            and (after.kind != "sentence" or bool(COLON.search(self.found[place].text)))
         )
-
-
-def _needing(p: Passage, place: int) -> Passage:
-    return Passage(p.text, p.kind, p.line, p.paragraph, (*p.needs, place), p.alone)
-
-
-def _not_alone(p: Passage) -> Passage:
-    return Passage(p.text, p.kind, p.line, p.paragraph, p.needs, False)
-
-
-def _is_json(text: str) -> bool:
-    stripped = text.strip()
-    if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
-        return False
-    try:
-        json.loads(stripped)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _indent(line: str) -> int:
-    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
-
-
-def _is_row(line: str) -> bool:
-    """Whether a line is a row of a table."""
-    stripped = line.strip()
-    return (stripped[:1] == "|" == stripped[-1:] and len(stripped) > 2) or (" | " in stripped and stripped[:1] != "|")
-
-
-def _is_capitals(line: str) -> bool:
-    return bool(_CAPITALS.fullmatch(line.strip())) and sum(c.isupper() for c in line) > 2
-
-
-def _is_entry(line: str) -> bool:
-    """Whether a line has a key of a few words and something behind it."""
-    key = _KEY.match(line)
-    return bool(key and key["rest"] and len(key["key"].split()) <= 6)
-
-
-def _begins(line: str) -> bool:
-    """Whether a line begins a block of its own, whatever stands before it."""
-    key = _KEY.match(line)
-    return bool(
-        (_MARKER.match(line) or _HEADING.match(line) or _FENCE.match(line) or _QUOTED.match(line) or _LABEL.match(line))
-        or _RULE.match(line)
-        or (key and (not key["rest"] and len(key["key"].split()) <= 6))
-        or (_is_entry(line) and key and len(key["key"].split()) <= 3)
-    )
-
-
-def _goes_on(line: str, after: str) -> bool:
-    """Whether a sentence goes on over a line break: it was wrapped."""
-    begin = after.lstrip()[:1]
-    if _ENDED.search(line):
-        return False
-    if begin.islower():
-        return len(line) >= _SHORT or line.rstrip().endswith(",")
-    return len(line) >= _WRAPPED and not _MARKER.match(after)
-
-
-def _runs(lines: Sequence[str], at: int, end: int) -> Iterator[tuple[int, str]]:
-    """(line, text) of the lines from ``at`` to ``end``, wrapped ones together."""
-    start, run = at, [lines[at].strip()]
-    longest = max(len(line) for line in lines[at:end])
-    for k in range(at + 1, end):
-        full = len(lines[k - 1]) >= min(_WRAPPED, longest) and longest >= _WRAPPED
-        wrapped = full and len(lines[k - 1]) + len(lines[k].split(" ", 1)[0]) >= 0.8 * longest
-        if _goes_on(lines[k - 1], lines[k]) or (wrapped and longest <= 120):
-            run.append(lines[k].strip())
-            continue
-        yield start, " ".join(run)
-        start, run = k, [lines[k].strip()]
-    yield start, " ".join(run)
-
-
-def _parts(run: str) -> Iterator[tuple[str, Kind, bool]]:
-    """(text, kind, whether it leads in the items after it) of one run of prose: sentences, or the items of a list within it."""
-    marks = _enumerated(run)
-    if not marks:
-        for sentence in sentences(run):
-            yield sentence, "sentence", False
-        return
-    before = sentences(run[: marks[0]])
-    for k, sentence in enumerate(before):
-        yield sentence, "sentence", k == len(before) - 1 and not re.search(r"[.!?]\s*$", sentence)
-    for start, end in zip(marks, [*marks[1:], len(run)], strict=True):
-        yield run[start:end].strip(), "item", False
-
-
-def _enumerated(run: str) -> list[int]:
-    """Where the items of a list within a line begin: "1. … 2. …", "a) … b) …", "• … • …"."""
-    bullets = [m.start() for m in _BULLETS.finditer(run)]
-    if len(bullets) > 1:
-        return bullets
-    places: list[int] = []
-    how = ""
-    for m in _INLINE.finditer(run):
-        label, kind = m["round"] or m["mark"], "()" if m["round"] else m["how"]
-        number = int(label) if label.isdigit() else ord(label) - ord("a") + 1
-        style = kind + ("d" if label.isdigit() else "a")
-        if number == 1 and not places:
-            places, how = [m.start()], style
-        elif places and style == how and number == len(places) + 1:
-            places.append(m.start())
-    return places if len(places) > 1 else []
-
-
-def _separated(lines: Sequence[str]) -> bool:
-    """Whether lines are rows of values with one separator."""
-    for separator, least in (("\t", 1), (",", 2), (";", 2)):
-        counts = {line.count(separator) for line in lines}
-        if len(counts) == 1 and counts.pop() >= least and not any(_ENDED.search(line) for line in lines):
-            return True
-    return False

@@ -46,7 +46,6 @@ from slowwave.night.night import run_night
 from slowwave.operations import Inputs
 from slowwave.operations.audits.census import census
 from slowwave.plans.gate import approve
-from slowwave.reports import telemetry
 from slowwave.reports.events import (
     Event,
     LlmCalled,
@@ -58,6 +57,7 @@ from slowwave.reports.events import (
     RunFailed,
     RunStarted,
 )
+from slowwave.reports.instruments import METRICS
 from slowwave.reports.model import Report
 from slowwave.reports.sinks import sinks_for
 from slowwave.reports.stream import Stream
@@ -484,7 +484,7 @@ def _compare(collector: Collector, namespace: str) -> None:
         for each in labels:
             assert {label for label, _ in each} == set(CONTRACT["metrics"][name]["labels"]), name
     assert all(len(reason) > 20 for reason in CONTRACT["unseen"].values())
-    kinds = {f"slowwave.dream.{n}": (kind, unit) for n, (kind, unit, _) in telemetry._METRICS.items()}
+    kinds = {f"slowwave.dream.{n}": (kind, unit) for n, (kind, unit, _) in METRICS.items()}
     assert kinds == {n: (m["kind"], m["unit"]) for n, m in CONTRACT["metrics"].items()}
     assert namespace not in str(points)
 

@@ -1,0 +1,115 @@
+"""Words of names: what begins, ends and joins names of people, organisations, places and products in English."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STARTERS: Final = _words(
+    """a about above absolutely according after afterwards again ah all almost alright also although always am amazing an and
+    another any anyone anything anyway apart are aren't as ask assigned at aw awesome be because been before being best besides
+    better both bring but by bye call can can't cannot certainly check choose come congrats congratulations consider could
+    customer customers dear definitely did didn't do does doesn't don't done dr during each either else enjoy enough especially
+    even ever every everyone everything exactly excellent except fantastic few finally find fine first firstly follow for from
+    generally get give glad go going good goodbye goodnight got great greetings had haha happy hardly has have haven't having he
+    he'd he'll he's hello help hence her here here's hers hey hi him his hmm hope hotfix how however i i'd i'll i'm i've if imagine
+    in indeed inside instead interesting into is isn't issue it it'd it'll it's its just keep last lastly later least less let
+    let's like likewise listen look lots lovely make many may maybe me meanwhile might mine more moreover most mostly mr mrs ms
+    much must my need never nevertheless next nice no nobody none nope nor not nothing now of off oh ok okay on once one only
+    oops or other otherwise our ours out over overall perfect perhaps personally please plus priority probably quite rather
+    really recently regarding remember right root same say second secondly see seems severity several shall she she'd she'll
+    she's should similarly since so some somebody someone something sometimes soon sorry sounds speaking still such suddenly
+    summary sure surely take talk tell than thank thanks that that'd that's the their theirs them then there there's therefore
+    these they they'd they'll they're they've thing things think third this those though three through throughout thus till to
+    together too toward towards true truly try two under unfortunately unless unlike until up upon us use usually very via wait
+    was wasn't we we'd we'll we're we've welcome well were weren't what what's whatever when whenever where whereas wherever
+    whether which whichever while who who's whoever whom whose why will wish with within without won't wonderful would wow yay
+    yeah yep yes yet you you'd you'll you're you've your yours yourself
+    today tomorrow tonight yesterday morning afternoon evening night monday tuesday wednesday thursday friday saturday sunday
+    mon tue wed thu fri sat sun january february march april june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec am pm utc gmt asap faq fyi ps etc eg ie ok"""
+)
+"""Words that are no name on their own, wherever they stand; at a sentence's start they are cut off a run."""
+GIVEN: Final = _words(
+    """aaron adam adrian ahmed alan albert alex alexander alexandra ali alice alicia alison amanda amir amy ana andrea andrew
+    angela anita ann anna anne anthony antonio anya arthur barbara ben benjamin bernard beth betty bill bob brandon brenda brian
+    bruce carl carla carlos carmen carol caroline catherine chad charles charlotte chen chloe chris christian christina
+    christine christopher claire clara colin connor craig cynthia daniel daniela david deborah dennis diana diego dmitri donald
+    donna dorothy doug dylan ed eddie edgar eduardo edward elena elizabeth ella ellen emily emma eric erik erin ethan eva evelyn
+    fatima felix fernando fiona frances francis frank fred gabriel gareth gary george gina giulia gloria greg hannah hans harold
+    harry hassan heather helen henry howard hugh ian ibrahim ines ingrid irene isabel isabella ivan ivy jack jacob jake james
+    jamie jan jane janet jason javier jean jeff jennifer jenny jeremy jerry jessica jill jim joan joe johan johannes john
+    jonathan jordan jorge jose joseph joshua joyce juan judith judy julia julian julie justin karen karl kate katherine kathleen
+    katie keith kelly ken kenneth kevin kim kyle laura lauren lee leila leo leon leonard liam lily linda lisa liu louis louise
+    lucas lucia lucy luis luke luna maria marie mario mark marta martha martin mary matt matthew max maya megan mei melissa
+    michael michelle miguel mike mohammed monica nadia nancy natalie natasha nathan neil nicholas nicole nina noah nora oliver
+    olivia omar oscar pablo pamela patricia patrick paul paula pedro peter philip priya rachel rafael raj ralph raymond rebecca
+    ricardo richard rob robert robin roger roland ron ronald rosa rosie ruth ryan sally sam samantha samuel sandra sara sarah
+    scott sean sergei sharon simon sofia sonia sophia sophie stefan stephanie stephen steve steven stuart sunny susan suzanne
+    sven tanya teresa terry theo theresa thomas tim timothy tina tom tomas tony tracy valentina vanessa veronica victor victoria
+    vincent walter wang wei wendy will william xavier yan yuki yusuf zara zhang zoe"""
+)
+GIVEN_ALONE: Final = GIVEN - _words(
+    "chad chen christian felix frank grace jack jan jean jordan kim lee lily luna mark mei rob sunny will"
+)
+"""Given names that are a person even as the only word of a sentence's start, where nothing else speaks for a name."""
+TITLES: Final = _words(
+    "mr mrs ms miss dr doctor prof professor sir madam lord lady captain king queen uncle aunt auntie"
+)
+ROLES: Final = _words(
+    """architect artist author boss brother captain ceo cfo classmate colleague cousin coworker cto dad daughter designer developer
+    director engineer father friend girlfriend boyfriend husband lead lawyer manager mentor mother mum mom neighbor neighbour nurse
+    partner president roommate sister son teacher wife writer named hi hello hey dear thanks bye"""
+)
+ORGANISED: Final = _words(
+    """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs
+    laboratory foundation association agency industries logistics systems technologies technology solutions partners holdings
+    airlines hospital ministry department council committee society union bureau records retail health healthcare energy
+    pharma media studios ventures capital insurance consulting freight shipping foods motors networks enterprises"""
+)
+ORGANISATIONS: Final = _words(
+    "google microsoft amazon netflix ibm nasa nato openai facebook meta apple intel nvidia unesco unicef"
+)
+PLACED: Final = _words(
+    """street avenue road boulevard lane city town village county province river lake mountain mountains valley beach bay
+    island islands park square bridge airport station ocean sea desert forest castle museum garden gardens temple"""
+)
+PLACES: Final = _words(
+    """africa america amsterdam argentina asia athens atlanta australia austria bangkok barcelona beijing belgium berlin boston
+    brazil britain brussels cairo california canada chicago chile china copenhagen dallas delhi denmark denver dublin egypt
+    england europe finland florida france geneva germany greece guangzhou hawaii houston hungary india indonesia iran iraq ireland
+    israel istanbul italy japan kenya korea kyoto lisbon london madrid malaysia manchester mexico miami milan montreal moscow
+    mumbai munich nepal netherlands nigeria norway oslo oxford pakistan paris peru philadelphia philippines poland portugal
+    prague rome russia scotland seattle seoul shanghai shenzhen singapore spain stockholm sweden switzerland sydney taiwan texas
+    thailand tibet tokyo toronto turkey uk ukraine usa vancouver venice vienna vietnam wales warsaw washington zurich"""
+)
+PLACE_STARTS: Final = _words("new san santa los las mount north south east west saint st fort port rio")
+PRODUCTS: Final = _words(
+    """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
+    redis rust salesforce slack sqlite terraform ubuntu windows zoom"""
+)
+PRODUCT_NEXT: Final = _words(
+    "app application software platform library framework database version api sdk plugin dashboard"
+)
+PARTICLES: Final = _words("de del della di da van von der den la le du bin al")
+LINKS: Final = PARTICLES | _words("of the")
+CONNECTORS: Final = LINKS | _words("and for")
+CODE_ENDINGS: Final = (
+    "Error",
+    "Exception",
+    "Handler",
+    "Manager",
+    "Service",
+    "Factory",
+    "Client",
+    "Controller",
+    "Builder",
+    "Config",
+    "Settings",
+    "Test",
+)
+NOUN_ENDINGS: Final = ("ing", "tion", "tions", "ness", "ment", "ments", "ity", "ics", "ism", "ology", "ography")
