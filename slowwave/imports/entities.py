@@ -11,7 +11,8 @@ from typing import Any, Final, TextIO
 
 import psycopg
 
-from slowwave.imports.pipeline import ImportSummary, Progress, Record, write_records
+from slowwave.imports.batches import Progress
+from slowwave.imports.pipeline import ImportSummary, Record, write_records
 from slowwave.imports.rows import (
     LONGEST_ID,
     LONGEST_NAME,

@@ -16,7 +16,8 @@ from typing import Any, Final
 import psycopg
 
 from slowwave.errors import ImportRefused
-from slowwave.imports.pipeline import ImportSummary, Progress, Turn, write_turns
+from slowwave.imports.batches import Progress
+from slowwave.imports.pipeline import ImportSummary, write_turns
 from slowwave.imports.rows import (
     BadRow,
     OnError,
@@ -30,6 +31,7 @@ from slowwave.imports.rows import (
     storable,
     unreadable,
 )
+from slowwave.imports.turns import Turn
 from slowwave.language.embedder import Embedder
 
 LARGEST_FILE: Final = 256 * 1024 * 1024

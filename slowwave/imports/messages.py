@@ -10,8 +10,9 @@ from typing import Any
 
 import psycopg
 
+from slowwave.imports.batches import Progress
 from slowwave.imports.lines import bounded_lines
-from slowwave.imports.pipeline import ImportSummary, Progress, Turn, write_turns
+from slowwave.imports.pipeline import ImportSummary, write_turns
 from slowwave.imports.rows import (
     LONGEST_ID,
     BadRow,
@@ -25,6 +26,7 @@ from slowwave.imports.rows import (
     required_text,
     unreadable,
 )
+from slowwave.imports.turns import Turn
 from slowwave.language.embedder import Embedder
 
 

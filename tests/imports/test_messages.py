@@ -14,7 +14,7 @@ import pytest
 from slowwave.errors import ImportRefused, StoreError
 from slowwave.imports.mentions import NEIGHBOURS, MentionContext, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
-from slowwave.imports.pipeline import namespace_id
+from slowwave.imports.namespaces import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
 
 DATA = Path(__file__).parents[2] / "../shared/data"

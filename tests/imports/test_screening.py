@@ -10,7 +10,7 @@ from slowwave.errors import ImportRefused
 from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
-from slowwave.imports.pipeline import namespace_id
+from slowwave.imports.namespaces import namespace_id
 from slowwave.imports.screening import BadRow, Screening
 from tests.texts.made_secrets import Maker
 

@@ -1,0 +1,56 @@
+"""The namespace that an import writes to: found, or added when its first rows are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+import psycopg
+
+from slowwave.errors import ImportRefused, StoreError
+from slowwave.store import tables
+from slowwave.store.load import load_rows
+
+NAMESPACES: Final = uuid5(NAMESPACE_URL, "slowwave:namespace")
+"""A namespace's id is ``uuid5(NAMESPACES, slug)``."""
+
+
+def namespace_id(slug: str) -> str:
+    """The id that a namespace gets when an import creates it."""
+    return str(uuid5(NAMESPACES, slug))
+
+
+def refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) -> None:
+    """Refuse before anything is written to any of them."""
+    with connection.transaction():
+        rows = connection.execute(
+            "SELECT slug FROM memory.namespaces WHERE slug = ANY(%s) AND read_only ORDER BY slug", [list(slugs)]
+        ).fetchall()
+    if rows:
+        raise ImportRefused(
+            f"Read-only: {', '.join(slug for (slug,) in rows)}. Nothing was imported. "
+            "Choose another namespace, or make it writable first."
+        )
+
+
+def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str]) -> str:
+    """The namespace's id; its row is made if absent and kept locked, so that imports into it take turns."""
+    row = {"id": namespace_id(slug), "slug": slug}
+    if made := load_rows(connection, tables.namespaces, [row]):
+        added["namespaces"] += made
+    found = connection.execute(
+        "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s FOR NO KEY UPDATE", [slug]
+    ).fetchone()
+    if found is None:
+        raise StoreError(f"The namespace {slug} was removed while it was being imported. Run the import again.")
+    if found[1]:
+        raise ImportRefused(f"Read-only: {slug}. Nothing was imported into it. Make it writable first.")
+    return str(found[0])
+
+
+def found_id(connection: psycopg.Connection[Any], slug: str) -> str:
+    """The namespace's id, or the one that it will get."""
+    found = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", [slug]).fetchone()
+    return str(found[0]) if found else namespace_id(slug)
