@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from benchmarks.listings import Row
 from benchmarks.vocabulary import (
     ADJECTIVES,
     COLOURS,
@@ -26,7 +27,6 @@ from benchmarks.vocabulary import (
     place,
     surname,
 )
-from benchmarks.worlds import Row
 
 PER_KIND: Final = 200
 

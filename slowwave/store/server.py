@@ -21,7 +21,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +33,8 @@ import psycopg
 from slowwave.errors import StoreError
 from slowwave.store.bootstrap import prepare
 from slowwave.store.connect import passwords
-from slowwave.store.ownership import hand_over, keeper, make_private
+from slowwave.store.ownership import hand_over, make_private
+from slowwave.store.server_account import Account, account_for, write_private
 
 _HOST: Final = "127.0.0.1"
 _SUPERUSER: Final = "slowwave"
@@ -66,31 +67,6 @@ class Server:
         known = self.password if password is None and user == _SUPERUSER else password
         login = quote(user, safe="") + (f":{quote(known, safe='')}" if known is not None else "")
         return f"postgresql://{login}@{self.host}:{self.port}/{quote(database, safe='')}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Account:
-    """Who runs PostgreSQL, which refuses uid 0: a command prefix, and the owner of its files when root hands them over."""
-
-    prefix: tuple[str, ...] = ()
-    owner: tuple[int, int] | None = None
-
-    def run(self, *command: str | Path, folder: Path) -> int:
-        """Exit code. Nothing is inherited: a server that holds a pipe of ours would keep its reader waiting for ever."""
-        quiet = subprocess.DEVNULL
-        return subprocess.run(
-            [*self.prefix, *command],
-            cwd=folder,
-            env=_environment(),
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            check=False,
-        ).returncode
-
-    def own(self, path: Path) -> None:
-        if self.owner is not None:
-            os.chown(path, *self.owner)
 
 
 def default_home() -> Path:
@@ -159,7 +135,7 @@ def stop(home: Path | None = None) -> None:
         if _postmaster(home) is None:
             return
         command = (binaries / "pg_ctl", "stop", "-D", home / "postgres", "-m", "fast", "-w")
-        if _account(home, binaries).run(*command, folder=home):
+        if account_for(home, binaries).run(*command, folder=home):
             raise StoreError(
                 f"PostgreSQL in {home} did not stop. It may still be writing: look at {home}/postgres.log."
             )
@@ -191,48 +167,6 @@ def _binaries() -> Path:
     )
 
 
-def _account(home: Path, binaries: Path) -> _Account:
-    """Ourselves; for root, the first way that works here: a user namespace, which changes no file, or another account.
-
-    The owner of existing data decides again the same way, so a folder is never half one's and half the other's.
-    """
-    if os.geteuid() != 0:
-        return _Account()
-    data = home / "postgres"
-    owner = data.stat().st_uid if data.exists() else None
-    served = keeper(home) if owner is None else None  # what is made in a service's home is the service's
-    for account in (*(_ways_for_root(served[0]) if served else ()), *_ways_for_root(owner)):
-        # One look at both folders: an account that cannot enter them is of no use.
-        check = ("sh", "-c", '"$0" --version && test -x "$1"', binaries / "postgres", home)
-        with suppress(FileNotFoundError):
-            if account.run(*check, folder=Path("/")) == 0:
-                return account
-    raise StoreError(
-        "PostgreSQL does not run as root, and here root can neither use a user namespace nor hand its files to another "
-        f"account. Run as a normal user, move {home} (SLOWWAVE_HOME) and the virtual environment to folders that everyone may "
-        "enter, or set SLOWWAVE_DATABASE_URL to a running server."
-    )
-
-
-def _ways_for_root(owner: int | None) -> Iterator[_Account]:
-    known = {entry.pw_uid: entry for entry in pwd.getpwall()}
-    named = {entry.pw_name: entry for entry in known.values()}
-    user = (
-        known.get(owner)
-        if owner
-        else next(filter(None, map(named.get, ("postgres", "_postgres", "daemon", "nobody"))), None)
-    )
-    if user is None:
-        return
-    if not owner:  # initdb looks its user up, so the namespace borrows the number of an account that exists
-        yield _Account(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
-    if owner != 0:
-        ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
-        enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # parent folders may be closed to it
-        yield _Account(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
-        yield _Account(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
-
-
 @contextmanager
 def _locked(home: Path) -> Generator[None]:
     try:
@@ -250,13 +184,13 @@ def _locked(home: Path) -> Generator[None]:
 
 def _initialise(home: Path, binaries: Path) -> None:
     """Make the data folder under another name and rename it last: an interrupted attempt leaves nothing half made."""
-    account = _account(home, binaries)
+    account = account_for(home, binaries)
     server = Server(home, _HOST, _free_port(), secrets.token_urlsafe(32))
     fresh, password_file = home / "postgres.new", home / "postgres.password"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(mode=0o700)
     account.own(fresh)
-    _write_private(password_file, server.password, account)
+    write_private(password_file, server.password, account)
     try:
         locale = ("--encoding=UTF8", "--locale=C")
         if _major(binaries) >= 17:  # the same order everywhere, and lower() that knows more than ASCII
@@ -284,9 +218,9 @@ def _launch(home: Path, binaries: Path) -> None:
             f"{data} was made by PostgreSQL {made_by}, but {binaries} holds version {_major(binaries)}. "
             f"Set PG_BINDIR to version {made_by}, or move the folder away to begin anew."
         )
-    account = _account(home, binaries)
+    account = account_for(home, binaries)
     if not log.exists() or log.stat().st_size > _LOG_BYTES:
-        _write_private(log, "", account)
+        write_private(log, "", account)
     began = time.monotonic()
     while not _running(home, binaries):
         alive = _postmaster(home) is not None
@@ -316,7 +250,7 @@ def _running(home: Path, binaries: Path) -> bool:
         return False
     server = _recorded(home)
     address = ("-h", server.host, "-p", str(server.port), "-U", _SUPERUSER, "-d", "postgres", "-t", "3")
-    return _Account().run(binaries / "pg_isready", *address, folder=home) == 0
+    return Account().run(binaries / "pg_isready", *address, folder=home) == 0
 
 
 def _postmaster(home: Path) -> int | None:
@@ -358,8 +292,8 @@ def _prepare(server: Server) -> None:
         ) from None
 
 
-def _record(server: Server, account: _Account) -> None:
-    _write_private(server.home / "pgpass", f"{server.host}:{server.port}:*:{_SUPERUSER}:{server.password}\n", account)
+def _record(server: Server, account: Account) -> None:
+    write_private(server.home / "pgpass", f"{server.host}:{server.port}:*:{_SUPERUSER}:{server.password}\n", account)
 
 
 def _recorded(home: Path) -> Server:
@@ -373,21 +307,6 @@ def _recorded(home: Path) -> Server:
             f"{home}/pgpass, which keeps the server's port and password, is missing or not readable. "
             f"Bring it back, or move {home}/postgres away to begin anew."
         ) from None
-
-
-def _write_private(path: Path, text: str, account: _Account) -> None:
-    """Replace ``path`` in one step by a file that only its owner can read."""
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    account.own(temporary)
-    temporary.replace(path)
-
-
-def _environment() -> dict[str, str]:
-    """Ours without PG* variables, which would send the tools to another server or folder."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
 def _major(binaries: Path) -> int:

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks import matching, worlds
+from benchmarks.listings import Row
 from benchmarks.trial import Trial, is_labelled, measure
-from benchmarks.worlds import Row
 
 
 @pytest.fixture

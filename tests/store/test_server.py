@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from slowwave.errors import StoreError
-from slowwave.store import server
+from slowwave.store import server, server_account
 
 
 @pytest.fixture
@@ -139,8 +139,10 @@ def test_the_password_is_in_one_private_file_and_nowhere_else(home: Path) -> Non
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has to hand the server to another account")
 def test_root_without_user_namespaces_hands_the_server_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most containers run as root and forbid namespaces: another account serves, also inside folders closed to it."""
-    ways = server._ways_for_root
-    monkeypatch.setattr(server, "_ways_for_root", lambda owner: (w for w in ways(owner) if w.prefix[0] != "unshare"))
+    ways = server_account._ways_for_root
+    monkeypatch.setattr(
+        server_account, "_ways_for_root", lambda owner: (w for w in ways(owner) if w.prefix[0] != "unshare")
+    )
     running = server.start(home)
     assert (home / "postgres").stat().st_uid != 0
     monkeypatch.undo()
@@ -151,7 +153,7 @@ def test_root_without_user_namespaces_hands_the_server_over(home: Path, monkeypa
 def test_root_with_no_way_left_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing works, a sentence names the ways out and nothing half made stays behind."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(server, "_ways_for_root", lambda _owner: iter(()))
+    monkeypatch.setattr(server_account, "_ways_for_root", lambda _owner: iter(()))
     with pytest.raises(StoreError, match=r"Run as a normal user.*SLOWWAVE_DATABASE_URL"):
         server.start(tmp_path / "home")
     assert not (tmp_path / "home" / "postgres").exists()
