@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.mutations.cells import Write
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
@@ -50,7 +51,7 @@ def cells(mutation: Mutation, row: str) -> dict[str, Write]:
 
 def test_the_survivor_takes_sources_confidence_and_start() -> None:
     """Sources as a cleaned union in the survivor's order; what it says is guarded and never written."""
-    (merge,) = merge_facts(world(external_id="17"), [FactMerge(KEEP, (GONE,))])
+    (merge,) = merge_facts(world(external_id="17"), [Alike(KEEP, (GONE,))])
     assert {c: w.value for c, w in cells(merge, KEEP).items()} == {
         "source_chunk_ids": (uid("c1"), uid("c2")),
         "confidence": 0.9,
@@ -64,7 +65,7 @@ def test_the_survivor_takes_sources_confidence_and_start() -> None:
 
 def test_the_absorbed_fact_is_inactive_invalidated_and_names_the_survivor() -> None:
     """In system time only: the world did not change, so ``valid_to`` is never written."""
-    (merge,) = merge_facts(world(), [FactMerge(KEEP, (GONE,))])
+    (merge,) = merge_facts(world(), [Alike(KEEP, (GONE,))])
     assert {c: (w.action, w.value) for c, w in cells(merge, GONE).items()} == {
         "is_active": ("set", False),
         "superseded_by": ("set", KEEP),
@@ -77,21 +78,21 @@ def test_the_absorbed_fact_is_inactive_invalidated_and_names_the_survivor() -> N
 
 def test_a_fact_without_a_start_holds_since_ever_and_so_does_what_absorbs_it() -> None:
     """No start is the earliest of all."""
-    (merge,) = merge_facts(world(), [FactMerge(KEEP, (OTHER,))])
+    (merge,) = merge_facts(world(), [Alike(KEEP, (OTHER,))])
     assert cells(merge, KEEP)["valid_from"].value is None
-    (other,) = merge_facts(world(), [FactMerge(OTHER, (KEEP,))])
+    (other,) = merge_facts(world(), [Alike(OTHER, (KEEP,))])
     assert "valid_from" not in cells(other, OTHER)
 
 
 @pytest.mark.parametrize(
     ("merges", "sentence"),
     [
-        ([FactMerge(KEEP, (GONE,)), FactMerge(OTHER, (GONE,))], "stands in two merges"),
-        ([FactMerge(KEEP, ())], "absorbs nothing"),
-        ([FactMerge(uid("nobody"), (GONE,))], "is not in snapshot"),
+        ([Alike(KEEP, (GONE,)), Alike(OTHER, (GONE,))], "stands in two merges"),
+        ([Alike(KEEP, ())], "absorbs nothing"),
+        ([Alike(uid("nobody"), (GONE,))], "is not in snapshot"),
     ],
 )
-def test_impossible_merges_are_refused(merges: list[FactMerge], sentence: str) -> None:
+def test_impossible_merges_are_refused(merges: list[Alike], sentence: str) -> None:
     """In words, before anything is planned."""
     with pytest.raises((Refused, SnapshotError), match=sentence):
         merge_facts(world(), merges)
@@ -101,17 +102,17 @@ def test_impossible_merges_are_refused(merges: list[FactMerge], sentence: str) -
 def test_a_retired_fact_is_not_merged_again(retired: dict[str, object]) -> None:
     """Whichever way it was retired."""
     with pytest.raises(Refused, match="already retired"):
-        merge_facts(world(**retired), [FactMerge(KEEP, (GONE,))])
+        merge_facts(world(**retired), [Alike(KEEP, (GONE,))])
 
 
 def merges(snapshot: Snapshot, _world: World, r: Random) -> list[Mutation]:
     """Live facts in random disjoint groups."""
     live = live_facts(snapshot)["id"].to_pylist()
     r.shuffle(live)
-    groups: list[FactMerge] = []
+    groups: list[Alike] = []
     while len(live) >= 2:
         take = [live.pop() for _ in range(min(len(live), r.choice([2, 2, 3])))]
-        groups.append(FactMerge(take[0], tuple(take[1:])))
+        groups.append(Alike(take[0], tuple(take[1:])))
     return merge_facts(snapshot, groups)
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.mutations.cells import Write
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
@@ -62,7 +63,7 @@ def cells(mutation: Mutation, row: str) -> dict[str, Write]:
 
 def test_the_survivor_takes_tags_sources_counts_and_the_earliest_start() -> None:
     """Its text stays: the version is guarded and never written."""
-    (merge,) = merge_memories(world(), [MemoryMerge(KEEP, (GONE,))])
+    (merge,) = merge_memories(world(), [Alike(KEEP, (GONE,))])
     wrote = cells(merge, KEEP)
     assert json.loads(str(wrote["tags"].value)) == ["a", "b"]
     assert {c: w.value for c, w in wrote.items() if c != "tags"} == {
@@ -81,7 +82,7 @@ def test_the_survivor_takes_tags_sources_counts_and_the_earliest_start() -> None
 
 def test_the_absorbed_memory_points_at_the_survivor_and_keeps_its_sources() -> None:
     """khora asserts that the chunk of an event never changes; neither do sources, text and end of ours."""
-    (merge,) = merge_memories(world(), [MemoryMerge(KEEP, (GONE,))])
+    (merge,) = merge_memories(world(), [Alike(KEEP, (GONE,))])
     assert {c: (w.action, w.value) for c, w in cells(merge, GONE).items()} == {
         "state": ("set", "merged"),
         "merged_into": ("set", KEEP),
@@ -94,19 +95,19 @@ def test_the_absorbed_memory_points_at_the_survivor_and_keeps_its_sources() -> N
 
 def test_tags_that_are_all_known_are_not_written_again() -> None:
     """The survivor's own text of its tags stays."""
-    (merge,) = merge_memories(world(tags=["b", "a", "c"]), [MemoryMerge(KEEP, (GONE,))])
+    (merge,) = merge_memories(world(tags=["b", "a", "c"]), [Alike(KEEP, (GONE,))])
     assert "tags" not in cells(merge, KEEP)
 
 
 @pytest.mark.parametrize(
     ("merges", "sentence"),
     [
-        ([MemoryMerge(KEEP, (GONE,)), MemoryMerge(OTHER, (GONE,))], "stands in two merges"),
-        ([MemoryMerge(KEEP, ())], "absorbs nothing"),
-        ([MemoryMerge(uid("nobody"), (GONE,))], "is not in snapshot"),
+        ([Alike(KEEP, (GONE,)), Alike(OTHER, (GONE,))], "stands in two merges"),
+        ([Alike(KEEP, ())], "absorbs nothing"),
+        ([Alike(uid("nobody"), (GONE,))], "is not in snapshot"),
     ],
 )
-def test_impossible_merges_are_refused(merges: list[MemoryMerge], sentence: str) -> None:
+def test_impossible_merges_are_refused(merges: list[Alike], sentence: str) -> None:
     """In words, before anything is planned."""
     with pytest.raises((Refused, SnapshotError), match=sentence):
         merge_memories(world(), merges)
@@ -116,17 +117,17 @@ def test_impossible_merges_are_refused(merges: list[MemoryMerge], sentence: str)
 def test_a_retired_memory_is_not_merged(retired: dict[str, object]) -> None:
     """An archived one may come back: it is not live, and not to be merged away either."""
     with pytest.raises(Refused, match="already retired"):
-        merge_memories(world(**retired), [MemoryMerge(KEEP, (GONE,))])
+        merge_memories(world(**retired), [Alike(KEEP, (GONE,))])
 
 
 def merges(snapshot: Snapshot, _world: World, r: Random) -> list[Mutation]:
     """Live memories in random disjoint groups."""
     live = searched_table(snapshot, "memories")["id"].to_pylist()
     r.shuffle(live)
-    groups: list[MemoryMerge] = []
+    groups: list[Alike] = []
     while len(live) >= 2:
         take = [live.pop() for _ in range(min(len(live), r.choice([2, 2, 3])))]
-        groups.append(MemoryMerge(take[0], tuple(take[1:])))
+        groups.append(Alike(take[0], tuple(take[1:])))
     return merge_memories(snapshot, groups)
 
 

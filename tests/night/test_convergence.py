@@ -3,7 +3,8 @@
 from slowwave.config.settings import Settings
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.insert_summary import Summary, insert_summary
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.night.convergence import Remaining, convergence_probe, touched
@@ -99,7 +100,7 @@ def test_a_question_about_a_fact_is_the_same_about_its_survivor():
     before = make_snapshot(memory_facts=facts)
 
     def pair(snapshot, keep: str, gone: str, decision: str):
-        (mutation,) = merge_facts(snapshot, [FactMerge(uid(keep), (uid(gone),))])
+        (mutation,) = merge_facts(snapshot, [Alike(uid(keep), (uid(gone),))])
         return item(mutation, "dedupe_facts", decision)
 
     asked, merge = pair(before, "b", "x", "review"), pair(before, "a", "b", "merge")

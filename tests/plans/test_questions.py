@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from slowwave.mutations.invalidate_rows import invalidate_each
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
@@ -36,8 +37,8 @@ ENTITIES = review(merge_rows(SNAPSHOT, [Merge(uid("a"), (uid("b"),))])[0])
 
 
 def test_each_kind_of_item_asks_its_own_question():
-    (facts,) = merge_facts(SNAPSHOT, [FactMerge(uid("Oslo"), (uid("Rome"),))])
-    (memories,) = merge_memories(SNAPSHOT, [MemoryMerge(uid("m"), (uid("n"),))])
+    (facts,) = merge_facts(SNAPSHOT, [Alike(uid("Oslo"), (uid("Rome"),))])
+    (memories,) = merge_memories(SNAPSHOT, [Alike(uid("m"), (uid("n"),))])
     (replaced,) = supersede_facts(SNAPSHOT, [Supersession(uid("Oslo"), uid("Rome"))])
     (held,) = set_columns(SNAPSHOT, "set_state", "memories", {uid("m"): {"state": "quarantined"}})
     (archived,) = set_columns(SNAPSHOT, "set_state", "memories", {uid("m"): {"state": "archived"}})

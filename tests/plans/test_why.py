@@ -7,8 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
@@ -115,7 +116,7 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
         {"id": uid("y"), "subject": "ANN", "predicate": "uses", "object": "Vim.", "confidence": 0.4},
     ]
     snapshot = make_snapshot(memory_facts=rows)
-    (mutation,) = merge_facts(snapshot, [FactMerge(uid("x"), (uid("y"),))])
+    (mutation,) = merge_facts(snapshot, [Alike(uid("x"), (uid("y"),))])
     item = Item("dedupe_facts", "merge", mutation, {"names": ["Ann uses vim", "ANN uses Vim."]})
     account = why(item)
     assert account.sentence == (
@@ -132,7 +133,7 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
 def test_a_merge_of_memories_is_told_by_their_texts() -> None:
     """Which the plan quotes, as the rows hold only the ids of their versions."""
     rows = [{"id": uid(n), "kind": "event", "subject": "Crane", "tags": [n]} for n in "xy"]
-    (mutation,) = merge_memories(make_snapshot(memories=rows), [MemoryMerge(uid("x"), (uid("y"),))])
+    (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("x"), (uid("y"),))])
     account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
     assert account.sentence.startswith(
         "“It stopped.” would absorb “It had stopped.”: it keeps its text, takes their tags"

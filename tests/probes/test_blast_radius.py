@@ -8,8 +8,9 @@ from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
@@ -134,9 +135,9 @@ def test_merged_and_replaced_facts_and_merged_memories_are_retired_and_their_sur
         memories=[{"id": uid(n), "kind": "event", "tags": [n]} for n in "de"],
     )
     mutations = [
-        *merge_facts(snapshot, [FactMerge(uid("a"), (uid("b"),))]),
+        *merge_facts(snapshot, [Alike(uid("a"), (uid("b"),))]),
         *supersede_facts(snapshot, [Supersession(uid("a"), uid("c"))]),
-        *merge_memories(snapshot, [MemoryMerge(uid("d"), (uid("e"),))]),
+        *merge_memories(snapshot, [Alike(uid("d"), (uid("e"),))]),
     ]
     radius = blast_radius(snapshot, [item(m) for m in mutations], Settings())
     assert rows(radius.per_table["memory_facts"]) == (3, 2, 0)

@@ -4,8 +4,9 @@ import pytest
 
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Write, inserted_id
 from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.set_vector import set_vector
 from slowwave.probes.isolation import ForeignRow, isolation_probe
@@ -113,8 +114,8 @@ def test_survivors_of_facts_and_memories_are_looked_up_in_their_own_tables():
     items = [
         item(m, "dedupe")
         for m in (
-            *merge_facts(before, [FactMerge(uid("a"), (uid("b"),))]),
-            *merge_memories(before, [MemoryMerge(uid("c"), (uid("d"),))]),
+            *merge_facts(before, [Alike(uid("a"), (uid("b"),))]),
+            *merge_memories(before, [Alike(uid("c"), (uid("d"),))]),
         )
     ]
     assert isolation_probe(before, items).passed

@@ -9,7 +9,8 @@ from slowwave.config.settings import Settings
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.invalidate_rows import invalidate_rows
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
@@ -231,7 +232,7 @@ def test_a_memory_that_was_merged_is_stood_for_by_its_survivor():
         memory_versions=[v for _, v in rows],
         recall_events=[event("hoist brake overheated", "gone")],
     )
-    items = [item(m, "dedupe_memories") for m in merge_memories(before, [MemoryMerge(uid("keep"), (uid("gone"),))])]
+    items = [item(m, "dedupe_memories") for m in merge_memories(before, [Alike(uid("keep"), (uid("gone"),))])]
     probe = recall_probe(before, simulate(before, items), SETTINGS, None)
     assert (probe.queries, probe.recall_before, probe.recall_after, probe.passed) == (1, 1.0, 1.0, True)
 

@@ -1,7 +1,8 @@
 """Nothing specific is lost by a merge, or the merge is named."""
 
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
 from slowwave.probes.specifics import CENSORED, LostTerm, specifics_probe, with_reviews
@@ -125,14 +126,14 @@ def test_what_only_an_absorbed_fact_says_is_lost_unless_a_source_says_it():
     """The survivor keeps its own words; the chunks of the absorbed fact become its chunks."""
     rows = [fact("Keep", "Lorries", "It was busy."), fact("Gone", "lorries", "412 lorries on 2024-05-06.")]
     before = make_snapshot(memory_facts=rows)
-    found, items = told(before, merge_facts(before, [FactMerge(uid("Keep"), (uid("Gone"),))]))
+    found, items = told(before, merge_facts(before, [Alike(uid("Keep"), (uid("Gone"),))]))
     assert {loss.term for loss in found.lost} == {"412", "2024-05-06"}
     assert found.items_losing() == {items[0].id}
     cited = make_snapshot(
         memory_facts=[rows[0], {**rows[1], "source_chunk_ids": [uid("c")]}],
         chunks=[{"id": uid("c"), "content": "On 2024-05-06 the gate passed 412 lorries."}],
     )
-    assert told(cited, merge_facts(cited, [FactMerge(uid("Keep"), (uid("Gone"),))]))[0].passed
+    assert told(cited, merge_facts(cited, [Alike(uid("Keep"), (uid("Gone"),))]))[0].passed
 
 
 def test_what_only_an_absorbed_memory_says_is_lost_unless_a_source_says_it():
@@ -153,7 +154,7 @@ def test_what_only_an_absorbed_memory_says_is_lost_unless_a_source_says_it():
             memory_versions=[*(v for _, v in rows), old],
             chunks=[{"id": uid("c"), "content": "412 lorries"}],
         )
-        return told(before, merge_memories(before, [MemoryMerge(uid("Keep"), (uid("Gone"),))]))[0]
+        return told(before, merge_memories(before, [Alike(uid("Keep"), (uid("Gone"),))]))[0]
 
     assert {loss.term for loss in probe_of().lost} == {"412"}
     assert probe_of(source_chunk_ids=[uid("c")], tags=["v1.2.3"]).passed
@@ -168,7 +169,7 @@ def test_merges_of_several_tables_answer_side_by_side():
         memory_facts=[fact("A", "x", "room 18"), fact("B", "x", "room 19")],
     )
     after, items = merged(before, {"Keep": ["Gone"]})
-    facts = [item(m, "dedupe_facts") for m in merge_facts(before, [FactMerge(uid("A"), (uid("B"),))])]
+    facts = [item(m, "dedupe_facts") for m in merge_facts(before, [Alike(uid("A"), (uid("B"),))])]
     found = specifics_probe(before, simulate(after, facts), [*items, *facts])
     assert (found.items, {loss.term for loss in found.lost}) == (2, {"19"})
 

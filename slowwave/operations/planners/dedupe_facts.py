@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
@@ -67,7 +68,7 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     for group in groups:
         merges += _split(group, cannot_link, read, numbers)
     refused = rejected_subjects(snapshot, OPERATION)
-    mutations = merge_facts(snapshot, [FactMerge(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
+    mutations = merge_facts(snapshot, [Alike(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
         Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks))

@@ -25,7 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
-from slowwave.mutations.merge_memories import MemoryMerge, merge_memories
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
@@ -115,9 +116,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
     for rule in rules(inputs.settings):
         merges += _clusters(snapshot, rule, inputs.settings, cannot_link, words, numbers)
-    mutations = merge_memories(
-        snapshot, [MemoryMerge(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges]
-    )
+    mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
         Item(

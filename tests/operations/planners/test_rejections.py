@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slowwave.mutations.merge_facts import FactMerge, merge_facts
+from slowwave.mutations.merge_alike import Alike
+from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs
@@ -94,7 +95,7 @@ def test_facts_are_remembered_by_what_they_say() -> None:
         return make_snapshot(memory_facts=rows, rejections=rejections)
 
     def join(keep: str, gone: str) -> Item:
-        return Item("dedupe_facts", "merge", *merge_facts(facts(), [FactMerge(uid(keep), (uid(gone),))]))
+        return Item("dedupe_facts", "merge", *merge_facts(facts(), [Alike(uid(keep), (uid(gone),))]))
 
     def refused(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
         return rejected_pairs(snapshot, "dedupe_facts", "memory_facts")
@@ -115,6 +116,6 @@ def test_pairs_in_conflict_are_those_of_the_table_through_merges() -> None:
         conflicts=[{"id": uid(1), **row}, {"id": uid(2), **row, "table_name": "memories"}],
     )
     assert conflicting_pairs(snapshot, "memory_facts") == pairs(("a", "b"))
-    merged = simulate(snapshot, [Item("x", "merge", *merge_facts(snapshot, [FactMerge(uid("c"), (uid("b"),))]))])
+    merged = simulate(snapshot, [Item("x", "merge", *merge_facts(snapshot, [Alike(uid("c"), (uid("b"),))]))])
     assert conflicting_pairs(merged, "memory_facts") == pairs(("a", "c"))
     assert conflicting_pairs(snapshot, "relationships") == frozenset()
