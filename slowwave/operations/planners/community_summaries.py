@@ -17,7 +17,7 @@ when a plan is looked at again, nothing is written. Time: that of ``communities`
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,12 +29,11 @@ import pyarrow.compute as pc
 from slowwave.graphs.communities import communities, modularity
 from slowwave.graphs.relations import EntityGraph, entity_graph
 from slowwave.graphs.steady import steady
-from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.mutations.insert_summary import Summary, insert_summary
 from slowwave.mutations.rows import rows_by_id
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.attempts import EXTRACTIVE, Attempts
 from slowwave.operations.planners.community_text import (
-    EXTRACTIVE,
     Community,
     Member,
     Tie,
@@ -46,7 +45,7 @@ from slowwave.operations.planners.community_text import (
 from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Finding, Report
+from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
 
 OPERATION: Final = "community_summaries"
@@ -91,11 +90,8 @@ class _Summaries:
     """What became of the communities that need a summary."""
 
     summaries: list[tuple[_Group, Community, WrittenSummary]] = field(default_factory=list)
-    no_budget: int = 0
+    attempts: Attempts[WrittenSummary] = field(default_factory=Attempts[WrittenSummary])
     no_writer: int = 0
-    calls: int = 0
-    stop: str = ""
-    failures: dict[str, str] = field(default_factory=dict)  # the first of each kind, as a sentence
 
 
 @operation(
@@ -137,13 +133,13 @@ def community_summaries(inputs: Inputs) -> Proposal:
         "live summaries": len(live.ids),
         "unchanged": len(fate.unchanged),
         "rejected before": len(groups) - len(allowed),
-        "llm_budget_exhausted": made.no_budget,
+        "llm_budget_exhausted": made.attempts.no_budget,
         "no writer at hand": made.no_writer,
-        "model calls": made.calls,
-        "written by a model": sum(w.writer != EXTRACTIVE for _, _, w in made.summaries),
-        "claims kept": sum(len(w.claims) for _, _, w in made.summaries if w.writer != EXTRACTIVE),
-        "claims dropped": sum(w.dropped for _, _, w in made.summaries),
-        "tokens": sum(w.tokens for _, _, w in made.summaries),
+        "model calls": made.attempts.calls,
+        "written by a model": len(made.attempts.by_model()),
+        "claims kept": sum(len(w.claims) for w in made.attempts.by_model()),
+        "claims dropped": sum(w.dropped for w in made.attempts.texts),
+        "tokens": sum(w.tokens for w in made.attempts.texts),
         "new": sum(not g.replaced for g, _, _ in made.summaries),
         "replaced": sum(bool(g.replaced) for g, _, _ in made.summaries),
         "ended": len(fate.ending),
@@ -152,7 +148,10 @@ def community_summaries(inputs: Inputs) -> Proposal:
         ),
         "items": len(items),
     }
-    return Proposal(tuple(items), Report(OPERATION, _headline(numbers), numbers, _findings(made)))
+    return Proposal(
+        tuple(items),
+        Report(OPERATION, _headline(numbers), numbers, made.attempts.findings("communities", "are summarised")),
+    )
 
 
 def _live(snapshot: Snapshot, ids: pa.Array) -> _Live:
@@ -275,27 +274,16 @@ def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndar
 
 def _summarize(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Summaries:
     """Summaries of the communities, in their order, by the writer while it answers and the budget reaches."""
-    made, in_a_row = _Summaries(), 0
-    writer = inputs.writer
+    made, writer = _Summaries(), inputs.writer
     if writer is None and inputs.settings.operations.community_summaries.model:
         made.no_writer = len(groups)
         return made
     for group in groups:
         community = shown[group.label]
-        if writer is None or made.stop:
-            made.summaries.append((group, community, extracted(community)))
-            continue
-        summary = written(community, writer, inputs.budget, OPERATION)
-        if summary is None:
-            made.no_budget += 1
-            continue
-        made.summaries.append((group, community, summary))
-        made.calls += summary.problem != "too long"
-        if summary.problem:
-            made.failures.setdefault(summary.problem, summary.failure)
-        in_a_row = in_a_row + 1 if summary.problem in ENDPOINT_PROBLEMS else 0
-        if in_a_row == FAILURES_IN_A_ROW:
-            made.stop = f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
+        asked = None if made.attempts.stop else writer
+        summary = written(community, asked, inputs.budget, OPERATION) if asked else extracted(community)
+        if made.attempts.take(summary, asked) and summary:
+            made.summaries.append((group, community, summary))
     return made
 
 
@@ -338,29 +326,6 @@ def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
 def member_hash(ids: Sequence[str]) -> str:
     """SHA-256 of the sorted ids of all members, a line each."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
-
-
-def _findings(made: _Summaries) -> tuple[Finding, ...]:
-    problems = Counter(w.problem for _, _, w in made.summaries if w.problem)
-    found = [
-        Finding(
-            f"{count:,} communities are summarised from their sources, as the model did not do it: {problem}."
-            + (f" {made.failures[problem]}" if made.failures[problem] else ""),
-            severity="warning",
-        )
-        for problem, count in sorted(problems.items(), key=lambda p: (-p[1], p[0]))
-    ]
-    if made.stop:
-        found.append(Finding(made.stop, severity="warning"))
-    if made.no_budget:
-        found.append(
-            Finding(
-                f"{made.no_budget:,} communities wait for another night: the token budget does not reach (llm_budget_exhausted). "
-                "Raise SLOWWAVE_LLM_MAX_TOKENS_PER_RUN or SLOWWAVE_LLM_MAX_TOKENS_PER_NAMESPACE_PER_DAY if that is too slow.",
-                severity="warning",
-            )
-        )
-    return tuple(found)
 
 
 def _headline(numbers: Mapping[str, int | float]) -> str:

@@ -18,10 +18,9 @@ from slowwave.language.asking import ask_within, object_in
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.matching.judge import fenced, visible
+from slowwave.operations.planners.attempts import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT
 from slowwave.texts.grounding import ungrounded
 from slowwave.texts.sentences import sentences
-
-EXTRACTIVE: Final = "extractive"
 
 MAX_TOKENS: Final = 1_200
 """Tokens of an answer: a text of ten sentences, and these again with the ids of two members each."""
@@ -66,7 +65,6 @@ claim, with the ids of all members that it rests on. A sentence that adds anythi
 _LONGEST_TEXTS: Final = (600, 300, 150, 80)  # tried in turn until a document fits
 _LONGEST_NAME: Final = 80
 _LONGEST_CLAIM: Final = 400
-_LONGEST_DOCUMENT: Final = 24_000
 _MOST_CLAIMS: Final = 12
 _MOST_SHOWN_TIES: Final = 60
 _MOST_TIES: Final = 10
@@ -166,7 +164,7 @@ def written(community: Community, writer: Chat, budget: Budget, operation: str) 
     """
     user = prompt(community)
     if not user:
-        return _instead(community, "too long")
+        return _instead(community, UNSENT)
     answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, MAX_TOKENS)
     if answer is None:
         return None
@@ -193,7 +191,7 @@ def prompt(community: Community) -> str:
             },
             ensure_ascii=False,
         )
-        if len(document) <= _LONGEST_DOCUMENT:
+        if len(document) <= LONGEST_DOCUMENT:
             return fenced(document)
     return ""
 

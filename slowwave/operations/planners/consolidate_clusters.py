@@ -42,9 +42,10 @@ from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import live_ids, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
+from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Ints, Mask, Pool, candidates
 from slowwave.operations.planners.rejections import conflicting_pairs
-from slowwave.operations.planners.summary_text import EXTRACTIVE, SummaryText, Writing
+from slowwave.operations.planners.summary_text import SummaryText, Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report

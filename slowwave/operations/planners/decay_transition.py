@@ -35,8 +35,9 @@ from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
+from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.rejections import rejected_subjects
-from slowwave.operations.planners.summary_text import EXTRACTIVE, SummaryText, Writing
+from slowwave.operations.planners.summary_text import SummaryText, Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report

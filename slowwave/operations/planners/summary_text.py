@@ -8,17 +8,15 @@ hold, and what comes back stands whole or not at all. Which memories belong toge
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slowwave.language.asking import ask_within, object_in
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
-from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.matching.judge import fenced, visible
-from slowwave.reports.model import Finding
+from slowwave.operations.planners.attempts import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
 from slowwave.texts.extractive import Source, extract
 from slowwave.texts.grounding import ungrounded, unsaid
 from slowwave.texts.specifics import specifics
@@ -26,8 +24,6 @@ from slowwave.texts.statements import stem
 from slowwave.texts.structure import structured
 from slowwave.texts.token_count import count
 from slowwave.texts.vocabulary import GRAMMAR
-
-EXTRACTIVE: Final = "extractive"
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",
@@ -57,8 +53,6 @@ leaves out a number, date, name or "not" of a memory that it cites, or says what
 _ANSWER_TOKENS: Final = 500
 """Room for the ids and the form of an answer besides its text: some 20 tokens an id."""
 
-_LONGEST_DOCUMENT: Final = 24_000
-
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
@@ -78,71 +72,28 @@ class SummaryText:
 
 
 @dataclass(slots=True)
-class Writing:
-    """Who writes tonight, and how that went. Once an endpoint failed three times in a row the sources have the word.
-
-    ``texts`` are what was written, in order; ``no_budget`` counts those for which the budget did not reach.
-    """
+class Writing(Attempts[SummaryText]):
+    """Who writes tonight, and how that went."""
 
     writer: Chat | None
     budget: Budget
     operation: str
-    texts: list[SummaryText] = field(default_factory=list[SummaryText])
-    no_budget: int = 0
-    calls: int = 0
-    _in_a_row: int = 0
-    _stop: str = ""
 
     def shorten(self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False) -> SummaryText | None:
         """One text, or None when the budget does not reach; see ``summarize``."""
-        writer = None if self._stop else self.writer
+        writer = None if self.stop else self.writer
         text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose)
-        if text is None:
-            self.no_budget += 1
-            return None
-        self.texts.append(text)
-        if writer is not None:
-            self.calls += text.problem != "too long to be shown"
-            self._in_a_row = self._in_a_row + 1 if text.problem in ENDPOINT_PROBLEMS else 0
-            if self._in_a_row == FAILURES_IN_A_ROW:
-                self._stop = (
-                    f"{writer.model} failed {FAILURES_IN_A_ROW} times in a row and was not asked again tonight."
-                )
-        return text
+        return self.take(text, writer)
 
     def numbers(self) -> dict[str, int | float]:
         """For a report."""
         return {
             "model calls": self.calls,
-            "written by a model": sum(t.writer != EXTRACTIVE for t in self.texts),
+            "written by a model": len(self.by_model()),
             "model texts rejected": sum(bool(t.problem) for t in self.texts),
             "tokens": sum(t.tokens for t in self.texts),
             "llm_budget_exhausted": self.no_budget,
         }
-
-    def findings(self) -> tuple[Finding, ...]:
-        """What went wrong with the model, without memory text."""
-        problems = Counter(t.problem for t in self.texts if t.problem)
-        first = {t.problem: t.failure for t in reversed(self.texts) if t.failure}
-        found = [
-            Finding(
-                f"{n:,} texts are taken from their sources, as the model did not do it: {problem}."
-                + (f" {first[problem]}" if problem in first else ""),
-                severity="warning",
-            )
-            for problem, n in sorted(problems.items(), key=lambda p: (-p[1], p[0]))
-        ]
-        if self._stop:
-            found.append(Finding(self._stop, severity="warning"))
-        if self.no_budget:
-            found.append(
-                Finding(
-                    f"{self.no_budget:,} texts wait for another night: the token budget does not reach (llm_budget_exhausted). Raise "
-                    "SLOWWAVE_LLM_MAX_TOKENS_PER_RUN or SLOWWAVE_LLM_MAX_TOKENS_PER_NAMESPACE_PER_DAY if that is too slow.",
-                    severity="warning",
-                )
-            )
-        return tuple(found)
 
 
 def summarize(
@@ -164,7 +115,7 @@ def summarize(
         return _extracted(sources, max_tokens, may_lose)
     user = prompt(sources, max_tokens)
     if not user:
-        return replace(_extracted(sources, max_tokens, may_lose), problem="too long to be shown")
+        return replace(_extracted(sources, max_tokens, may_lose), problem=UNSENT)
     answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, max_tokens + _ANSWER_TOKENS)
     if answer is None:
         return None
@@ -200,7 +151,7 @@ def prompt(sources: Sequence[Source], max_tokens: int) -> str:
         },
         ensure_ascii=False,
     )
-    return fenced(document) if len(document) <= _LONGEST_DOCUMENT else ""
+    return fenced(document) if len(document) <= LONGEST_DOCUMENT else ""
 
 
 def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> SummaryText:
