@@ -15,21 +15,21 @@ from typing import Final, Literal
 
 import psycopg
 
+from slowwave.api.asked import Mode, check_approver, mode_of, slug_of
 from slowwave.api.dream_results import DreamProgress, DreamResult
-from slowwave.api.dreams import Mode, dream
+from slowwave.api.dreams import dream
 from slowwave.errors import DreamApplyDisabled, DreamDisabledError, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.night.gates import gate
 from slowwave.night.night import OPERATIONS
 from slowwave.night.runs import plain_reason
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
-from slowwave.plans.gate import APPROVER
 from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
 from slowwave.runs.control import request_cancel
 from slowwave.runs.run import find_run
-from slowwave.store.connect import Connection, Store
-from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_settings
 from slowwave.store.opening import open_store
 
 Outcome = Literal["completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed"]
@@ -87,7 +87,7 @@ def dream_now(
     why = plain_reason(reason) or NO_REASON
     _refuse_nonsense(mode, ops, approver, wait, timeout)
     with store.connect("reader") as connection:
-        slug = _slug(connection, namespace)
+        slug = slug_of(connection, namespace)
     watch = _Watch(store, timeout)
     try:
         envelope = _dream(store, slug, why, mode, ops, approver, wait, callbacks, watch)
@@ -254,23 +254,13 @@ def _refuse_nonsense(
     mode: str, ops: str | Collection[str] | None, approver: str | None, wait: float, timeout: float | None
 ) -> None:
     """Raise ``Refused`` for what would be wrong whenever it were asked."""
-    if mode not in ("dry-run", "apply"):
-        raise Refused(f"There is no mode {mode[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
+    mode_of(mode)
     named(ops, OPERATIONS)
-    if approver is not None and not APPROVER.fullmatch(approver):
-        raise Refused("An approver is named by 2 to 64 letters, digits or . _ @ -, beginning with a letter or digit.")
+    check_approver(approver)
     if math.isnan(wait) or wait < 0:
         raise Refused("The time to wait is a number of seconds, 0 or more. Nothing was done.")
     if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:
         raise Refused("A timeout is a number of seconds above 0. Nothing was done.")
-
-
-def _slug(connection: Connection, namespace: str) -> str:
-    """The namespace's name, also by its id; an unknown one is refused."""
-    row = connection.execute("SELECT slug FROM memory.namespaces WHERE id::text = lower(%s)", (namespace,)).fetchone()
-    if row is None:
-        namespace_id(connection, namespace)
-    return str(row[0]) if row else namespace
 
 
 def _list(value: object) -> list[str]:

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
+from slowwave.api.asked import Mode, check_approver, mode_of, slug_of
 from slowwave.api.dream_results import (
     DreamProgress,
     DreamResult,
@@ -30,7 +31,7 @@ from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
 from slowwave.night.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night.runs import begin, parameters
 from slowwave.operations import khora_kinds, named
-from slowwave.plans.gate import APPROVER, approve
+from slowwave.plans.gate import approve
 from slowwave.plans.ledger import find_plan
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.sinks import Callback
@@ -44,8 +45,6 @@ from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.opening import open_store
 
 _LOG: Final = logging.getLogger(__name__)
-
-Mode = Literal["dry-run", "apply"]
 
 
 def dream(
@@ -86,17 +85,13 @@ def dream(
     run holds the namespace), ``DreamRunStuckError`` (one does whose heartbeat has expired), ``DreamForbiddenOpError``, and
     ``Refused`` for what is unknown or may not be.
     """
-    if mode not in (None, "dry-run", "apply"):
-        raise Refused(
-            f"There is no mode {str(mode)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done."
-        )
-    if approver is not None and not APPROVER.fullmatch(approver):
-        raise Refused("An approver is named by 2 to 64 letters, digits or . _ @ -, beginning with a letter or digit.")
+    mode = mode_of(mode)
+    check_approver(approver)
     if force and not note.strip():
         raise Refused("Forcing a plan whose probes failed needs a reason: give a note. Nothing was planned.")
     store = store or open_store()
     with store.connect("reader") as connection:
-        slug = _slug(connection, namespace)
+        slug = slug_of(connection, namespace)
         chosen: Mode = mode or namespace_settings(connection, slug).default_mode
         if chosen == "apply":
             refuse_unwritable(connection, slug)
@@ -128,7 +123,7 @@ def dream_status(run_id: str, *, namespace: str | None = None, store: Store | No
 def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
     """The newest runs of a namespace, newest first, with their own times."""
     with (store or open_store()).connect("reader") as connection:
-        scope = namespace_id(connection, _slug(connection, namespace))
+        scope = namespace_id(connection, slug_of(connection, namespace))
         runs = runs_of(connection, scope, limit)
         consolidated = consolidations_of(connection, runs)
         return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)
@@ -374,16 +369,6 @@ def _plan_run(store: Store, plan_hash: str) -> str:
     with store.connect("reader") as connection:
         row = connection.execute("SELECT run_id::text FROM night.plans WHERE plan_hash = %s", (plan_hash,)).fetchone()
     return str(row[0]) if row else ""
-
-
-def _slug(connection: Connection, namespace: str) -> str:
-    row = connection.execute(
-        "SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER BY slug = %s DESC LIMIT 1",
-        (namespace, namespace, namespace),
-    ).fetchone()
-    if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
-    return str(row[0])
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -6,8 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
+from slowwave.api.asked import mode_of
 from slowwave.api.dream_outcome import dream_now as run_now
-from slowwave.cli.dreams import counts_text, mode_of
+from slowwave.cli.dreams import counts_text
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
 
 EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from slowwave.api.asked import mode_of
 from slowwave.api.dream_results import DreamProgress, DreamResult
-from slowwave.api.dreams import Mode, dream_history
 from slowwave.api.dreams import dream as run_dream
+from slowwave.api.dreams import dream_history
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, program, say, show_json, show_table, suggest
-from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.scope import DreamScope
 from slowwave.store.connect import Store
@@ -144,13 +144,6 @@ def _show(result: DreamResult, store: Store) -> None:
         suggest("Take it back", *(f"{program()} undo {run}" for run in result.apply_runs))
     if result.state == "cancelled":
         suggest("Go on with it", f"{program()} dream {name} --resume-from {result.run.run_id}")
-
-
-def mode_of(text: str | None) -> Mode | None:
-    """An option's mode; what is none is refused."""
-    if text is None or text == "dry-run" or text == "apply":
-        return text
-    raise Refused(f"There is no mode {text[:32]!r}: --mode is dry-run or apply. Nothing was done.")
 
 
 def _ids(text: str | None) -> frozenset[str] | None:
