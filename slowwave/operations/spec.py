@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Final, Generic, Literal, TypeVar, overload
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import BaseModel
 
@@ -85,40 +85,34 @@ class Operation(Generic[Result]):
         return f"SLOWWAVE_OPERATIONS__{self.name}__ENABLED".upper()
 
 
+class Declared(TypedDict, total=False):
+    """What a decorator may say beside the kind, what is read and what is permitted: fields of ``Operation``."""
+
+    models: tuple[str, ...]
+    after: tuple[str, ...] | None
+    switch: bool
+    weekly: bool
+    compares: Compares | None
+    options: type[BaseModel] | None
+    khora: tuple[str, ...]
+    planted: tuple[str, ...]
+
+
 @overload
 def operation(
-    *,
-    kind: Literal["audit"],
-    reads: tuple[str, ...],
-    models: tuple[str, ...] = (),
-    after: tuple[str, ...] | None = None,
-    switch: bool = True,
-    weekly: bool = False,
-    compares: Compares | None = None,
-    options: type[BaseModel] | None = None,
-    khora: tuple[str, ...] = (),
-    planted: tuple[str, ...] = (),
+    *, kind: Literal["audit"], reads: tuple[str, ...], **declared: Unpack[Declared]
 ) -> Callable[[Audit], Operation[Report]]: ...
 
 
 @overload
 def operation(
-    *,
-    kind: Literal["planner"],
-    reads: tuple[str, ...],
-    permits: tuple[Permit, ...],
-    models: tuple[str, ...] = (),
-    after: tuple[str, ...] | None = None,
-    switch: bool = True,
-    weekly: bool = False,
-    compares: Compares | None = None,
-    options: type[BaseModel] | None = None,
-    khora: tuple[str, ...] = (),
-    planted: tuple[str, ...] = (),
+    *, kind: Literal["planner"], reads: tuple[str, ...], permits: tuple[Permit, ...], **declared: Unpack[Declared]
 ) -> Callable[[Planner], Operation[Proposal]]: ...
 
 
-def operation(*, kind: Kind, reads: tuple[str, ...], **declared: Any) -> Callable[[Any], Operation[Any]]:
+def operation(
+    *, kind: Kind, reads: tuple[str, ...], permits: tuple[Permit, ...] = (), **declared: Unpack[Declared]
+) -> Callable[[Any], Operation[Any]]:
     """Make an operation of a function, under the function's name; the fields are those of ``Operation``.
 
     Raises ``SettingsError`` for a declaration that cannot be: a function without a docstring, an unknown setting or option, a planner that
@@ -127,7 +121,9 @@ def operation(*, kind: Kind, reads: tuple[str, ...], **declared: Any) -> Callabl
 
     def decorate(run: Callable[[Inputs], Any]) -> Operation[Any]:
         name, text = run.__name__, inspect.getdoc(run)
-        made: Operation[Any] = Operation(name, kind, run, text or "", run.__module__, reads, **declared)
+        made: Operation[Any] = Operation(
+            name, kind, run, text or "", run.__module__, reads, permits=permits, **declared
+        )
         if problem := _problem(made):
             raise SettingsError(f"The operation {name} in {run.__module__} cannot be: {problem}")
         return made

@@ -89,9 +89,9 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
 
 def test_every_field_is_explained() -> None:
     """A field that the page does not know would be declared by nobody."""
-    fields = {*inspect.signature(operation).parameters} - {"declared"}
-    from slowwave.operations.spec import Operation
+    from slowwave.operations.spec import Declared, Operation
 
+    fields = {*inspect.signature(operation).parameters, *Declared.__annotations__} - {"declared"}
     declared = {*Operation.__dataclass_fields__} - {"name", "run", "description", "module"}
     assert fields <= declared
     missing = [name for name in declared if f"| `{name}` |" not in PAGE.read_text()]
