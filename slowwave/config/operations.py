@@ -29,7 +29,7 @@ class _Off(BaseModel):
     enabled: bool = False
 
 
-class SchemaDrift(_On):
+class SchemaDriftOptions(_On):
     """What is set of ``schema_drift``."""
 
     frequency_delta_threshold: float = Field(
@@ -37,7 +37,7 @@ class SchemaDrift(_On):
     )
 
 
-class Orphans(_On):
+class OrphansOptions(_On):
     """What is set of ``orphans``."""
 
     pr_percentile_threshold: float = Field(
@@ -45,7 +45,7 @@ class Orphans(_On):
     )
 
 
-class AbstentionDrift(_On):
+class AbstentionDriftOptions(_On):
     """What is set of ``abstention_drift``."""
 
     min_samples: int = Field(default=1000, ge=0, description="Scored recalls that a recommendation needs.")
@@ -58,7 +58,7 @@ class AbstentionDrift(_On):
     )
 
 
-class Contradictions(_On):
+class ContradictionsOptions(_On):
     """What is set of ``contradictions``."""
 
     similarity_threshold: float = Field(
@@ -66,7 +66,7 @@ class Contradictions(_On):
     )
 
 
-class NeighbourGraph(_On):
+class NeighbourGraphOptions(_On):
     """What is set of ``neighbour_graph``."""
 
     top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
@@ -75,7 +75,7 @@ class NeighbourGraph(_On):
     )
 
 
-class RedactOrQuarantine(_On):
+class RedactOrQuarantineOptions(_On):
     """What is set of ``redact_or_quarantine``."""
 
     policy: Literal["block", "redact", "quarantine", "warn"] = Field(
@@ -83,11 +83,11 @@ class RedactOrQuarantine(_On):
     )
 
 
-class AcceptExternalEdits(_On):
+class AcceptExternalEditsOptions(_On):
     """What is set of ``accept_external_edits``."""
 
 
-class ResolveConflicts(_On):
+class ResolveConflictsOptions(_On):
     """What is set of ``resolve_conflicts``."""
 
     policy: Literal["manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"] = Field(
@@ -98,15 +98,15 @@ class ResolveConflicts(_On):
     )
 
 
-class DedupeFacts(_On):
+class DedupeFactsOptions(_On):
     """What is set of ``dedupe_facts``."""
 
 
-class SupersedeFacts(_On):
+class SupersedeFactsOptions(_On):
     """What is set of ``supersede_facts``."""
 
 
-class DedupeMemories(_On):
+class DedupeMemoriesOptions(_On):
     """What is set of ``dedupe_memories``."""
 
     cosine_threshold: float = Field(
@@ -119,7 +119,7 @@ class DedupeMemories(_On):
     events_window_days: int = Field(default=7, ge=0, description="Days that events of one cluster may lie apart.")
 
 
-class ConsolidateClusters(_Off):
+class ConsolidateClustersOptions(_Off):
     """What is set of ``consolidate_clusters``."""
 
     min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
@@ -134,7 +134,7 @@ class ConsolidateClusters(_Off):
     )
 
 
-class DedupeEntities(_On):
+class DedupeEntitiesOptions(_On):
     """What is set of ``dedupe_entities``."""
 
     default_threshold: float = Field(
@@ -153,7 +153,7 @@ class DedupeEntities(_On):
     )
 
 
-class RecomputeCentroids(_On):
+class RecomputeCentroidsOptions(_On):
     """What is set of ``recompute_centroids``."""
 
     lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
@@ -165,7 +165,7 @@ class RecomputeCentroids(_On):
     )
 
 
-class NormalizeSchema(_On):
+class NormalizeSchemaOptions(_On):
     """What is set of ``normalize_schema``."""
 
     mapping: dict[str, str] = Field(
@@ -177,7 +177,7 @@ class NormalizeSchema(_On):
     )
 
 
-class PruneEdges(_On):
+class PruneEdgesOptions(_On):
     """What is set of ``prune_edges``."""
 
     target_predicates: tuple[str, ...] = Field(
@@ -192,17 +192,17 @@ class PruneEdges(_On):
     half_life_days: float = Field(default=90.0, gt=0, description="Days in which an edge's recency falls by half.")
 
 
-class GcReferences(_On):
+class GcReferencesOptions(_On):
     """What is set of ``gc_references``."""
 
     min_dead: int = Field(default=1, ge=1, description="Dead references a row needs before it is cleaned.")
 
 
-class AbsolutizeDates(_On):
+class AbsolutizeDatesOptions(_On):
     """What is set of ``absolutize_dates``."""
 
 
-class ArchiveStale(_Off):
+class ArchiveStaleOptions(_Off):
     """What is set of ``archive_stale``."""
 
     policy: Literal["stale", "natural_selection"] = Field(
@@ -216,7 +216,7 @@ class ArchiveStale(_Off):
     ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
 
 
-class PromoteMemories(_On):
+class PromoteMemoriesOptions(_On):
     """What is set of ``promote_memories``."""
 
     min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
@@ -227,7 +227,7 @@ class PromoteMemories(_On):
     revoke_score: float = Field(default=0.1, ge=0, le=1, description="Score below which a promotion is revoked.")
 
 
-class BackfillTags(_On):
+class BackfillTagsOptions(_On):
     """What is set of ``backfill_tags``."""
 
     scope: Literal["promoted", "all"] = Field(
@@ -235,7 +235,7 @@ class BackfillTags(_On):
     )
 
 
-class DecayTransition(_Off):
+class DecayTransitionOptions(_Off):
     """What is set of ``decay_transition``."""
 
     days: dict[str, int] = Field(
@@ -248,7 +248,7 @@ class DecayTransition(_Off):
     )
 
 
-class Reembed(_On):
+class ReembedOptions(_On):
     """What is set of ``reembed``."""
 
     max_per_night: int = Field(
@@ -258,7 +258,7 @@ class Reembed(_On):
     )
 
 
-class CommunitySummaries(_Off):
+class CommunitySummariesOptions(_Off):
     """What is set of ``community_summaries``."""
 
     min_size: int = Field(default=5, ge=2, description="Members a community needs for a summary.")
@@ -269,7 +269,7 @@ class CommunitySummaries(_Off):
     resolution: float = Field(default=1.0, gt=0, description="Above 1: more and smaller communities.")
 
 
-class PurgeExpired(_Off):
+class PurgeExpiredOptions(_Off):
     """What is set of ``purge_expired``."""
 
     retention_days: int = Field(
@@ -277,7 +277,7 @@ class PurgeExpired(_Off):
     )
 
 
-class CompilePages(_On):
+class CompilePagesOptions(_On):
     """What is set of ``compile_pages``."""
 
     max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
@@ -290,32 +290,32 @@ class Operations(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
     __pydantic_extra__: dict[str, OperationSettings] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    schema_drift: SchemaDrift = SchemaDrift()
-    orphans: Orphans = Orphans()
-    abstention_drift: AbstentionDrift = AbstentionDrift()
-    contradictions: Contradictions = Contradictions()
-    neighbour_graph: NeighbourGraph = NeighbourGraph()
-    redact_or_quarantine: RedactOrQuarantine = RedactOrQuarantine()
-    accept_external_edits: AcceptExternalEdits = AcceptExternalEdits()
-    resolve_conflicts: ResolveConflicts = ResolveConflicts()
-    dedupe_facts: DedupeFacts = DedupeFacts()
-    supersede_facts: SupersedeFacts = SupersedeFacts()
-    dedupe_memories: DedupeMemories = DedupeMemories()
-    consolidate_clusters: ConsolidateClusters = ConsolidateClusters()
-    dedupe_entities: DedupeEntities = DedupeEntities()
-    recompute_centroids: RecomputeCentroids = RecomputeCentroids()
-    normalize_schema: NormalizeSchema = NormalizeSchema()
-    prune_edges: PruneEdges = PruneEdges()
-    gc_references: GcReferences = GcReferences()
-    absolutize_dates: AbsolutizeDates = AbsolutizeDates()
-    archive_stale: ArchiveStale = ArchiveStale()
-    promote_memories: PromoteMemories = PromoteMemories()
-    backfill_tags: BackfillTags = BackfillTags()
-    decay_transition: DecayTransition = DecayTransition()
-    reembed: Reembed = Reembed()
-    community_summaries: CommunitySummaries = CommunitySummaries()
-    purge_expired: PurgeExpired = PurgeExpired()
-    compile_pages: CompilePages = CompilePages()
+    schema_drift: SchemaDriftOptions = SchemaDriftOptions()
+    orphans: OrphansOptions = OrphansOptions()
+    abstention_drift: AbstentionDriftOptions = AbstentionDriftOptions()
+    contradictions: ContradictionsOptions = ContradictionsOptions()
+    neighbour_graph: NeighbourGraphOptions = NeighbourGraphOptions()
+    redact_or_quarantine: RedactOrQuarantineOptions = RedactOrQuarantineOptions()
+    accept_external_edits: AcceptExternalEditsOptions = AcceptExternalEditsOptions()
+    resolve_conflicts: ResolveConflictsOptions = ResolveConflictsOptions()
+    dedupe_facts: DedupeFactsOptions = DedupeFactsOptions()
+    supersede_facts: SupersedeFactsOptions = SupersedeFactsOptions()
+    dedupe_memories: DedupeMemoriesOptions = DedupeMemoriesOptions()
+    consolidate_clusters: ConsolidateClustersOptions = ConsolidateClustersOptions()
+    dedupe_entities: DedupeEntitiesOptions = DedupeEntitiesOptions()
+    recompute_centroids: RecomputeCentroidsOptions = RecomputeCentroidsOptions()
+    normalize_schema: NormalizeSchemaOptions = NormalizeSchemaOptions()
+    prune_edges: PruneEdgesOptions = PruneEdgesOptions()
+    gc_references: GcReferencesOptions = GcReferencesOptions()
+    absolutize_dates: AbsolutizeDatesOptions = AbsolutizeDatesOptions()
+    archive_stale: ArchiveStaleOptions = ArchiveStaleOptions()
+    promote_memories: PromoteMemoriesOptions = PromoteMemoriesOptions()
+    backfill_tags: BackfillTagsOptions = BackfillTagsOptions()
+    decay_transition: DecayTransitionOptions = DecayTransitionOptions()
+    reembed: ReembedOptions = ReembedOptions()
+    community_summaries: CommunitySummariesOptions = CommunitySummariesOptions()
+    purge_expired: PurgeExpiredOptions = PurgeExpiredOptions()
+    compile_pages: CompilePagesOptions = CompilePagesOptions()
 
     def of(self, operation: str) -> OperationSettings | _On | _Off | None:
         """What is set of an operation by its name; None of one that has no model here and of which nothing is set."""

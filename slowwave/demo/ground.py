@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from slowwave.demo.cast import Cast, Figure
+from slowwave.demo.cast import Cast, CastEntity
 from slowwave.demo.scribe import Row, Script
 from slowwave.demo.world import World, parts
 
@@ -64,9 +64,9 @@ class Ground:
     def _edge(
         self,
         path: tuple[object, ...],
-        source: Figure,
+        source: CastEntity,
         relation: str,
-        target: Figure,
+        target: CastEntity,
         text: str,
         *,
         days: float,
@@ -155,6 +155,6 @@ class Ground:
         self.rows["memory_versions"].append(version)
         return row["id"]
 
-    def _told(self, source: Figure, relation: str, target: Figure) -> str:
+    def _sentence(self, source: CastEntity, relation: str, target: CastEntity) -> str:
         sentence = self.sentences.get((relation, source.family, target.family), _TOGETHER)
         return sentence.format(a=source.name, b=target.name)

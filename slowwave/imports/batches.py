@@ -1,4 +1,4 @@
-"""Batches: what one transaction of an import takes, and how a progress bar is told of it."""
+"""Batches: what one transaction of an import takes, and how a progress bar follows it."""
 
 from __future__ import annotations
 

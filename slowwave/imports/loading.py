@@ -37,8 +37,8 @@ def insert(
         added[table.name] += count
 
 
-class Vectors:
-    """Vectors of one embedder by text, each made once as long as it is not forgotten."""
+class LoadedVectors:
+    """LoadedVectors of one embedder by text, each made once as long as it is not forgotten."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -70,7 +70,7 @@ def insert_vectors(
     connection: psycopg.Connection[Any],
     namespace: str,
     described: Mapping[str, tuple[Sequence[str], Sequence[str]]],
-    vectors: Vectors,
+    vectors: LoadedVectors,
     added: Counter[str],
     step: Callable[[float], None],
 ) -> None:

@@ -17,11 +17,11 @@ import psycopg
 
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
-from slowwave.imports.loading import Vectors, insert, insert_vectors
+from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
 from slowwave.imports.namespaces import claim, found_id, refuse_read_only
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
-from slowwave.imports.turns import Tally, Target, Turn
+from slowwave.imports.turns import ImportTally, ImportTarget, Turn
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 
@@ -80,11 +80,11 @@ def write_turns(
     groups: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         groups[turn.namespace].append(turn)
-    tally = Tally()
+    tally = ImportTally()
     steps = Steps(progress, len(turns))
     refuse_read_only(connection, groups)
     for slug, group in groups.items():
-        target = Target(connection, slug, source, Vectors(embedder), tally)
+        target = ImportTarget(connection, slug, source, LoadedVectors(embedder), tally)
         in_time = sorted(group, key=lambda turn: turn.created_at)
         for batch in batches(in_time, lambda turn: len(turn.content), BATCH_CHARACTERS):
             tally.known += len(batch)
@@ -106,11 +106,11 @@ def write_records(
 
     A known one that says something else than the file said before is left as it is and named. Raises as ``write_turns`` does.
     """
-    tally = Tally()
+    tally = ImportTally()
     steps = Steps(progress, len(records))
     refuse_read_only(connection, [slug])
     for batch in batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
-        step, vectors = steps.part(len(batch)), Vectors(embedder)
+        step, vectors = steps.part(len(batch)), LoadedVectors(embedder)
         with connection.transaction():
             known = stored.entities(connection, found_id(connection, slug), [_key(record) for record in batch])
         vectors.need([_text(record) for record in batch if _key(record) not in known], step)
@@ -132,7 +132,7 @@ def write_records(
     return _summary((slug,) if records else (), tally, check)
 
 
-def _summary(slugs: tuple[str, ...], tally: Tally, check: RowCheck) -> ImportSummary:
+def _summary(slugs: tuple[str, ...], tally: ImportTally, check: RowCheck) -> ImportSummary:
     screening = check.screening
     return ImportSummary(
         slugs,

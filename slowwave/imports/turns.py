@@ -13,7 +13,7 @@ import psycopg
 
 from slowwave.imports import mentions, stored
 from slowwave.imports.batches import BATCH_NAMES, batches
-from slowwave.imports.loading import Vectors, insert, insert_vectors
+from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
 from slowwave.imports.namespaces import claim, found_id
 from slowwave.imports.screening import State
 from slowwave.imports.stored import StoredMemory
@@ -43,7 +43,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """What was done so far."""
 
     added: Counter[str] = field(default_factory=Counter)
@@ -75,11 +75,11 @@ class _Work:
         return [*(turn.content for turn in self.turns), *map(_row_text, self.entities)]
 
 
-class Target:
+class ImportTarget:
     """A namespace that turns are written to."""
 
     def __init__(
-        self, connection: psycopg.Connection[Any], slug: str, source: str, vectors: Vectors, tally: Tally
+        self, connection: psycopg.Connection[Any], slug: str, source: str, vectors: LoadedVectors, tally: ImportTally
     ) -> None:
         self._connection, self._slug, self._source = connection, slug, source
         self._vectors, self._tally = vectors, tally

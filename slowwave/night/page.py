@@ -13,7 +13,7 @@ from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
 from slowwave.reports.model import Report
-from slowwave.reports.plan_page import Explanation, PlanPage
+from slowwave.reports.plan_page import ExplainedItem, PlanPage
 from slowwave.reports.redaction import Level, redact, redact_report, redact_rows
 
 EXPLAINED: Final = 10
@@ -48,7 +48,7 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
 
 def explained(
     items: Sequence[Item], level: Level, probes: Mapping[str, object]
-) -> dict[str, tuple[list[Explanation], int]]:
+) -> dict[str, tuple[list[ExplainedItem], int]]:
     """The weakest merges, then the reviews that come nearest to one, by heading and with how many there are; what is empty is left out.
 
     Evidence quotes memory in every line, so ``all`` leaves nothing to show.
@@ -64,10 +64,10 @@ def explained(
     }
 
 
-def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> Explanation:
+def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> ExplainedItem:
     evidence = redact(dict(item.evidence), level)
     account = why(replace(item, evidence=evidence if isinstance(evidence, dict) else {}), probes)
-    return Explanation(
+    return ExplainedItem(
         item=item.id,
         names=tuple(row.fields.get("name", "") for row in account.rows),
         probability=item.probability,

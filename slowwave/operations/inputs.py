@@ -17,7 +17,7 @@ from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from slowwave.matching.evidence import Model  # brings SciPy, which definitions do without
+    from slowwave.matching.evidence import WeightsByType  # brings SciPy, which definitions do without
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Inputs:
     embed: Embed | None = None
     judges: tuple[Chat, ...] = ()
     focus: frozenset[str] | None = None
-    learnt: Mapping[str, Model] = field(default_factory=dict)
+    learnt: Mapping[str, WeightsByType] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     writer: Chat | None = None
     consolidator: Chat | None = None
@@ -61,7 +61,7 @@ class Proposal:
 
     items: tuple[Item, ...]
     report: Report
-    learnt: Model | None = None
+    learnt: WeightsByType | None = None
     nearer: tuple[str, ...] = ()
 
 

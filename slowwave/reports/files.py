@@ -25,7 +25,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import ReportError, SlowwaveError
 from slowwave.reports.events import Event, RunCompleted, RunFailed
 from slowwave.reports.redaction import Level, redact
-from slowwave.reports.summary import Account, account_of
+from slowwave.reports.summary import RunAccount, account_of
 from slowwave.store.connect import Store
 from slowwave.store.ownership import hand_over, make_private
 from slowwave.store.paths import path_part
@@ -124,7 +124,7 @@ class FileSink:
         if failed:
             raise failed
 
-    def _manifest(self, account: Account, written: Mapping[Path, Mapping[str, object]], *, completed: bool) -> bytes:
+    def _manifest(self, account: RunAccount, written: Mapping[Path, Mapping[str, object]], *, completed: bool) -> bytes:
         content = {
             "schema": SCHEMA,
             "run_id": account.run_id,

@@ -20,7 +20,7 @@ INLINE: Final = 990
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ExplainedItem:
     """Why an item is in the plan: what its rows are called, how likely the match is, and the rows side by side, a mapping a field."""
 
     item: str
@@ -65,7 +65,7 @@ class PlanPage:
     counts: Mapping[str, Mapping[str, int]]
     items: Sequence[Mapping[str, object]]
     deferred: Mapping[str, str]
-    explained: Mapping[str, tuple[Sequence[Explanation], int]]
+    explained: Mapping[str, tuple[Sequence[ExplainedItem], int]]
     reports: Mapping[str, Report]
     proven: tuple[str, ...]
     needs_force: tuple[str, ...]

@@ -22,7 +22,7 @@ _TEXTS: Final = {
 
 
 @dataclass(slots=True)
-class Account:
+class RunAccount:
     """A run in numbers. ``items`` counts items by operation, decision and status; ``sample`` holds those of most impact."""
 
     run_id: str = ""
@@ -80,9 +80,9 @@ class Account:
         return ["## Items of most impact", how, markdown_table([_row(event) for event in chosen])]
 
 
-def account_of(events: Iterable[Mapping[str, Any]]) -> Account:
+def account_of(events: Iterable[Mapping[str, Any]]) -> RunAccount:
     """The account of a run from its events as JSON. What a run reported before it was resumed counts as well."""
-    account = Account()
+    account = RunAccount()
     for event in events:
         _take(account, event)
     if not account.state:
@@ -90,7 +90,7 @@ def account_of(events: Iterable[Mapping[str, Any]]) -> Account:
     return account
 
 
-def _take(account: Account, event: Mapping[str, Any]) -> None:
+def _take(account: RunAccount, event: Mapping[str, Any]) -> None:
     account.run_id, account.namespace = str(event.get("run_id", "")), str(event.get("namespace", ""))
     account.started_at = account.started_at or str(event.get("at", ""))
     account.ended_at = str(event.get("at", ""))
@@ -122,7 +122,7 @@ def _take(account: Account, event: Mapping[str, Any]) -> None:
             pass
 
 
-def _take_operation(account: Account, event: Mapping[str, Any]) -> None:
+def _take_operation(account: RunAccount, event: Mapping[str, Any]) -> None:
     operation, decision, status = str(event["op_type"]), str(event["decision"]), str(event["status"])
     if event["op_id"] == operation:  # a whole audit or planner
         account.operations.append(

@@ -34,7 +34,7 @@ from slowwave.errors import StoreError
 from slowwave.store.bootstrap import prepare
 from slowwave.store.connect import passwords
 from slowwave.store.ownership import hand_over, make_private
-from slowwave.store.server_account import Account, account_for, write_private
+from slowwave.store.server_account import ServerAccount, account_for, write_private
 
 _HOST: Final = "127.0.0.1"
 _SUPERUSER: Final = "slowwave"
@@ -250,7 +250,7 @@ def _running(home: Path, binaries: Path) -> bool:
         return False
     server = _recorded(home)
     address = ("-h", server.host, "-p", str(server.port), "-U", _SUPERUSER, "-d", "postgres", "-t", "3")
-    return Account().run(binaries / "pg_isready", *address, folder=home) == 0
+    return ServerAccount().run(binaries / "pg_isready", *address, folder=home) == 0
 
 
 def _postmaster(home: Path) -> int | None:
@@ -292,7 +292,7 @@ def _prepare(server: Server) -> None:
         ) from None
 
 
-def _record(server: Server, account: Account) -> None:
+def _record(server: Server, account: ServerAccount) -> None:
     write_private(server.home / "pgpass", f"{server.host}:{server.port}:*:{_SUPERUSER}:{server.password}\n", account)
 
 

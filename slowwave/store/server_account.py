@@ -15,7 +15,7 @@ from slowwave.store.ownership import keeper
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ServerAccount:
     """Who runs PostgreSQL, which refuses uid 0: a command prefix, and the owner of its files when root hands them over."""
 
     prefix: tuple[str, ...] = ()
@@ -40,13 +40,13 @@ class Account:
             os.chown(path, *self.owner)
 
 
-def account_for(home: Path, binaries: Path) -> Account:
+def account_for(home: Path, binaries: Path) -> ServerAccount:
     """Ourselves; for root, the first way that works here: a user namespace, which changes no file, or another account.
 
     The owner of existing data decides again the same way, so a folder is never half one's and half the other's.
     """
     if os.geteuid() != 0:
-        return Account()
+        return ServerAccount()
     data = home / "postgres"
     owner = data.stat().st_uid if data.exists() else None
     served = keeper(home) if owner is None else None  # what is made in a service's home is the service's
@@ -63,7 +63,7 @@ def account_for(home: Path, binaries: Path) -> Account:
     )
 
 
-def _ways_for_root(owner: int | None) -> Iterator[Account]:
+def _ways_for_root(owner: int | None) -> Iterator[ServerAccount]:
     known = {entry.pw_uid: entry for entry in pwd.getpwall()}
     named = {entry.pw_name: entry for entry in known.values()}
     user = (
@@ -74,15 +74,15 @@ def _ways_for_root(owner: int | None) -> Iterator[Account]:
     if user is None:
         return
     if not owner:  # initdb looks its user up, so the namespace borrows the number of an account that exists
-        yield Account(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
+        yield ServerAccount(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
     if owner != 0:
         ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
         enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # parent folders may be closed to it
-        yield Account(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
-        yield Account(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
+        yield ServerAccount(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
+        yield ServerAccount(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
 
 
-def write_private(path: Path, text: str, account: Account) -> None:
+def write_private(path: Path, text: str, account: ServerAccount) -> None:
     """Replace ``path`` in one step by a file that only its owner can read."""
     temporary = path.with_name(f"{path.name}.new")
     temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Readings: what a match of each date phrase means at its place; None where that cannot be told.
+"""Readings: what a match of each date phrase means at its place; None where that is undecidable.
 
 Which patterns there are belongs to ``slowwave.texts.date_phrases``.
 """
@@ -67,7 +67,7 @@ def two_days(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def this_part(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last night", "this morning"; what "tonight" may mean at night is nothing that can be told."""
+    """ "Last night", "this morning"; what "tonight" may mean at night cannot be resolved."""
     part = _part(match) or "night"
     if (match["when"] or "last").lower() == "last":
         if OWNED.search(place.before()) or re.match(r"\s(?:of|in\s(?:the|town))\b", place.after()):

@@ -1,6 +1,6 @@
 """Kinds of lines: what a line, or a run of lines, looks like by itself: a heading, an item, a row of a table, the start of a block of code.
 
-How lines belong together is told by ``slowwave.texts.structure``.
+How lines belong together is decided by ``slowwave.texts.structure``.
 """
 
 from __future__ import annotations

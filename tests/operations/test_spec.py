@@ -42,7 +42,7 @@ def test_the_function_is_called_and_its_docstring_read() -> None:
     ("declared", "run", "said"),
     [
         ({"kind": "audit"}, silent, "no docstring"),
-        ({"kind": "audit", "switch": "nothing_enabled"}, found, "no setting nothing_enabled"),
+        ({"kind": "audit", "switch": "nothing_enabled"}, found, "its switch is 'nothing_enabled'"),
         ({"kind": "planner", "permits": ()}, found, "says in permits"),
         ({"kind": "audit", "permits": (Permit("set_state", {"memories"}),)}, found, "an audit changes nothing"),
         ({"kind": "audit", "options": type("O", (BaseModel,), {"__annotations__": {"enabled": bool}})}, found, "enabled"),
@@ -63,5 +63,5 @@ def test_options_come_from_variables_and_from_the_namespace(monkeypatch: pytest.
     namespace = Settings.for_namespace({"operations": {"found": {"least": 7}}})
     assert namespace.options("found", Options).least == 7
     assert namespace.fingerprint() != Settings().fingerprint()
-    with pytest.raises(SettingsError, match="operations__found__least cannot be 0"):
+    with pytest.raises(SettingsError, match=r"operations\.found\.least cannot be 0"):
         Settings.for_namespace({"operations": {"found": {"least": 0}}}).options("found", Options)

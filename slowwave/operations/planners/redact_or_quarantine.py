@@ -66,7 +66,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     """Memories with a secret, an order to a model or hidden text leave recall, or get a version without the secret.
 
     What is done is the setting `operations.redact_or_quarantine.policy`. Items say which rules and where, and quote nothing. Pinned
-    memories are only told of; those whose attribute `screening` is `cleared` are left alone.
+    memories are only reported; those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.config.operations import Operations, PurgeExpired
+from slowwave.config.operations import Operations, PurgeExpiredOptions
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamForbiddenOpError
 from slowwave.mutations.simulate import simulate
@@ -223,7 +223,7 @@ def test_edges_and_replaced_communities_go_and_entities_never_do() -> None:
 def test_nothing_is_purged_within_seven_days_whatever_a_setting_says() -> None:
     """The settings refuse it, and the planner looks again (khora re-checks at apply)."""
     snapshot = make_snapshot(memory_facts=[fact("f", **OLD)])
-    six = PurgeExpired.model_construct(retention_days=6)
+    six = PurgeExpiredOptions.model_construct(retention_days=6)
     forced = Settings.model_construct(operations=Operations.model_construct(purge_expired=six))
     with pytest.raises(DreamForbiddenOpError, match="7 days at least"):
         purge_expired(Inputs(snapshot, {}, forced))
