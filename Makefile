@@ -36,7 +36,7 @@ test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
 
-bench: $(VENV)/.installed ## speed and quality, as the README quotes them
+bench: $(VENV)/.installed-dev ## speed and quality, as the README quotes them
 	$(BIN)/python -m benchmarks
 
 bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, WRITE=1 writes the page
@@ -51,7 +51,7 @@ bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found,
 bench-memory: $(VENV)/.installed ## what the operations on memories do to tokens, specifics and recall, and cost; DIR=folder adds labelled sets
 	$(BIN)/python -m benchmarks.memory_quality $(DIR) && $(BIN)/python -m benchmarks.memory_speed
 
-bench-graphs: $(VENV)/.installed ## PageRank and communities of a million nodes, beside networkx
+bench-graphs: $(VENV)/.installed-dev ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs
 
 # The browser test drives a Chromium of the system. Without one it says so: it fails in CI and is skipped elsewhere.

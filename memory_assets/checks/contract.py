@@ -1,6 +1,7 @@
 """The store's contract in Great Expectations, validated inside Postgres: only counts come back.
 
-The package takes seconds to import, so only the process that checks does it. What guards apply are the invariants, not this.
+What must hold of a row by itself is a constraint of its table (migration 0009), and what guards apply are the invariants; here is what is
+worth a warning and takes other rows to see. The package takes seconds to import, and pandas with it, so only the process that checks does.
 """
 
 import uuid
@@ -30,51 +31,71 @@ class Promise:
 _TRUE: Final = {"column": "holds", "value_set": [True]}
 
 PROMISES: Final = {
-    "entity_ids_are_unique": Promise(
-        "No two entities have one id.",
-        "SELECT id::text AS id, namespace_id FROM memory.entities",
-        "ExpectColumnValuesToBeUnique",
-        {"column": "id"},
-    ),
-    "entity_confidence_is_a_share": Promise(
-        "The confidence of an entity lies between 0 and 1.",
-        "SELECT confidence, namespace_id FROM memory.entities",
-        "ExpectColumnValuesToBeBetween",
-        {"column": "confidence", "min_value": 0, "max_value": 1},
-    ),
     "mention_counts_are_not_negative": Promise(
-        "Counters are deltas, and none goes below zero.",
+        "Counters are written as differences, and none ends below zero.",
         "SELECT mention_count, namespace_id FROM memory.entities",
         "ExpectColumnValuesToBeBetween",
         {"column": "mention_count", "min_value": 0},
     ),
-    "merged_entities_are_retired": Promise(
-        "An entity that was merged into another is invalidated.",
-        "SELECT merged_into IS NULL OR invalidated_at IS NOT NULL AS holds, namespace_id FROM memory.entities",
-        "ExpectColumnValuesToBeInSet",
-        _TRUE,
-    ),
-    "relationship_weights_are_not_negative": Promise(
-        "The weight of a relationship is zero or more.",
-        "SELECT weight, namespace_id FROM memory.relationships",
-        "ExpectColumnValuesToBeBetween",
-        {"column": "weight", "min_value": 0},
-    ),
     "memories_point_at_their_own_version": Promise(
         "The current version of a memory is a version of that memory.",
-        "SELECT m.current_version_id IS NULL OR v.memory_id = m.id AS holds, m.namespace_id FROM memory.memories m "
+        "SELECT m.current_version_id IS NULL OR v.memory_id IS NOT DISTINCT FROM m.id AS holds, m.namespace_id FROM memory.memories m "
         "LEFT JOIN memory.memory_versions v ON v.id = m.current_version_id",
         "ExpectColumnValuesToBeInSet",
         _TRUE,
     ),
-    "validity_does_not_end_before_it_begins": Promise(
-        "A row's time in the world ends after it begins.",
-        "SELECT valid_to IS NULL OR valid_from IS NULL OR valid_to >= valid_from AS holds, namespace_id FROM memory.entities "
-        "UNION ALL SELECT valid_to IS NULL OR valid_from IS NULL OR valid_to >= valid_from, namespace_id FROM memory.memories",
+    "merge_chains_end_at_live_rows": Promise(
+        "Whoever follows a merged entity from survivor to survivor comes to one that is live.",
+        "WITH RECURSIVE followed AS ("
+        "SELECT id AS first, namespace_id, merged_into AS at, 1 AS steps FROM memory.entities WHERE merged_into IS NOT NULL "
+        "UNION ALL SELECT f.first, f.namespace_id, e.merged_into, f.steps + 1 FROM followed f JOIN memory.entities e ON e.id = f.at "
+        "WHERE e.merged_into IS NOT NULL AND f.steps < 100) "
+        "SELECT bool_or(e.id IS NOT NULL AND e.merged_into IS NULL AND e.invalidated_at IS NULL) AS holds, f.namespace_id "
+        "FROM followed f LEFT JOIN memory.entities e ON e.id = f.at GROUP BY f.first, f.namespace_id",
+        "ExpectColumnValuesToBeInSet",
+        _TRUE,
+    ),
+    "memories_have_vectors": Promise(
+        "Where memories have vectors, a fifth of the active ones at most has none: similarity does not see these.",
+        "SELECT avg(CASE WHEN EXISTS (SELECT FROM memory.memory_vectors v WHERE v.id = m.id) THEN 0.0 ELSE 1.0 END)::float8 "
+        "AS share, namespace_id FROM memory.memories m WHERE invalidated_at IS NULL AND state = 'active' AND EXISTS "
+        "(SELECT FROM memory.memory_vectors v WHERE v.namespace_id = m.namespace_id) GROUP BY namespace_id",
+        "ExpectColumnValuesToBeBetween",
+        {"column": "share", "min_value": 0, "max_value": 0.2},
+    ),
+    "type_shares_are_steady": Promise(
+        "No type of entities has gained or lost a quarter of all live entities since the last night, where there were twenty or more.",
+        "WITH nights AS (SELECT DISTINCT ON (namespace_id) namespace_id, summary #> '{baselines,schema_drift}' AS seen FROM night.plans "
+        "WHERE summary #> '{baselines,schema_drift,entity_frequencies}' IS NOT NULL ORDER BY namespace_id, recorded_at DESC), "
+        "before AS (SELECT n.namespace_id, f.key AS type, f.value::float8 / (n.seen ->> 'entity_total')::float8 AS share "
+        "FROM nights n, jsonb_each_text(n.seen -> 'entity_frequencies') f WHERE (n.seen ->> 'entity_total')::bigint >= 20), "
+        "today AS (SELECT namespace_id, entity_type AS type, count(*) / sum(count(*)) OVER (PARTITION BY namespace_id) AS share "
+        "FROM memory.entities WHERE invalidated_at IS NULL GROUP BY namespace_id, entity_type) "
+        "SELECT coalesce(t.share, 0)::float8 - coalesce(b.share, 0) AS moved, coalesce(t.namespace_id, b.namespace_id) "
+        "AS namespace_id FROM before b FULL JOIN today t ON t.namespace_id = b.namespace_id AND t.type = b.type "
+        "WHERE coalesce(t.namespace_id, b.namespace_id) IN (SELECT namespace_id FROM before)",
+        "ExpectColumnValuesToBeBetween",
+        {"column": "moved", "min_value": -0.25, "max_value": 0.25},
+    ),
+    "nothing_is_recorded_in_the_future": Promise(
+        "Rows were recorded, and retired, in the past; five minutes are left to clocks that differ.",
+        "SELECT greatest(recorded_at, coalesce(invalidated_at, recorded_at)) <= now() + interval '5 minutes' AS holds, namespace_id FROM ("
+        "SELECT recorded_at, invalidated_at, namespace_id FROM memory.entities "
+        "UNION ALL SELECT recorded_at, invalidated_at, namespace_id FROM memory.relationships "
+        "UNION ALL SELECT recorded_at, invalidated_at, namespace_id FROM memory.memory_facts "
+        "UNION ALL SELECT recorded_at, invalidated_at, namespace_id FROM memory.memories) AS rows",
+        "ExpectColumnValuesToBeInSet",
+        _TRUE,
+    ),
+    "recall_scores_are_in_range": Promise(
+        "A recall has a score for each hit or none, and every score is a number from -1 up.",
+        "SELECT cardinality(scores) IN (0, cardinality(hit_ids)) AND NOT EXISTS (SELECT FROM unnest(scores) s WHERE s IS NULL "
+        "OR s IN ('NaN', 'Infinity') OR s < -1) AS holds, namespace_id FROM memory.recall_events",
         "ExpectColumnValuesToBeInSet",
         _TRUE,
     ),
 }
+"""What no constraint of a table can hold: it is about other rows, the last night, the time, or counters that meet in any order."""
 
 
 @dg.multi_asset_check(

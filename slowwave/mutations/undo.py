@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import psycopg
+
 from slowwave.errors import JournalDamaged, UndoBlocked
 from slowwave.mutations.cells import POINTERS
 from slowwave.mutations.statements import (
@@ -129,7 +131,13 @@ def undo_entries(
         _refuse_spared(connection, table, parameters)
     for table in sorted(columns):
         connection.execute(journal_cells(table, columns[table]).encode(), parameters)
-        connection.execute(write_cells(table, columns[table]).encode(), parameters)
+        try:
+            connection.execute(write_cells(table, columns[table]).encode(), parameters)
+        except psycopg.errors.CheckViolation as problem:
+            raise UndoBlocked(
+                f"Beside what was changed since, the values from before would break {problem.diag.constraint_name} of {table}, so nothing "
+                "was undone. Undo the later change first, or name the other items with --items."
+            ) from None
     return tuple(sorted(undone))
 
 

@@ -18,6 +18,12 @@ from slowwave.store.tables import VECTORS
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
 
+_UNVALIDATED: Final = """
+SELECT c.conrelid::regclass::text, quote_ident(c.conname), '(' || pg_get_expr(c.conbin, c.conrelid) || ')' FROM pg_constraint c
+WHERE c.contype = 'c' AND NOT c.convalidated AND c.connamespace IN ('memory'::regnamespace, 'night'::regnamespace)
+ORDER BY 1, 2
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -94,7 +100,7 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
             )
         )
     if not pending:
-        found += _unindexed(connection)
+        found += [*_unindexed(connection), *_unvalidated(connection)]
     if statements := lacking(connection):
         found.append(
             Diagnosis(
@@ -122,6 +128,27 @@ def _unindexed(connection: Connection) -> list[Diagnosis]:
         )
         for (model,) in found
     ]
+
+
+def _unvalidated(connection: Connection) -> list[Diagnosis]:
+    """Constraints that older rows break: a table holds every row that is written to them, and has not been searched for others."""
+    found: list[Diagnosis] = []
+    for table, name, condition in connection.execute(_UNVALIDATED).fetchall():
+        query = f"SELECT * FROM {table} WHERE NOT {condition}"
+        row = connection.execute(f"SELECT count(*) FROM ({query}) broken".encode()).fetchone()
+        broken = int(str(row[0])) if row else 0
+        found.append(
+            Diagnosis(
+                f"{broken:,} rows of {table} are older than the constraint {name} and break it, so they cannot be changed as they are: "
+                f"{query}."
+                if broken
+                else f"The constraint {name} of {table} is not validated, and no row breaks it.",
+                f"{'Put these rows right, then let' if broken else 'Let'} the owner of the store run this statement.",
+                problem=False,
+                statements=(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}",),
+            )
+        )
+    return found
 
 
 def _logins(store: Store, owner: Connection) -> list[Diagnosis]:

@@ -11,8 +11,10 @@ from memory_assets.checks.contract import PROMISES, Promise, errors_of, validate
 from slowwave.applying.executor import apply_approval
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
+from tests.memories import remember
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
+from tests.snapshots import uid
 from tests.worlds import World
 
 
@@ -45,7 +47,7 @@ def test_all_checks_hold_after_an_apply(store: Store) -> None:
     ):
         assert found[name].metadata["looked_at"].value > 0, name
         assert one[name].metadata["namespaces"].value == 1
-    assert found["entity_ids_are_unique"].metadata["looked_at"].value == len(world.rows["entities"])
+    assert found["mention_counts_are_not_negative"].metadata["looked_at"].value == len(world.rows["entities"])
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,26 @@ def test_all_checks_hold_after_an_apply(store: Store) -> None:
         ),
         ("cells_changed_are_cells_planned", "DELETE FROM night.journal WHERE id = (SELECT min(id) FROM night.journal)"),
         ("event_chain_verifies", "UPDATE night.memory_events SET payload_hash = 'x' WHERE sequence = 2"),
-        ("entity_confidence_is_a_share", "UPDATE memory.entities SET confidence = 1.5"),
         ("mention_counts_are_not_negative", "UPDATE memory.entities SET mention_count = -1"),
+        ("memories_point_at_their_own_version", "UPDATE memory.memories SET current_version_id = gen_random_uuid()"),
         (
-            "merged_entities_are_retired",
-            "UPDATE memory.entities SET invalidated_at = NULL WHERE merged_into IS NOT NULL",
+            "merge_chains_end_at_live_rows",
+            "UPDATE memory.entities SET invalidated_at = now() WHERE id IN (SELECT merged_into FROM memory.entities)",
+        ),
+        (
+            "merge_chains_end_at_live_rows",
+            "UPDATE memory.entities e SET merged_into = o.id, invalidated_at = now() FROM memory.entities o WHERE o.merged_into = e.id",
+        ),
+        (
+            "type_shares_are_steady",
+            "UPDATE night.plans SET summary = jsonb_set(summary, '{baselines}', "
+            '\'{"schema_drift": {"entity_frequencies": {"gone": 20, "tool": 20}, "entity_total": 40}}\')',
+        ),
+        ("nothing_is_recorded_in_the_future", "UPDATE memory.memory_facts SET recorded_at = now() + interval '1 day'"),
+        (
+            "recall_scores_are_in_range",
+            "INSERT INTO memory.recall_events (id, namespace_id, occurred_at, query, hit_ids, scores) SELECT gen_random_uuid(), id, now(), "
+            "'q', ARRAY[gen_random_uuid()], '{NaN}' FROM memory.namespaces",
         ),
     ],
 )
@@ -76,6 +93,29 @@ def test_each_check_finds_its_fault(store: Store, check: str, damage: str) -> No
         found = evaluate(checks)
     assert not found[check].passed
     assert found[check].description
+
+
+def test_memories_without_vectors_are_missed_where_others_have_some(store: Store) -> None:
+    """A store without any vector says nothing; one of ten memories may wait for its own, five may not."""
+    wanted = {"memories_have_vectors": PROMISES["memories_have_vectors"]}
+    names = [f"m{n}" for n in range(10)]
+    remember(
+        store,
+        "acme",
+        memories=[{"id": n, "kind": "episodic", "current_version_id": f"v {n}"} for n in names],
+        memory_versions=[{"id": f"v {n}", "memory_id": n, "content": n} for n in names],
+    )
+    answers = [validate(store, ["acme"], wanted)["memories_have_vectors"].success]
+    for some in (names[:5], names[5:9]):
+        with store.connect("owner") as owner:
+            owner.execute("INSERT INTO memory.vector_models (model, dimensions) VALUES ('m', 2) ON CONFLICT DO NOTHING")
+            owner.execute(
+                "INSERT INTO memory.memory_vectors (id, model, namespace_id, vector) "
+                "SELECT id, 'm', namespace_id, '[1,0]' FROM memory.memories WHERE id = ANY(%s::uuid[])",
+                ([uid(n) for n in some],),
+            )
+        answers.append(validate(store, ["acme"], wanted)["memories_have_vectors"].success)
+    assert answers == [True, False, True]
 
 
 def test_an_expectation_that_cannot_be_asked_is_no_plain_failure(store: Store) -> None:
