@@ -5,13 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Final, Literal, get_args, get_origin
 
 from sqlalchemy import DateTime, Text
 
+from slowwave.config.operations import Operations
+from slowwave.config.settings import Settings
+from slowwave.mutations.cells import Action
 from slowwave.mutations.mutation import KINDS
+from slowwave.reports import events
+from slowwave.reports.model import Finding, Report
 from slowwave.store.tables import metadata
 
 
@@ -20,6 +26,24 @@ def _words(text: str) -> frozenset[str]:
 
 
 _COLUMNS: Final = tuple(column for table in metadata.tables.values() for column in table.columns)
+
+_SETTINGS: Final = (Settings, *(type(field.default) for field in Operations.model_fields.values()))
+
+_CHOICES: Final = frozenset(
+    str(choice)
+    for settings in _SETTINGS
+    for field in settings.model_fields.values()
+    if get_origin(field.annotation) is Literal
+    for choice in get_args(field.annotation)
+)
+"""What settings are chosen from: policies, scopes, modes."""
+
+_FIELDS: Final = frozenset(
+    field.name
+    for kind in (Report, Finding, events.OperationEvent, events.Rationale, events.LlmCalled, events.RunCompleted)
+    for field in fields(kind)
+)
+"""Fields of reports and events."""
 
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
 """Names of tables, of memory and of the ledger."""
@@ -45,20 +69,20 @@ WORDS: Final = (
     TABLES
     | frozenset(KINDS)
     | frozenset(column.name for column in _COLUMNS)
+    | frozenset(get_args(Action))
+    | _CHOICES
     | _words(
         """
-        add applied apply approved archive audit audit_complete awaiting_approval calibrated cancelled centroid chunk
-        clean close compact completed crashed date defer deferred delete descriptions detected different document
-        empty entity episodes error evidence_weighted exact expired failed high info insert insufficient_input invalidate invalidated is
-        isolated item keep keep_newest kept llm_budget_exhausted low low_similarity lower manual many medium merge
-        merged_type moved new no_candidates no_op no_vectors none noop now number object one_object one_way prefer
-        op_disabled_by_config op_not_requested pending plan planned polarity probe property_contradiction prune purge
-        raise re_embed re_embed_unavailable recall_events rejected relationship rename replace resolve retire reversed
-        review same same_but_for_one set shared_properties single skip_multimodal skip_singleton skipped_stale
-        snapshot source_precedence summarise summarize supersede superseded two_judges undone unknown unsure unused
-        warning weak
-        accept advance archived block compressed embed end essence forgotten full promote quarantine quarantined redact render
-        revoke reword tag
+        accept advance approved archive archived audit audit_complete awaiting_approval calibrated cancelled
+        centroid chunk clean close compact completed compressed crashed date defer deferred delete descriptions
+        detected different document embed empty end entity episodes essence exact expired failed forgotten full
+        high info insert insufficient_input invalidate invalidated is isolated keep kept llm_budget_exhausted
+        low low_similarity lower many medium merge merged_type moved new no_candidates no_op no_vectors noop
+        number one_object one_way op_disabled_by_config op_not_requested pending plan planned polarity prefer
+        probe promote property_contradiction prune purge quarantined raise re_embed re_embed_unavailable
+        rejected relationship rename render resolve retire reversed review revoke reword same same_but_for_one
+        shared_properties single skip_multimodal skip_singleton skipped_stale snapshot summarise summarize
+        supersede superseded tag undone unknown unsure unused warning weak
         """
     )
 )
@@ -98,22 +122,21 @@ KEYS: Final = (
     WORDS
     | WORD_KEYS
     | INSIDE
+    | _FIELDS
     | _words(
         """
-        absorb after age_days all_rows applied_at at baseline before candidates cells cited cluster clusters community
-        confidence content_hash cooccurrence_edge_weight cosine count counts current dates days dead dead_ids degree
-        detail details distance duration_ms edges entity_id evidence findings first_dead frequency_delta_threshold from
-        group groups half_life_days headline id ids input_hash interpolation isolated_candidates item item_id items judges
-        keep labels length length_max length_p50 length_p90 length_p99 level like live live_rows loser loser_id member_ids
-        members mentions message missing model names newest numbers occurrences oldest op_id op_type opinions overlap p10
-        p25 p50 p75 p90 p95 p99 pagerank_cut pairs passed percentile plan_hash plots polarity position previous
-        probability problem queries rank rationale_hash reasons recall_window_days recency references retention_days row
-        row_a row_a_id row_b row_b_id row_id row_ids rows run_id score score_gap seconds seen_hash share side sides
-        similarity skipped snapshot_id sources started_at survivor threshold title to token_rule tokens top_offenders
-        total type vector_models verdict victim waterfall weight why winner winner_id without_vector
-        age_hours beyond_the_limits bytes characters classes cluster_similarity consolidated due effective_importance entries
-        exempt found kinds lead least_similarity left left_out_as_unsafe lines nearest new_lines places reindexed removed
-        rewritten rules said_on score source_chunks source_count stands_for token_savings tokens_after tokens_before uncited
+        absorb age_days age_hours all_rows applied_at baseline beyond_the_limits bytes candidates cells
+        characters cited classes cluster cluster_similarity clusters community consolidated content_hash
+        cooccurrence_edge_weight cosine count current dates days dead dead_ids degree detail distance due edges
+        effective_importance entries exempt first_dead found frequency_delta_threshold from group groups
+        half_life_days ids interpolation isolated_candidates items judges kinds labels lead least_similarity
+        left left_out_as_unsafe length length_max length_p50 length_p90 length_p99 level like lines live
+        live_rows loser members mentions missing names nearest new_lines newest occurrences oldest opinions
+        overlap p10 p25 p50 p75 p90 p95 p99 pagerank_cut pairs passed percentile places position previous
+        probability problem queries rank reasons recall_window_days recency references reindexed removed
+        retention_days rewritten row_a row_b rules said_on score_gap seen_hash share sides similarity
+        source_chunks source_count stands_for survivor to token_rule token_savings tokens_after tokens_before
+        top_offenders total type uncited victim why winner without_vector
         """
     )
 )
