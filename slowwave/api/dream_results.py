@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
+from slowwave.api.json_values import as_json, mapping, number
 from slowwave.operations import operations
 from slowwave.runs.run import Run, find_run
 from slowwave.store.connect import Connection, Store
@@ -36,7 +37,7 @@ class DreamRun:
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
-        return _json(self)
+        return as_json(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class DreamResult:
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
-        return _json(self)
+        return as_json(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class DreamStatus:
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
-        return _json(self)
+        return as_json(self)
 
 
 def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> DreamResult:
@@ -172,7 +173,7 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
         row = connection.execute(
             "SELECT summary, probes, snapshot_id FROM night.plans WHERE plan_hash = %s", (planned.plan_hash,)
         ).fetchone()
-        summary = _mapping(row[0] if row else None)
+        summary = mapping(row[0] if row else None)
         ops = _summaries(connection, planned.plan_hash, summary)
         journal = _JOURNALLED if apply_runs else _PLANNED
         changes = connection.execute(
@@ -195,7 +196,7 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
         apply_runs=apply_runs,
         metadata={
             "snapshot_id": str(row[2]) if row else "",
-            "probes": _mapping(row[1] if row else None),
+            "probes": mapping(row[1] if row else None),
             "sentences": summary.get("sentences", []),
             "needs_force": summary.get("needs_force", []),
         },
@@ -210,7 +211,7 @@ def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, obj
         (plan_hash,),
     ):
         counts.setdefault(str(operation), {})[str(status)] = int(str(n))
-    left_out = _mapping(summary.get("skipped"))
+    left_out = mapping(summary.get("skipped"))
     ran = [n for n in operations() if summary and n not in left_out]
     return tuple(_summary(name, counts.get(name, {})) for name in dict.fromkeys((*ran, *sorted(counts))))
 
@@ -222,7 +223,7 @@ def _summary(operation: str, by_status: Mapping[str, int]) -> OpSummary:
 
 
 def _skip_reasons(summary: Mapping[str, object], ops: Sequence[OpSummary]) -> tuple[SkipReason, ...]:
-    found = [SkipReason(str(name), str(reason)) for name, reason in _mapping(summary.get("skipped")).items()]
+    found = [SkipReason(str(name), str(reason)) for name, reason in mapping(summary.get("skipped")).items()]
     for reason, detail in (
         ("rejected_before", "items that a person rejected or undid, about rows that have not changed since"),
         ("out_of_scope", "items about rows outside the scope"),
@@ -311,8 +312,8 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
         mode=run.mode,
         state=run.state,
         phase=str(run.progress.get("phase", "")),
-        done=_number(run.progress.get("done")),
-        total=_number(run.progress.get("total")),
+        done=number(run.progress.get("done")),
+        total=number(run.progress.get("total")),
         waiting_for=str(run.progress.get("note", "")) if run.alive else "",
         paused=run.pause_requested and run.alive,
         cancel_requested=run.cancel_requested,
@@ -378,26 +379,3 @@ def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> Dr
         reason=run.reason,
         consolidations=consolidations or {},
     )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _json(value: object) -> dict[str, object]:
-    """A result as JSON values: instants as ISO 8601."""
-    return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}  # pyright: ignore[reportArgumentType]
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return _json(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, (tuple, list)):
-        return [_plain(part) for part in value]
-    return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value

@@ -8,7 +8,7 @@ every number is counted in the plan or in the journal, never kept beside them. P
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -24,6 +24,7 @@ from slowwave.api.dream_results import (
     result_of,
     status_of,
 )
+from slowwave.api.json_values import mapping
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.switches import refuse_unwritable
 from slowwave.applying.undo import Undoing, UndoResult, undo_run
@@ -355,7 +356,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
             _apply(asked, run.approval_id, own=run.run_id)
         return result_of(store, _plan_run(store, run.plan_hash), (run.run_id,))
     if run.stuck or run.state in ("crashed", "cancelled"):
-        stored = DreamScope.from_json({"op_kinds": run.parameters.get("ops"), **_mapping(run.parameters.get("scope"))})
+        stored = DreamScope.from_json({"op_kinds": run.parameters.get("ops"), **mapping(run.parameters.get("scope"))})
         with store.connect("planner") as connection:
             patiently(lambda: reopen_plan_run(connection, run, stuck=asked.stuck), asked.wait)
         now = datetime.fromisoformat(str(run.parameters["now"])) if run.parameters.get("now") else None
@@ -369,7 +370,3 @@ def _plan_run(store: Store, plan_hash: str) -> str:
     with store.connect("reader") as connection:
         row = connection.execute("SELECT run_id::text FROM night.plans WHERE plan_hash = %s", (plan_hash,)).fetchone()
     return str(row[0]) if row else ""
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}

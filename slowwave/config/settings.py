@@ -251,7 +251,7 @@ class Settings(BaseSettings):
         whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run."""
         known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in _OPERATORS}
         try:
-            return cls.model_validate(_over(cls().model_dump(), known))
+            return cls.model_validate(known)  # what is given goes over variables, option by option
         except ValidationError as problem:
             raise _refused(problem) from None
 
@@ -264,10 +264,14 @@ class Settings(BaseSettings):
             raise _refused(problem, "operations", operation) from None
 
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of all settings.
+        """SHA-256 of the canonical JSON of all settings."""
+        return hashlib.sha256(json.dumps(self.sealed(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
-        Those of operations stand in it under their former names, and what has none only where it is not the default: neither a new name
-        nor a new setting makes a plan another one.
+    def sealed(self) -> dict[str, object]:
+        """All settings as a fingerprint covers them.
+
+        Those of operations stand under their former names, and what has none only where it is not the default: neither a new name nor a
+        new setting makes a plan another one.
         """
         values = self.model_dump(mode="json")
         unnamed: dict[str, dict[str, object]] = {}
@@ -279,21 +283,7 @@ class Settings(BaseSettings):
                     values[former] = value
                 elif field is None or value != defaults[option]:
                     unnamed.setdefault(operation, {})[option] = value
-        text = json.dumps({**values, "operations": unnamed}, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with others on top: operations option by option, what else there is as a whole."""
-    found = {**below, **above}
-    operations = above.get("operations")
-    if isinstance(operations, Mapping):
-        found["operations"] = {**below["operations"], **operations}
-        for name, given in operations.items():
-            known = below["operations"].get(name)
-            if isinstance(given, Mapping) and known:
-                found["operations"][name] = {**known, **given}
-    return found
+        return {**values, "operations": unnamed}
 
 
 def _refused(problem: ValidationError, *place: str) -> SettingsError:

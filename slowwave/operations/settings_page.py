@@ -317,10 +317,9 @@ def _default(field: FieldInfo) -> str:
 
 def _operation(made: Operation[Any]) -> list[str]:
     """The lines of an operation: its switch, and an option each."""
-    default = "on" if made.is_on(Settings.model_construct()) else "off, but weekly" if made.weekly else "off"
     khora = ", ".join(f"`{k}`" for k in made.khora)
     lines = [
-        f"| `{made.name}` | {made.kind} | `{made.variable}` | {default} | {_former(made.name, 'enabled')} | {khora} |"
+        f"| `{made.name}` | {made.kind} | `{made.variable}` | {made.default()} | {_former(made.name, 'enabled')} | {khora} |"
     ]
     for name, option in (_options(made.name) | (made.options.model_fields if made.options else {})).items():
         if name != "enabled":

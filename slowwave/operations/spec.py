@@ -79,6 +79,11 @@ class Operation(Generic[Result]):
         own = settings.operations.of(self.name)
         return self.switch if own is None or own.enabled is None else own.enabled
 
+    def default(self) -> Literal["on", "weekly", "off"]:
+        """When it runs where nothing is set, as tables say it."""
+        plain = Settings.model_construct()  # the defaults, whatever the environment says
+        return "on" if self.is_on(plain) else "weekly" if self.weekly else "off"
+
     @property
     def variable(self) -> str:
         """The environment variable of its switch."""

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from slowwave.config.settings import Settings
 from slowwave.operations.registry import operations
 
 MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
@@ -17,11 +16,9 @@ MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
 
 def table() -> str:
     """One line an operation, in the order of a night: its name, the first sentence of its docstring, and when it runs unless asked."""
-    settings = Settings.model_construct()  # the defaults, whatever the environment says
     lines = ["| Operation | What it reports or proposes | Default |", "| --- | --- | --- |"]
     for name, made in operations().items():
-        when = "on" if made.is_on(settings) else "weekly" if made.weekly else "off"
-        lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {when} |")
+        lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {made.default()} |")
     return "\n".join(lines)
 
 

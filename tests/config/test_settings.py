@@ -100,6 +100,8 @@ def test_names_do_not_change_the_fingerprint() -> None:
     assert former == Settings(operations={"prune_edges": {"half_life_days": 30}}).fingerprint()
     assert Settings(operations={"orphans": {"enabled": True}}).fingerprint() == Settings().fingerprint()
     assert len({former, *(Settings(operations=o).fingerprint() for o in ({}, {"orphans": {"enabled": False}}))}) == 3
+    assert Settings().sealed()["operations"] == {}
+    assert Settings().sealed()["compact_facts_enabled"] is False
     assert Settings(operations={"own": {"size": 1}}).fingerprint() != Settings().fingerprint()
 
 
