@@ -12,8 +12,7 @@ from psycopg.rows import class_row
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
-from slowwave.plans.items import Item
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.ledger import StoredItem, latest_plan
 from slowwave.plans.permitted import approvable_by_policy
 from slowwave.store.connect import Connection
 
@@ -103,7 +102,7 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
 
 
-def refuse_unsigned(approval: Approved, items: Sequence[Item], settings: Settings) -> None:
+def refuse_unsigned(approval: Approved, items: Sequence[StoredItem], settings: Settings) -> None:
     """Refuse an approval that nobody can have given: by a name that is none, or by a policy which may not approve all of ``items``."""
     short = approval.plan_hash[:12]
     if POLICY not in (approval.approver.lower(), approval.channel.lower()):
@@ -113,7 +112,7 @@ def refuse_unsigned(approval: Approved, items: Sequence[Item], settings: Setting
             f"The approval {approval.id} of plan {short} names nobody who may sign. Nothing was applied. Find out who wrote to "
             "night.approvals."
         )
-    beyond = [i for i in items if not approvable_by_policy(i, settings.auto_approve)]
+    beyond = [i for i in items if not approvable_by_policy(i.item, settings.auto_approve)]
     if beyond:
         raise Refused(
             f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "

@@ -30,7 +30,7 @@ from slowwave.mutations.apply import apply_items
 from slowwave.operations import khora_kinds
 from slowwave.plans.item_events import item_event
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import read_plan, verify_sealed
+from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.permitted import violation
 from slowwave.reports.redaction import Level, in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
@@ -122,8 +122,9 @@ def apply_approval(
         plan = read_plan(connection, approval.plan_hash)
         verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
-        refuse_unsigned(approval, [s.item for s in plan.items if s.item.id in named], settings)
-        items = [s.item for s in plan.items if s.item.id in named and s.status == "approved"]
+        signed = [s for s in plan.items if s.id in named]
+        refuse_unsigned(approval, signed, settings)
+        items = [s for s in signed if s.status == "approved"]
         claim = claim_namespace(
             connection,
             approval.namespace,
@@ -145,7 +146,7 @@ def apply_approval(
             if claimed:
                 claimed(claim)
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
-            if any(s.item.id in named and s.item.mutation.kind == "render_page" for s in plan.items):
+            if any(s.kind == "render_page" for s in signed):
                 run.before_end = partial(follow_pages, store, claim, settings)
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
@@ -203,7 +204,7 @@ class _Run:
     connection: Connection
     claim: NamespaceClaim
     approval: Approved
-    items: Sequence[Item]
+    items: Sequence[StoredItem]
     throttle: Throttle
     stream: Stream
     progress: Progress | None
@@ -223,7 +224,7 @@ class _Run:
         self.done, position = total - len(self.items), 0
         note_progress(self.connection, self.claim, "apply", self.done, total)
         while position < len(self.items):
-            batch = self.items[position : position + self.throttle.size]
+            batch = [s.item for s in self.items[position : position + self.throttle.size]]
             began = time.monotonic()
             statuses = self._batch(batch) if self._may_go_on(total) else None
             if statuses is None:

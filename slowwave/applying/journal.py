@@ -23,6 +23,7 @@ import psycopg
 
 from slowwave.applying.events import FIRST_PAYLOAD, GENESIS, PAYLOAD
 from slowwave.mutations.apply import load_items
+from slowwave.mutations.cells import canonical_json
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.statements import unsealed_cells, unsealed_deletes
 from slowwave.mutations.undo import Fault, named
@@ -214,7 +215,7 @@ def _read_items(connection: Connection, source: Run, items: Collection[str]) -> 
     found = [
         _Applied(str(item), Mutation.as_stored(mutation))
         for item, operation, decision, mutation in rows
-        if isinstance(mutation, dict) and content_id(str(operation), str(decision), mutation) == item
+        if isinstance(mutation, dict) and content_id(str(operation), str(decision), canonical_json(mutation)) == item
     ]
     sealed = [i for i in found if _tables(i.mutation) <= _TABLES]
     return sealed, sorted(set(items) - {i.id for i in sealed})

@@ -82,7 +82,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     )
     for sentence in _sentences(found):
         say(sentence, indent=2)
-    digits = telling([s.item.id for s in found.items])
+    digits = telling([s.id for s in found.items])
     decided = any(s.status != "pending" for s in found.items)
     show_table(
         "Items",
@@ -90,13 +90,13 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
         [
             (
                 *(
-                    s.item.id[:digits],
-                    s.item.operation,
-                    s.item.decision,
-                    s.item.risk,
+                    s.id[:digits],
+                    s.operation,
+                    s.decision,
+                    s.risk,
                     *((s.status,) if decided else ()),
                 ),
-                *(f"{s.item.probability:.3f}", _rows(found, n)),
+                *(f"{s.probability:.3f}", _rows(found, n)),
             )
             for n, s in enumerate(found.items[:_SHOWN])
         ],
@@ -104,7 +104,7 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     if len(found.items) > _SHOWN:
         say(f"… and {len(found.items) - _SHOWN:,} more; --json shows all.")
     if found.items:
-        suggest("Why an item is there", f"{program()} why {argument(namespace)} {found.items[0].item.id}")
+        suggest("Why an item is there", f"{program()} why {argument(namespace)} {found.items[0].id}")
     with store.connect("reader") as connection:
         suggest_decision(undecided(connection, found.plan_hash))
 
@@ -132,11 +132,10 @@ def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
     store = open_store()
     found = read_stored(store, namespace, plan)
     wanted = _split(items)
-    shown = [s for s in found.items if wanted is None or any(s.item.id.startswith(w) for w in wanted)]
-    texts = _version_texts(store, [r for s in shown for r in rewordings(s.item)])
-    for stored in shown:
-        item = stored.item
-        out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({stored.status})")
+    shown = [(s.item, s.status) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
+    texts = _version_texts(store, [r for item, _ in shown for r in rewordings(item)])
+    for item, status in shown:
+        out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({status})")
         for c in changes(item):
             name = ".".join(p for p in (c.table, c.column) if p)
             say(f"{name} {c.row}: {short(quotable(c.before))} → {short(quotable(c.after))}", indent=2)

@@ -127,7 +127,7 @@ def _sign(
         judged = judge(store, connection, plan, chosen)
         _refuse_probes(plan, judged, force=force, note=note)
         approval = Approval(
-            str(uuid.uuid4()), namespace, plan.plan_hash, approver, tuple(sorted(s.item.id for s in chosen)), force
+            str(uuid.uuid4()), namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen)), force
         )
         connection.execute(
             "INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, "
@@ -162,7 +162,7 @@ def reject(
         _refuse_state(connection, plan)
         whole = [s for s in plan.items if s.status in ("pending", "approved")] if items is None else []
         chosen = whole or _choose(plan, items, include_review=False)
-        ids = [s.item.id for s in chosen]
+        ids = [s.id for s in chosen]
         with connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id) "
@@ -171,13 +171,13 @@ def reject(
                     (
                         *(
                             plan.header.namespace_id,
-                            s.item.operation,
-                            s.item.subject(),
-                            list(s.item.mutation.row_ids()),
+                            item.operation,
+                            item.subject(),
+                            list(item.mutation.row_ids()),
                         ),
-                        *(reason[:2000], rejected_by, plan.plan_hash, s.item.id),
+                        *(reason[:2000], rejected_by, plan.plan_hash, item.id),
                     )
-                    for s in chosen
+                    for item in (s.item for s in chosen)
                 ],
             )
         connection.execute(
@@ -302,9 +302,7 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
         plan = read_plan(connection, plan_hash)
     if plan.summary.get("needs_force"):
         return None
-    items = [
-        s.item.id for s in plan.items if s.status == "pending" and approvable_by_policy(s.item, settings.auto_approve)
-    ]
+    items = [s.id for s in plan.items if s.status == "pending" and approvable_by_policy(s.item, settings.auto_approve)]
     if not items:
         return None
     try:
@@ -370,20 +368,18 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
     """The items named, or all that may be decided; names that fit none or several are refused."""
     short = plan.plan_hash[:12]
     if items is not None:
-        by_id = {s.item.id: s for s in plan.items}
+        by_id = {s.id: s for s in plan.items}
         ids = sorted(by_id)
         named = dict.fromkeys(_find(ids, name, short) for name in items)
         if include_review:
-            named |= dict.fromkeys(
-                s.item.id for s in plan.items if s.status == "pending" and s.item.decision == "review"
-            )
+            named |= dict.fromkeys(s.id for s in plan.items if s.status == "pending" and s.decision == "review")
         chosen = [by_id[id_] for id_ in named]
         for s in chosen:
             if s.status != "pending":
                 why = f": {s.reason}" if s.reason and s.status not in ("approved", "applied") else "."
-                raise Refused(f"Item {s.item.id} of plan {short} is {s.status} already{why}")
+                raise Refused(f"Item {s.id} of plan {short} is {s.status} already{why}")
         return chosen
-    chosen = [s for s in plan.items if s.status == "pending" and (include_review or s.item.decision != "review")]
+    chosen = [s for s in plan.items if s.status == "pending" and (include_review or s.decision != "review")]
     if chosen:
         return chosen
     waiting = sum(s.status == "pending" for s in plan.items)
@@ -398,10 +394,10 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
 
 def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str]) -> list[StoredItem]:
     """The chosen items but those named, by id or by operation; to leave nothing is refused."""
-    ids, operations = sorted(s.item.id for s in plan.items), {s.item.operation for s in plan.items}
+    ids, operations = sorted(s.id for s in plan.items), {s.operation for s in plan.items}
     whole = {name.strip() for name in names} & operations
     out = {_find(ids, name, plan.plan_hash[:12]) for name in names if name.strip() not in whole}
-    left = [s for s in chosen if s.item.id not in out and s.item.operation not in whole]
+    left = [s for s in chosen if s.id not in out and s.operation not in whole]
     if chosen and not left:
         raise Refused(f"Nothing of plan {plan.plan_hash[:12]} is left to approve without those items.")
     return left

@@ -7,11 +7,12 @@ rows has the same id every night, and a proposal whose rows changed is another o
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from slowwave.mutations.cells import (
     Cell,
@@ -34,17 +35,59 @@ _SAYS: Final = frozenset(
 _quoted: Final = lru_cache(1_024)(canonical_json)  # of the few words that items have in common
 
 
-class CanonicalItem(NamedTuple):
-    """The parts of an item as canonical JSON: what a plan's hash covers, and what is stored. It is many times the size of the item."""
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An item as its plan holds it: mutation, evidence and sources are canonical JSON, which a plan's hash covers and which is stored.
 
+    ``id`` is ``content_id`` of the others.
+    """
+
+    id: str
+    operation: str
+    decision: str
+    risk: str
+    tokens: int
+    probability: float
     mutation: str
     evidence: str
     sources: str
 
+    def line(self) -> str:
+        """The canonical JSON of the whole item (``Item.to_json``)."""
+        return (
+            f'{{"decision":{_quoted(self.decision)},"evidence":{self.evidence},"id":"{self.id}",'
+            f'"mutation":{self.mutation},"operation":{_quoted(self.operation)},'
+            f'"probability":{canonical_json(self.probability)},"risk":{_quoted(self.risk)},'
+            f'"sources":{self.sources},"tokens":{self.tokens}}}'
+        )
+
+    @property
+    def item(self) -> Item:
+        """The item itself, made anew each time. Raises ``Refused`` for a mutation that its kind does not allow."""
+        return Item(
+            operation=self.operation,
+            decision=self.decision,
+            mutation=Mutation.from_json(json.loads(self.mutation)),
+            evidence=json.loads(self.evidence),
+            risk=self.risk,
+            sources=tuple(map(str, json.loads(self.sources))),
+            tokens=self.tokens,
+            probability=self.probability,
+            sealed_id=self.id,
+        )
+
+
+def content_id(operation: str, decision: str, mutation: str) -> str:
+    """The id of an item by its content; ``mutation`` is its canonical JSON."""
+    return str(uuid.uuid5(_ITEMS, f"[{_quoted(operation)},{_quoted(decision)},{mutation}]"))
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes."""
+    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes.
+
+    ``sealed_id`` is its id where that was made from this very content before, see ``Sealed``.
+    """
 
     operation: str
     decision: str
@@ -54,11 +97,13 @@ class Item:
     sources: tuple[str, ...] = ()
     tokens: int = 0
     probability: float = 1.0
+    sealed_id: InitVar[str] = ""
     id: str = field(init=False, default="")
     _subject: str = field(init=False, default="", repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", content_id(self.operation, self.decision, self.mutation.to_json()))
+    def __post_init__(self, sealed_id: str) -> None:
+        id_ = sealed_id or content_id(self.operation, self.decision, canonical_json(self.mutation.to_json()))
+        object.__setattr__(self, "id", id_)
 
     def writes(self) -> frozenset[Cell]:
         """Cells that no other item may write or guard."""
@@ -116,19 +161,18 @@ class Item:
             "tokens": self.tokens,
         }
 
-    def written(self) -> CanonicalItem:
-        """Its parts as canonical JSON, made anew each time."""
-        return CanonicalItem(
-            canonical_json(self.mutation.to_json()), canonical_json(dict(self.evidence)), canonical_json(self.sources)
-        )
-
-    def line(self, written: CanonicalItem) -> str:
-        """Canonical JSON of ``to_json``, of its parts."""
-        return (
-            f'{{"decision":{_quoted(self.decision)},"evidence":{written.evidence},"id":"{self.id}",'
-            f'"mutation":{written.mutation},"operation":{_quoted(self.operation)},'
-            f'"probability":{canonical_json(self.probability)},"risk":{_quoted(self.risk)},'
-            f'"sources":{written.sources},"tokens":{self.tokens}}}'
+    def sealed(self) -> Sealed:
+        """As its plan holds it, made anew each time."""
+        return Sealed(
+            id=self.id,
+            operation=self.operation,
+            decision=self.decision,
+            risk=self.risk,
+            tokens=self.tokens,
+            probability=self.probability,
+            mutation=canonical_json(self.mutation.to_json()),
+            evidence=canonical_json(dict(self.evidence)),
+            sources=canonical_json(self.sources),
         )
 
     @classmethod
@@ -147,8 +191,3 @@ class Item:
             tokens=int(str(value.get("tokens", 0))),
             probability=float(str(value.get("probability", 1.0))),
         )
-
-
-def content_id(operation: str, decision: str, mutation: object) -> str:
-    """The id of an item by its content; ``mutation`` is its JSON, as a plan stores it."""
-    return str(uuid.uuid5(_ITEMS, canonical_json([operation, decision, mutation])))

@@ -34,13 +34,13 @@ def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequen
     ``slowwave.probes.subset.prove_subset``, and the loading of the embedding model; ``connection`` is open meanwhile.
     """
     forced = _forced(connection, plan.plan_hash)
-    accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.item.id not in forced]
-    together = {s.item.id: s.item for s in (*accepted, *chosen)}
-    proved = {s.item.id for s in plan.items if s.status != "deferred" and s.item.decision != "review"}
-    if together.keys() == proved:
+    accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.id not in forced]
+    together = {s.id for s in (*accepted, *chosen)}
+    proved = {s.id for s in plan.items if s.status != "deferred" and s.decision != "review"}
+    if together == proved:
         return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
     try:
-        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.item.id in together])
+        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together])
     except (SnapshotError, EmbeddingError, OSError) as problem:
         why = (
             "These items could not be judged by themselves, so the verdict is that of the whole plan: "

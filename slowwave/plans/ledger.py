@@ -7,11 +7,12 @@ Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
@@ -19,8 +20,8 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.language.budget import Budget, Usage
 from slowwave.mutations.cells import canonical_json
 from slowwave.plans.commands import argument
-from slowwave.plans.items import Item
-from slowwave.plans.seal import Header, Plan, plan_hash
+from slowwave.plans.items import Item, Sealed, content_id
+from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
 from slowwave.runs.ledger import move_run
@@ -29,12 +30,77 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
 
+_READ_AT_ONCE: Final = 1_000  # items
+
+_BUDGET: Final = """
+SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
+  AS tokens
+FROM night.runs r WHERE r.namespace_id = %(namespace)s AND CASE WHEN %(run)s = '' THEN r.mode = 'plan' AND r.state = 'planning'
+  ELSE r.id::text = %(run)s END ORDER BY r.started_at DESC LIMIT 1
+"""
+_TODAY: Final = """
+SELECT '' AS run_id, coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens FROM night.llm_usage
+WHERE namespace_id = %s AND recorded_at > now() - interval '24 hours'
+"""
+_BOOK: Final = """
+INSERT INTO night.llm_usage (id, namespace_id, run_id, operation, model, input_tokens, output_tokens)
+VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
+"""
+_SUPERSEDE: Final = """
+WITH asked AS (SELECT id, parameters - ARRAY['reason', 'weekly'] AS whole FROM night.runs WHERE namespace_id = %(namespace)s)
+UPDATE night.plans p SET state = 'superseded' FROM asked old, asked new
+WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s AND CASE WHEN new.whole = '{}'
+  THEN p.state IN ('awaiting_approval', 'approved')
+  ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
+AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
+RETURNING p.run_id::text
+"""
+"""What a run was asked for, beside why, is empty for the night of a whole namespace."""
+
+_INSERT_PLAN: Final = """
+INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, probes, summary)
+VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING
+"""
+_COPY_ITEMS: Final = """
+COPY night.plan_items (plan_hash, item_id, namespace_id, ordinal, operation, decision, risk, status, reason, mutation, evidence, sources,
+  subject, tokens) FROM STDIN
+"""
+_STATE: Final = "SELECT state FROM night.plans WHERE plan_hash = %s"
+_OVER: Final = """
+SELECT 1 FROM night.plans WHERE plan_hash = %s AND (state NOT IN ('awaiting_approval', 'approved') OR expires_at <= now())
+"""
+_LATEST: Final = """
+SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND state <> 'empty' ORDER BY recorded_at DESC LIMIT 1
+"""
+_LAST_NIGHT: Final = "SELECT max(recorded_at) FROM night.plans WHERE namespace_id = %s"
+_BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
+_PLAN: Final = """
+SELECT header, state, run_id::text AS run_id, recorded_at, expires_at, probes, summary, seal,
+  seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary) AS holds
+FROM night.plans WHERE plan_hash = %s
+"""
+_ITEMS: Final = """
+SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens FROM night.plan_items
+WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal
+"""
+_REVIEWS: Final = """
+SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s
+AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.decision = 'review' AND i.status = 'pending'
+"""
+_EXPIRE: Final = """
+UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id::text
+"""
+_NOTE_FINDING: Final = """
+INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message, details)
+VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
+"""
+
 
 @dataclass(frozen=True, slots=True)
-class StoredItem:
-    """A plan's item as the ledger knows it."""
+class StoredItem(Sealed):
+    """A plan's item as the ledger knows it. Its id is made from what is stored; ``kind`` is its mutation's."""
 
-    item: Item
+    kind: str
     status: str
     reason: str
 
@@ -92,46 +158,29 @@ def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = 
     """
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
-        row = connection.execute(
-            "SELECT r.id::text, (SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage u WHERE u.run_id = r.id) "
-            "FROM night.runs r WHERE r.namespace_id = %s AND CASE WHEN %s = '' THEN r.mode = 'plan' AND r.state = 'planning' "
-            "ELSE r.id::text = %s END ORDER BY r.started_at DESC LIMIT 1",
-            (scope, run_id, run_id),
-        ).fetchone()
-        today = connection.execute(
-            "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage WHERE namespace_id = %s "
-            "AND recorded_at > now() - interval '24 hours'",
-            (scope,),
-        ).fetchone()
-    run, spent = (str(row[0]), int(str(row[1]))) if row else ("", 0)
+        with connection.cursor(row_factory=class_row(_Spent)) as cursor:
+            run = cursor.execute(_BUDGET, {"namespace": scope, "run": run_id}).fetchone() or _Spent("", 0)
+            today = cursor.execute(_TODAY, (scope,)).fetchone() or _Spent("", 0)
 
     def record(usage: Usage) -> None:
         with store.connect("planner") as writing:
-            writing.execute(
-                "INSERT INTO night.llm_usage (id, namespace_id, run_id, operation, model, input_tokens, output_tokens) "
-                "VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)",
-                (scope, run, usage.operation, usage.model, usage.input, usage.output),
-            )
+            writing.execute(_BOOK, (scope, run.run_id, usage.operation, usage.model, usage.input, usage.output))
 
     return Budget(
         settings.llm_max_tokens_per_run,
         settings.llm_max_tokens_per_namespace_per_day,
-        spent,
-        int(str(today[0])) if today else 0,
-        record if run else None,
+        run.tokens,
+        today.tokens,
+        record if run.run_id else None,
     )
 
 
-_SUPERSEDE: Final = """
-WITH asked AS (SELECT id, parameters - ARRAY['reason', 'weekly'] AS whole FROM night.runs WHERE namespace_id = %(namespace)s)
-UPDATE night.plans p SET state = 'superseded' FROM asked old, asked new
-WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s AND CASE WHEN new.whole = '{}'
-  THEN p.state IN ('awaiting_approval', 'approved')
-  ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
-AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
-RETURNING p.run_id
-"""
-"""What a run was asked for, beside why, is empty for the night of a whole namespace."""
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """Tokens that models have read and written for a run, or for all of a namespace."""
+
+    run_id: str
+    tokens: int
 
 
 def write_plan(
@@ -160,13 +209,12 @@ def write_plan(
         if known_state:
             state = known_state
         elif new:
-            old = connection.execute(_SUPERSEDE.encode(), {"namespace": header.namespace_id, "run": run_id}).fetchall()
+            old = connection.execute(_SUPERSEDE, {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for (old_run,) in old:
                 move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
         if not known_state:
             connection.execute(
-                "INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, "
-                "header, probes, summary) VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) DO NOTHING",
+                _INSERT_PLAN,
                 (
                     *(plan.plan_hash, header.namespace_id, run_id, header.snapshot_id, header.settings_fingerprint),
                     *(state, timedelta(days=expiry_days)),
@@ -190,10 +238,7 @@ def write_plan(
 def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
     """The plan, or the same items sealed under ``snapshot_id`` when a plan of its hash is there and stands no longer."""
     with store.connect("reader") as connection:
-        gone = connection.execute(
-            "SELECT 1 FROM night.plans WHERE plan_hash = %s AND (state NOT IN ('awaiting_approval', 'approved') OR expires_at <= now())",
-            (plan.plan_hash,),
-        ).fetchone()
+        gone = connection.execute(_OVER, (plan.plan_hash,)).fetchone()
     if gone is None or not plan.items:
         return plan
     header = replace(plan.header, snapshot_id=snapshot_id)
@@ -202,7 +247,7 @@ def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
 
 def _state_of(connection: Connection, hash_: str) -> str:
     """The state of a plan, empty when it is not there."""
-    row = connection.execute("SELECT state FROM night.plans WHERE plan_hash = %s", (hash_,)).fetchone()
+    row = connection.execute(_STATE, (hash_,)).fetchone()
     return str(row[0]) if row else ""
 
 
@@ -214,13 +259,9 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
             for i in plan.deferred_items
         ),
     ]
-    statement = (
-        "COPY night.plan_items (plan_hash, item_id, namespace_id, ordinal, operation, decision, risk, status, reason, mutation, "
-        "evidence, sources, subject, tokens) FROM STDIN"
-    )
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    with connection.cursor() as cursor, cursor.copy(_COPY_ITEMS) as copy:
         for ordinal, (item, status, reason) in enumerate(rows):
-            written = plan.written.get(item.id) or item.written()
+            written = plan.written.get(item.id) or item.sealed()
             copy.write_row(
                 (
                     *(
@@ -241,18 +282,13 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
 
 def latest_plan(connection: Connection, namespace: str) -> str | None:
     """Hash of the newest plan that asked somebody."""
-    found = connection.execute(
-        "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND state <> 'empty' ORDER BY recorded_at DESC LIMIT 1",
-        (namespace_id(connection, namespace),),
-    ).fetchone()
+    found = connection.execute(_LATEST, (namespace_id(connection, namespace),)).fetchone()
     return str(found[0]) if found else None
 
 
 def no_plan(connection: Connection, namespace: str) -> str:
     """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
-    row = connection.execute(
-        "SELECT max(recorded_at) FROM night.plans WHERE namespace_id = %s", (namespace_id(connection, namespace),)
-    ).fetchone()
+    row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
     if row and isinstance(row[0], datetime):
         return f"{namespace} has nothing to decide: its night of {row[0]:%Y-%m-%d %H:%M} UTC found nothing new."
     return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
@@ -260,13 +296,7 @@ def no_plan(connection: Connection, namespace: str) -> str:
 
 def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
     """The full hash of a plan of the namespace by its first characters; none or several are refused."""
-    found = [
-        str(h)
-        for (h,) in connection.execute(
-            "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2",
-            (namespace_id(connection, namespace), prefix),
-        )
-    ]
+    found = [str(h) for (h,) in connection.execute(_BY_PREFIX, (namespace_id(connection, namespace), prefix))]
     if len(found) == 1 and prefix:
         return found[0]
     newest = latest_plan(connection, namespace)
@@ -277,35 +307,41 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
 
 def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPlan:
     """A plan with all its items, or with those alone whose ids begin with ``item``."""
-    row = connection.execute(
-        "SELECT header, state, run_id::text, recorded_at, expires_at, probes, summary, seal, "
-        "seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary) FROM night.plans WHERE plan_hash = %s",
-        (hash_,),
-    ).fetchone()
+    with connection.cursor(row_factory=class_row(_PlanRow)) as cursor:
+        row = cursor.execute(_PLAN, (hash_,)).fetchone()
     if row is None:
         raise Refused(f"There is no plan {hash_[:12]}. `slowwave plans list` shows those there are.")
-    header, state, run_id, recorded_at, expires_at, probes, summary, seal, holds = row
-    if not (
-        isinstance(header, dict)
-        and isinstance(recorded_at, datetime)
-        and isinstance(expires_at, datetime)
-        and isinstance(probes, dict)
-        and isinstance(summary, dict)
-    ):
-        raise SlowwaveError(f"Plan {hash_[:12]} is not in the form that this version writes: run the night again.")
+    header, probes, summary = row.header, row.probes, row.summary
+    if not (isinstance(header, dict) and isinstance(probes, dict) and isinstance(summary, dict)):
+        raise SlowwaveError(_odd_form(hash_))
     return StoredPlan(
         header=header_from_json(header),
         plan_hash=hash_,
-        state=str(state),
-        run_id=str(run_id),
-        recorded_at=recorded_at,
-        expires_at=expires_at,
+        state=row.state,
+        run_id=row.run_id,
+        recorded_at=row.recorded_at,
+        expires_at=row.expires_at,
         probes=probes,
         summary=summary,
         items=tuple(_read_items(connection, hash_, item)),
-        seal=str(seal),
-        seal_holds=bool(holds),
+        seal=row.seal,
+        seal_holds=row.holds,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanRow:
+    """A row of ``night.plans``; ``holds`` says whether its seal is that of what is stored."""
+
+    header: object
+    state: str
+    run_id: str
+    recorded_at: datetime
+    expires_at: datetime
+    probes: object
+    summary: object
+    seal: str
+    holds: bool
 
 
 def header_from_json(value: Mapping[str, object]) -> Header:
@@ -318,7 +354,7 @@ def verify_sealed(plan: StoredPlan, done: str) -> None:
 
     ``done`` says what was not done: ``approved`` or ``applied``.
     """
-    found = plan_hash(plan.header, [s.item for s in plan.items if s.status != "deferred"])
+    found = hash_of(plan.header, (s for s in plan.items if s.status != "deferred"))
     if found != plan.plan_hash:
         changed, where = "its stored items were", "night.plan_items"
     elif not plan.seal_holds:
@@ -331,47 +367,61 @@ def verify_sealed(plan: StoredPlan, done: str) -> None:
     )
 
 
-def _read_items(connection: Connection, hash_: str, begin: str) -> Iterable[StoredItem]:
-    rows = connection.execute(
-        "SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens FROM night.plan_items "
-        "WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal",
-        (hash_, begin),
-    )
-    for operation, decision, risk, status, reason, mutation, evidence, sources, tokens in rows:
-        if not isinstance(evidence, dict):
-            raise SlowwaveError(f"Plan {hash_[:12]} is not in the form that this version writes: run the night again.")
-        item = Item.from_json(
-            {
-                "operation": operation,
-                "decision": decision,
-                "risk": risk,
-                "mutation": mutation,
-                "evidence": evidence["evidence"],
-                "sources": sources,
-                "probability": evidence["probability"],
-                "tokens": tokens,
-            }
-        )
-        yield StoredItem(item, str(status), str(reason))
+@dataclass(frozen=True, slots=True)
+class _ItemRow:
+    """A row of ``night.plan_items``."""
+
+    operation: str
+    decision: str
+    risk: str
+    status: str
+    reason: str
+    mutation: object
+    evidence: object
+    sources: object
+    tokens: int
+
+
+def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[StoredItem]:
+    """The items in sealed order. Their JSON is read in pieces and kept as text: the objects are many times larger."""
+    with connection.transaction(), connection.cursor("plan_items", row_factory=class_row(_ItemRow)) as cursor:
+        cursor.itersize = _READ_AT_ONCE
+        for row in cursor.execute(_ITEMS, (hash_, begin)):
+            told = row.evidence
+            if not (isinstance(told, dict) and isinstance(row.mutation, dict) and isinstance(row.sources, list)):
+                raise SlowwaveError(_odd_form(hash_))
+            mutation = canonical_json(row.mutation)
+            yield StoredItem(
+                id=content_id(row.operation, row.decision, mutation),
+                operation=row.operation,
+                decision=row.decision,
+                risk=row.risk,
+                tokens=row.tokens,
+                probability=float(str(told["probability"])),
+                mutation=mutation,
+                evidence=canonical_json(told["evidence"]),
+                sources=canonical_json(row.sources),
+                kind=str(row.mutation.get("kind")),
+                status=row.status,
+                reason=row.reason,
+            )
+
+
+def _odd_form(hash_: str) -> str:
+    return f"Plan {hash_[:12]} is not in the form that this version writes: run the night again."
 
 
 def pending_review(store: Store, namespace: str) -> frozenset[str]:
     """Ids of review items that wait for a person in plans that stand: a new night carries them over."""
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s "
-            "AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.decision = 'review' AND i.status = 'pending'",
-            (namespace_id(connection, namespace),),
-        )
+        rows = connection.execute(_REVIEWS, (namespace_id(connection, namespace),))
         return frozenset(str(i) for (i,) in rows)
 
 
 def expire_plans(store: Store) -> int:
     """Mark plans past their expiry; returns how many."""
     with store.connect("planner") as connection, connection.transaction():
-        gone = connection.execute(
-            "UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id"
-        ).fetchall()
+        gone = connection.execute(_EXPIRE).fetchall()
         for (run_id,) in gone:
             move_run(connection, str(run_id), "expired", ("awaiting_approval",))
         return len(gone)
@@ -384,8 +434,7 @@ def write_findings(
     scope = namespace_id(connection, namespace)
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message, details) "
-            "VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)",
+            _NOTE_FINDING,
             [
                 (
                     *(scope, run_id, operation, f.severity, quotable(f.message)),

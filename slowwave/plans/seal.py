@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
-from slowwave.plans.items import CanonicalItem, Item
+from slowwave.plans.items import Item, Sealed
 from slowwave.plans.permitted import refuse_unpermitted
 from slowwave.texts.quotation import Known, quotable
 
@@ -58,7 +58,7 @@ class Plan:
     deferred_items: tuple[Item, ...] = ()
     deferred: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, CanonicalItem] = field(default_factory=dict, repr=False, compare=False)
+    written: Mapping[str, Sealed] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
 
 def sealed(header: Header, arranged: ArrangedItems) -> Plan:
     """The plan of arranged items. Its JSON is made once, for the hash, and kept for whoever stores the plan."""
-    written = {item.id: item.written() for item in arranged.items}
-    hash_ = _hash(header, (item.line(written[item.id]) for item in arranged.items))
+    written = {item.id: item.sealed() for item in arranged.items}
+    hash_ = hash_of(header, written.values())
     return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
 
 
@@ -137,11 +137,12 @@ def _quotable(item: Item, read: Known) -> Item:
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:
     """SHA-256 of the canonical JSON of header and items."""
-    return _hash(header, (item.line(item.written()) for item in items))
+    return hash_of(header, (item.sealed() for item in items))
 
 
-def _hash(header: Header, lines: Iterable[str]) -> str:
+def hash_of(header: Header, items: Iterable[Sealed]) -> str:
+    """The same of items whose JSON is made already."""
     digest = hashlib.sha256(canonical_json(header.to_json()).encode())
-    for line in lines:
-        digest.update(b"\n" + line.encode())
+    for item in items:
+        digest.update(b"\n" + item.line().encode())
     return digest.hexdigest()

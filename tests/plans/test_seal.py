@@ -146,7 +146,7 @@ def test_an_item_put_together_of_its_parts_is_its_canonical_json(
         *("gc_references", decision, item([(ROWS[1], "source_chunk_ids")]).mutation),
         *(evidence, "low", tuple(sources), 3, p),
     )
-    assert one.line(one.written()) == canonical_json(one.to_json())
+    assert one.sealed().line() == canonical_json(one.to_json())
 
 
 def test_a_plan_keeps_what_its_hash_read() -> None:
@@ -156,7 +156,7 @@ def test_a_plan_keeps_what_its_hash_read() -> None:
         item([(ROWS[1], "source_chunk_ids")], [(ROWS[2], "name")]),
     )
     plan = seal(HEADER, [early, late], ORDER)
-    assert plan.written == {i.id: i.written() for i in plan.items}
+    assert plan.written == {i.id: i.sealed() for i in plan.items}
     assert len(plan.written) == len(plan.deferred) == 1
     assert plan_hash(HEADER, plan.items) == plan.plan_hash
 
