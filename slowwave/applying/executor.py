@@ -40,6 +40,7 @@ from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.states import HOLDING, State
 from slowwave.runs.writing import NamespaceClaim, control_requests, end_claim, note_progress
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -92,6 +93,7 @@ class ApplyResult:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+@few_collections()
 def apply_approval(
     store: Store,
     approval_id: str,

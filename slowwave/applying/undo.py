@@ -26,6 +26,7 @@ from slowwave.runs.heartbeat import beating
 from slowwave.runs.run import Run, find_run, id_range, last_run
 from slowwave.runs.states import Mode
 from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
@@ -68,6 +69,7 @@ class UndoResult:
     cancelled: bool = False
 
 
+@few_collections()
 def undo_run(
     store: Store,
     target: str,

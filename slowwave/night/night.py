@@ -14,7 +14,7 @@ from typing import Final
 
 from slowwave.errors import DreamCancelled
 from slowwave.night.inputs import read_inputs
-from slowwave.night.memory_release import few_collections, release
+from slowwave.night.memory_release import release
 from slowwave.night.outcome import Night, per_operation
 from slowwave.night.proof import not_rejected, prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
@@ -37,6 +37,7 @@ from slowwave.runs.heartbeat import beating
 from slowwave.runs.planning import check_cancelled
 from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.screened import each_text_once
 

@@ -30,6 +30,7 @@ from slowwave.plans.ledger import (
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.runs.ledger import move_run
 from slowwave.runs.locks import lock_batches
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
@@ -105,6 +106,7 @@ def approve(
     )
 
 
+@few_collections()
 def _sign(
     store: Store,
     namespace: str,

@@ -26,6 +26,7 @@ from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
 from slowwave.runs.ledger import move_run
 from slowwave.runs.planning import end_plan_run
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
@@ -305,6 +306,7 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
     raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
 
 
+@few_collections()
 def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPlan:
     """A plan with all its items, or with those alone whose ids begin with ``item``."""
     with connection.cursor(row_factory=class_row(_PlanRow)) as cursor:

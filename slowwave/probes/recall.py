@@ -122,8 +122,45 @@ class ProbeQuery:
     targets: tuple[Target, ...]
 
 
+class Baseline:
+    """What queries find in one snapshot, for the probes of several futures of it: its texts are read once, and each list of queries is
+    searched once.
+    """
+
+    def __init__(self, snapshot: Snapshot, embed: Embed | None) -> None:
+        self.snapshot, self.embed = snapshot, embed
+        self._retrievers: dict[tuple[str, ...], Retriever] = {}
+        self._vectors: dict[tuple[str, ...], np.ndarray | None] = {}
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[list[str]]] = {}
+
+    def retriever(self, tables: tuple[str, ...] = SEARCHED) -> Retriever:
+        """The retriever over ``tables``."""
+        if tables not in self._retrievers:
+            base = None if tables == SEARCHED else self.retriever()
+            self._retrievers[tables] = Retriever(self.snapshot, self.embed, base=base, tables=tables)
+        return self._retrievers[tables]
+
+    def vectors(self, queries: tuple[str, ...]) -> np.ndarray | None:
+        """Queries (q) → unit vectors (q, d), see ``Retriever.embedded``."""
+        if queries not in self._vectors:
+            self._vectors[queries] = self.retriever().embedded(queries)
+        return self._vectors[queries]
+
+    def found(self, tables: tuple[str, ...], queries: tuple[str, ...]) -> list[list[str]]:
+        """The ids of the ``K`` best rows of ``tables`` for each query."""
+        key = tables, queries
+        if key not in self._found:
+            self._found[key] = self.retriever(tables).search(queries, self.vectors(queries), K)
+        return self._found[key]
+
+
 def recall_probe(
-    before: Snapshot, after: Snapshot, settings: Settings, embed: Embed | None, items: Sequence[Item] = ()
+    before: Snapshot,
+    after: Snapshot,
+    settings: Settings,
+    embed: Embed | None,
+    items: Sequence[Item] = (),
+    baseline: Baseline | None = None,
 ) -> RecallProbe:
     """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again against their memories alone.
 
@@ -131,6 +168,7 @@ def recall_probe(
     ``before``, questions are sentences of raw episodes: episodic memories and chunks. Deterministic; exactly 0 where the
     snapshots hold the same searched rows and targets. It passes when the lower bound of the difference in Recall@10 is not under
     ``settings.recall_floor``, in both. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to.
+    ``baseline`` is that of ``before`` and ``embed``, where several futures are looked at.
 
     Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
     """
@@ -139,17 +177,15 @@ def recall_probe(
     asked = {tables: _questions(before, names, tables, limit) for tables in (SEARCHED, _ALONE)}
     if not any(questions for _, questions in asked.values()):
         return RecallProbe(**asdict(_NOTHING), memories=_NOTHING, withheld=names.withheld_targets)
-    queries = sorted({q.query for _, questions in asked.values() for q in questions})
-    first = Retriever(before, embed)
-    second = Retriever(after, embed, base=first)
-    vectors = first.embedded(queries)
+    queries = tuple(sorted({q.query for _, questions in asked.values() for q in questions}))
+    baseline = baseline or Baseline(before, embed)
+    second = Retriever(after, embed, base=baseline.retriever())
     lost: dict[str, float] = defaultdict(float)
-    whole = _measured(*asked[SEARCHED], (first, second), (queries, vectors), settings, lost)
+    whole = _measured(*asked[SEARCHED], baseline, second, SEARCHED, queries, settings, lost)
     alone = _NOTHING
     if asked[_ALONE][1]:
-        bare = Retriever(before, embed, base=first, tables=_ALONE)
-        pair = (bare, Retriever(after, embed, base=second, tables=_ALONE))
-        alone = _measured(*asked[_ALONE], pair, (queries, vectors), settings, lost)
+        bare = Retriever(after, embed, base=second, tables=_ALONE)
+        alone = _measured(*asked[_ALONE], baseline, bare, _ALONE, queries, settings, lost)
     both = replace(whole, passed=whole.passed and alone.passed)
     return RecallProbe(**asdict(both), memories=alone, withheld=names.withheld_targets, lost=dict(lost))
 
@@ -157,18 +193,19 @@ def recall_probe(
 def _measured(
     source: Source,
     questions: Sequence[ProbeQuery],
-    retrievers: tuple[Retriever, Retriever],
-    asked: tuple[Sequence[str], np.ndarray | None],
+    baseline: Baseline,
+    second: Retriever,
+    tables: tuple[str, ...],
+    queries: tuple[str, ...],
     settings: Settings,
     lost: dict[str, float],
 ) -> Recall:
-    """The figures of some questions; what is not found again is added to ``lost``."""
+    """The figures of some questions over ``tables``; what ``second`` does not find again is added to ``lost``."""
     if not questions:
         return _NOTHING
-    first, second = retrievers
-    queries, vectors = asked
-    found = first.search(queries, vectors, K)
-    found_after = found if second.finds_the_same_as(first) else second.search(queries, vectors, K)
+    found = baseline.found(tables, queries)
+    same = second.finds_the_same_as(baseline.retriever(tables))
+    found_after = found if same else second.search(queries, baseline.vectors(queries), K)
     hits, hits_after = dict(zip(queries, found, strict=True)), dict(zip(queries, found_after, strict=True))
     then, now = _scores(questions, hits, "before"), _scores(questions, hits_after, "after")
     for n in np.flatnonzero(now[:, 0] < then[:, 0]).tolist():

@@ -20,7 +20,7 @@ from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.probes.blast_radius import TYPES, BlastRadius, blast_radius
-from slowwave.probes.recall import RecallProbe, recall_probe
+from slowwave.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.probes.specifics import LostTerm, SpecificsProbe, specifics_probe
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -103,7 +103,8 @@ def prove_subset(
 
 def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None) -> Harm:
     """Recall and blast radius of ``items``, which make ``after``; where one fails, once more without the items at fault."""
-    recall = recall_probe(before, after, settings, embed, items)
+    baseline = Baseline(before, embed)
+    recall = recall_probe(before, after, settings, embed, items, baseline)
     radius = blast_radius(before, items, settings, after=after)
     if recall.passed and radius.passed:
         return Harm(recall, radius)
@@ -114,7 +115,7 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
     changed = simulate(before, rest)
     if not (
         blast_radius(before, rest, settings, after=changed).passed
-        and recall_probe(before, changed, settings, embed, rest).passed
+        and recall_probe(before, changed, settings, embed, rest, baseline).passed
     ):
         return Harm(recall, radius)
     return Harm(recall, radius, tuple(sorted(out)), _advice(items, out))

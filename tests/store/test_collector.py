@@ -1,4 +1,4 @@
-"""What a night does about the memory of its process."""
+"""The garbage collector while many rows are read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowwave.night.memory_release import SELDOM, few_collections
+from slowwave.store.collector import SELDOM, few_collections
 
 
 @pytest.fixture(autouse=True)
