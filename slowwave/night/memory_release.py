@@ -13,9 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from slowwave.snapshots.files import let_go
+
 
 def release() -> None:
-    """Give back what is free."""
+    """Give back what is free, and the pages of snapshots, which are read again where they are needed."""
+    let_go()
     pa.default_memory_pool().release_unused()
     if trim := _trim():
         trim(0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakSet
 
 import fsspec
 import numpy as np
@@ -34,6 +36,9 @@ from slowwave.store.paths import path_part
 from slowwave.store.server import default_home
 
 _META: Final = "meta.json"
+_mapped: Final[WeakSet[mmap.mmap]] = WeakSet()
+"""The files of snapshots that this process has mapped and still uses."""
+
 _ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
 
 
@@ -196,13 +201,29 @@ def _snapshot(meta: dict[str, Any]) -> Snapshot:
     )
 
 
+def let_go() -> None:
+    """Give the pages of mapped snapshots back to the system: what is looked at again comes from its cache of files."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for file in list(_mapped):
+            file.madvise(mmap.MADV_DONTNEED)
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _mapped.add(mapped)
+    return mapped
+
+
 def _read_table(path: Path) -> pa.Table:
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    return pa.ipc.open_file(pa.py_buffer(_map(path))).read_all()
 
 
 def _read_vectors(folder: Path, name: str, model: str) -> Vectors:
     ids = _read_table(folder / f"{name}.ids.arrow")["id"].combine_chunks()
     matrix = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    if isinstance(matrix.base, mmap.mmap):
+        _mapped.add(matrix.base)
     return Vectors(model, ids, matrix)
 
 

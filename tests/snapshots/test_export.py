@@ -12,13 +12,15 @@ from hypothesis import given
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import load_snapshot, load_table, remove_snapshot, save_snapshot
+from slowwave.snapshots.files import let_go, load_snapshot, load_table, remove_snapshot, save_snapshot
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.tables import VECTORS
 from tests.nights import new_world
 from tests.worlds import World, load_world, worlds
+
+SMAPS = Path("/proc/self/smaps")
 
 
 @given(world=worlds())
@@ -106,6 +108,32 @@ def test_files_give_the_snapshot_back(store: Store, tmp_path: Path, scheme: str)
     assert again.vectors["entity_vectors"].matrix.tobytes() == snapshot.vectors["entity_vectors"].matrix.tobytes()
     with pytest.raises(SnapshotError, match="never overwritten"):
         save_snapshot(snapshot, base)
+
+
+@pytest.mark.skipif(not SMAPS.exists(), reason="only Linux tells which pages of a file are in memory")
+def test_pages_of_mapped_files_are_given_back(store: Store, tmp_path: Path) -> None:
+    """What was read is no longer held, and says the same when it is read again."""
+    world = new_world(store)
+    snapshot = export_snapshot(store, world.slug)
+    again = load_snapshot(save_snapshot(snapshot, str(tmp_path)))
+    assert again.table("entities").equals(snapshot.table("entities"))
+    assert again.vectors["entity_vectors"].matrix.any()
+    assert _held(tmp_path) > 0
+    let_go()
+    assert _held(tmp_path) == 0
+    assert again.table("entities").equals(snapshot.table("entities"))
+    assert np.array_equal(again.vectors["entity_vectors"].matrix, snapshot.vectors["entity_vectors"].matrix)
+
+
+def _held(folder: Path) -> int:
+    """Kilobytes of the files in ``folder`` that this process has in memory."""
+    held, inside = 0, False
+    for line in SMAPS.read_text().splitlines():
+        if not line.split(" ")[0].endswith(":"):
+            inside = str(folder) in line
+        elif inside and line.startswith("Rss:"):
+            held += int(line.split()[1])
+    return held
 
 
 def test_snapshot_folders_are_for_their_owner_and_old_ones_go(store: Store, tmp_path: Path) -> None:
