@@ -116,16 +116,16 @@ def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = No
         item = _quotable(proposed, read)
         check(item.mutation)
         writes, guards = item.writes(), item.guards()
-        clashing = [cell for cell in writes | guards if cell in written or (cell in writes and cell in guarded)]
-        if clashing:
-            first = min(clashing)
+        cells = writes | guards
+        free, unguarded = cells.difference(written), writes.difference(guarded)  # these do not hash a cell again
+        if len(free) < len(cells) or len(unguarded) < len(writes):
+            first = min((cells - free) | (writes - unguarded))
             late.append(item)
             deferred[item.id] = written.get(first) or guarded[first]
             continue
         taken.append(item)
         written.update(dict.fromkeys(writes, item.id))
-        for cell in guards:
-            guarded.setdefault(cell, item.id)
+        guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
     return ArrangedItems(tuple(taken), tuple(late), deferred)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from slowwave.texts import screened
@@ -44,6 +45,8 @@ def quotable(value: Any, known: Known | None = None) -> Any:
 def _value(value: Any, key: str, known: Known) -> Any:
     if isinstance(value, str):
         return _text(value, key, known)
+    if value is None or isinstance(value, (float, bool)):
+        return value
     if isinstance(value, Mapping):
         pairs = {_text(str(k), "", known): _value(v, str(k), known) for k, v in value.items()}
         same = len(pairs) == len(value) and all(k in pairs and pairs[k] is v for k, v in value.items())
@@ -53,23 +56,29 @@ def _value(value: Any, key: str, known: Known) -> Any:
         if all(a is b for a, b in zip(parts, value, strict=True)):
             return value
         return tuple(parts) if isinstance(value, tuple) else parts
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > _LARGEST:
         text = str(value)
         return value if _text(text, key, known) == text else _text(text, key, known)
     return value
 
 
 def _text(text: str, key: str, known: Known) -> str:
-    if len(text) < _SHORTEST and text.isascii() and not (key and _NAMES_ONE.search(key)):
-        return text
-    if _OURS.fullmatch(text):
+    if len(text) < _SHORTEST and text.isascii() and not _names_one(key):
         return text
     clean = known.get(text)
     if clean is None:
+        if _OURS.fullmatch(text):
+            return text
         clean = known[text] = _clean(text)
-    if clean == text and key and _NAMES_ONE.search(key):
+    if clean == text and _names_one(key):
         clean = _named(text, key)
     return text if clean == text else clean
+
+
+@lru_cache(1_024)  # evidence has few keys
+def _names_one(key: str) -> bool:
+    """Whether a key names what stands under it as a secret."""
+    return _NAMES_ONE.search(key) is not None
 
 
 def _clean(text: str) -> str:
