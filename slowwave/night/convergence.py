@@ -1,6 +1,7 @@
 """Convergence: the planners, run again on the night's simulated outcome, plan nothing.
 
-Matching is the dear part of that. It looks again at the rows that the plan touches and their candidates, with the weights that it
+A planner that reads nothing of what the plan changes is not run again: it would propose what it has proposed. Matching is the dear part
+of the others. It looks again at the rows that the plan touches and their candidates, with the weights that it
 has learnt tonight; every other pair was weighed tonight on the same evidence.
 
 What they plan all the same is reported by class: *deferred* is an item that lost a conflict tonight and comes back as agreed; a page that
@@ -12,13 +13,13 @@ Rows are compared through merges: a pair with an absorbed row is the pair with i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
 import pyarrow as pa
 
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, Operation, Proposal
 from slowwave.plans.items import Item
 from slowwave.probes.merges import chain, merged_into
 from slowwave.snapshots.snapshot import Snapshot
@@ -111,6 +112,18 @@ def convergence_probe(
                 why = "follows"
             remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))
     return ConvergenceProbe(sum(r.why == "new" for r in remaining), tuple(remaining))
+
+
+def changed_tables(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    """The tables, and the tables of vectors, that are not the same in ``after``; simulation leaves the others as they are."""
+    tables = (name for name, table in before.tables.items() if after.tables[name] is not table)
+    vectors = (name for name, vectors in before.vectors.items() if after.vectors[name] is not vectors)
+    return frozenset((*tables, *vectors))
+
+
+def sees(planner: Operation[Proposal], tables: Collection[str], models: Collection[str]) -> bool:
+    """Whether a planner reads any of these tables and models: else it would propose again what it has proposed."""
+    return not (frozenset(tables).isdisjoint(planner.reads) and frozenset(models).isdisjoint(planner.models))
 
 
 def touched(decided: Iterable[Item], waiting: Iterable[Item]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from slowwave.mutations.simulate import simulate
-from slowwave.night.convergence import convergence_probe, touched
+from slowwave.night.convergence import changed_tables, convergence_probe, sees, touched
 from slowwave.night.memory_release import release
 from slowwave.night.outcome import Probes
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
@@ -20,7 +20,7 @@ from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, sealed
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.subset import LIMITS, harm
-from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.quotation import Known
 
@@ -56,21 +56,36 @@ def prove(
     isolation = isolation_probe(snapshot, arranged.items)
     release()
     models = load_models()
+    changed = changed_tables(snapshot, after)
+    stale = stale_models(models, changed)
+    asked_models = bool(
+        inputs.judges or inputs.writer or inputs.consolidator
+    )  # whose answers the second look does without
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
     convergence = convergence_probe(
         # what judges left open stays a question to a person, and what a model wrote is not written twice
         replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
         after,
-        lambda changed: within(
+        lambda again: within(
             scope or DreamScope(),
-            changed.snapshot,
+            again.snapshot,
             not_rejected(
-                changed.snapshot,
-                [i for p in PLANNERS.values() for i in run_planner(p, changed, ops).items],
+                again.snapshot,
+                [
+                    item
+                    for name, planner in PLANNERS.items()
+                    for item in (
+                        run_planner(planner, again, ops)
+                        if asked_models or name not in proposals or sees(planner, changed, stale)
+                        else proposals[name]
+                    ).items
+                ],
             ),
         ),
-        lambda changed: run_models(models, changed, settings),
+        lambda future: run_models(
+            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}
+        ),
         deferred=arranged.deferred_items,
         reviews=reviews,
     )

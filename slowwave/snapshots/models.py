@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -94,8 +94,19 @@ def load_models(folder: Path | None = None) -> tuple[SqlModel, ...]:
     return tuple(ordered)
 
 
-def run_models(models: Sequence[SqlModel], snapshot: Snapshot, settings: Settings) -> dict[str, pa.Table]:
-    """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result.
+def stale_models(models: Sequence[SqlModel], tables: Collection[str]) -> frozenset[str]:
+    """The ``models`` (parents first) whose results may change with those ``tables`` of a snapshot, by name."""
+    stale: set[str] = set()
+    for model in models:
+        if not stale.isdisjoint(model.parents) or not frozenset(tables).isdisjoint(model.sources):
+            stale.add(model.name)
+    return frozenset(stale)
+
+
+def run_models(
+    models: Sequence[SqlModel], snapshot: Snapshot, settings: Settings, *, known: Mapping[str, pa.Table] | None = None
+) -> dict[str, pa.Table]:
+    """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result. Those in ``known`` have theirs.
 
     One DuckDB connection in memory, on at most two threads, that can reach no file, no network and no extension. Raises
     ``ModelError`` with the file's name when DuckDB refuses a model.
@@ -114,6 +125,10 @@ def run_models(models: Sequence[SqlModel], snapshot: Snapshot, settings: Setting
             connection.register(f"source_{source}", snapshot.table(source))
             connection.execute(f"create view {SOURCE_SCHEMA}.{source} as select * from source_{source}")  # noqa: S608
         for model in models:
+            if known and model.name in known:
+                connection.register(model.name, known[model.name])
+                results[model.name] = known[model.name]
+                continue
             parameters = {name: values[name] for name in model.parameters}
             try:
                 result = connection.execute(model.sql, parameters).to_arrow_table()

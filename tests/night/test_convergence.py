@@ -7,10 +7,13 @@ from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
-from slowwave.night.convergence import Remaining, convergence_probe, touched
-from slowwave.operations import Inputs
+from slowwave.night import proof
+from slowwave.night.convergence import Remaining, changed_tables, convergence_probe, sees, touched
+from slowwave.operations import PLANNERS, Inputs, run_planner
+from slowwave.plans.seal import Header
+from slowwave.snapshots.models import load_models, stale_models
 from tests.probes.plans import entity, item, merged, merges
-from tests.snapshots import make_snapshot, uid
+from tests.snapshots import make_inputs, make_snapshot, uid
 
 
 def inputs(snapshot) -> Inputs:
@@ -109,3 +112,39 @@ def test_a_question_about_a_fact_is_the_same_about_its_survivor():
         inputs(before), after, lambda g: [pair(g.snapshot, "a", "x", "review")], lambda _: {}, reviews=[asked]
     )
     assert (probe.items, probe.remaining) == (0, ())
+
+
+def test_only_what_reads_a_changed_table_looks_again(monkeypatch):
+    """Cleaning an entity changes the graph and its models; facts and pages are as they were, and so is what is proposed of them."""
+    before = make_snapshot(entities=[entity("a", source_chunk_ids=[uid("dead")])])
+    assert changed_tables(before, before) == frozenset()
+    after = simulate(before, clean(inputs(before)))
+    assert changed_tables(before, after) == {"entities"}
+    stale = stale_models(load_models(), {"entities"})
+    assert {"live_entities", "entity_degree"} <= stale
+    assert "recall_signals" not in stale
+    assert not sees(PLANNERS["supersede_facts"], {"entities"}, stale)
+    ops, again = ("gc_references", "supersede_facts", "compile_pages", "dedupe_entities"), []
+    given = make_inputs(before)
+    proposals = {name: run_planner(planner, given, ops) for name, planner in PLANNERS.items()}
+
+    def noting(planner, changed, ops):
+        again.append(planner.name)
+        return run_planner(planner, changed, ops)
+
+    monkeypatch.setattr(proof, "run_planner", noting)
+    items = [i for p in proposals.values() for i in p.items]
+    assert [i.operation for i in items] == ["gc_references"]
+    _, probes = proof.prove(Header("n", "acme", "s", "f"), items, given, proposals, ops=ops)
+    assert probes.results["convergence"]["items"] == 0
+    assert {"gc_references", "dedupe_entities"} <= set(again)
+    assert not {"supersede_facts", "compile_pages"} & set(again)
+
+
+def test_a_plan_that_leaves_out_an_item_tells_what_its_planner_proposed_before():
+    """A planner that is not run again stands by what it proposed."""
+    before = make_snapshot(entities=[entity("a", source_chunk_ids=[uid("dead")])])
+    given, ops = make_inputs(before), ("gc_references",)
+    proposals = {name: run_planner(planner, given, ops) for name, planner in PLANNERS.items()}
+    _, probes = proof.prove(Header("n", "acme", "s", "f"), [], given, proposals, ops=ops)
+    assert probes.results["convergence"]["items"] == 1
