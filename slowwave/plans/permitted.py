@@ -114,9 +114,11 @@ def _permit(item: Item) -> Permit | None:
 def _too_many(item: Item, permit: Permit) -> str:
     """What it retires beyond what it may."""
     mutation = item.mutation
-    named = {row.id for row in (mutation.absorb if mutation.keep else mutation.rows)}
     retired = {(w.cell.table, w.cell.row) for w in mutation.writes if _retires(w)}
+    if not retired and not mutation.deletes:
+        return ""
     retired |= {(d.table, d.row) for d in mutation.deletes if d.table == mutation.table}
+    named = {row.id for row in (mutation.absorb if mutation.keep else mutation.rows)}
     own = {row for table, row in retired if table == mutation.table and table not in permit.ends}
     if other := {table for table, _ in retired if table != mutation.table} - permit.ends:
         return f"{item.operation} may not retire rows of {min(other)}."

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -198,11 +199,15 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def _read(file: Path, names: set[str]) -> SqlModel:
+    return _parsed(file, file.read_text("utf-8"), frozenset(names))
+
+
+@lru_cache(64)  # parsing takes longer than many a query
+def _parsed(file: Path, text: str, names: frozenset[str]) -> SqlModel:
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.scope import traverse_scope
 
-    text = file.read_text("utf-8")
     try:
         statements = [s for s in parse(text, dialect=_DIALECT) if s is not None]
     except SqlglotError as error:
@@ -219,7 +224,7 @@ def _read(file: Path, names: set[str]) -> SqlModel:
     return SqlModel(file.stem, description, text, parents, sources, tuple(parameters), checks)
 
 
-def _split(file: Path, tables: Iterable[exp.Table], names: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split(file: Path, tables: Iterable[exp.Table], names: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Tables without a schema are models, those of schema ``snapshot`` are sources, all else is refused."""
     parents: set[str] = set()
     sources: set[str] = set()
