@@ -14,7 +14,6 @@ from typing import Final
 
 from slowwave.errors import DreamCancelled
 from slowwave.night.inputs import read_inputs
-from slowwave.night.memory_release import release
 from slowwave.night.outcome import Night, per_operation
 from slowwave.night.proof import not_rejected, prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
@@ -36,6 +35,7 @@ from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating
 from slowwave.runs.planning import check_cancelled
 from slowwave.snapshots.files import load_snapshot
+from slowwave.snapshots.memory_release import release, tight_memory
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
@@ -53,6 +53,7 @@ STEPS: Final = len(OPERATIONS) + 3
 
 @each_text_once()
 @few_collections()
+@tight_memory()
 def run_night(
     store: Store,
     namespace: str,
@@ -138,6 +139,7 @@ def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
 
 @each_text_once()
 @few_collections()
+@tight_memory()
 def make_plan(
     store: Store,
     run_id: str,

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from slowwave.mutations.simulate import simulate
 from slowwave.night.convergence import changed_tables, convergence_probe, sees, touched
-from slowwave.night.memory_release import release
 from slowwave.night.outcome import Probes
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.items import Item
@@ -20,6 +19,7 @@ from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, sealed
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.subset import LIMITS, harm
+from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.quotation import Known

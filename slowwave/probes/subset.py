@@ -22,6 +22,7 @@ from slowwave.plans.items import Item
 from slowwave.probes.blast_radius import TYPES, BlastRadius, blast_radius
 from slowwave.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.probes.specifics import LostTerm, SpecificsProbe, specifics_probe
+from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.snapshot import Snapshot
 
 LIMITS: Final = (
@@ -105,7 +106,9 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
     """Recall and blast radius of ``items``, which make ``after``; where one fails, once more without the items at fault."""
     baseline = Baseline(before, embed)
     recall = recall_probe(before, after, settings, embed, items, baseline)
+    release()
     radius = blast_radius(before, items, settings, after=after)
+    release()
     if recall.passed and radius.passed:
         return Harm(recall, radius)
     out = _nameable(items, at_fault(before, items, recall, radius))
@@ -113,6 +116,7 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
     if not out or not rest:
         return Harm(recall, radius)
     changed = simulate(before, rest)
+    release()
     if not (
         blast_radius(before, rest, settings, after=changed).passed
         and recall_probe(before, changed, settings, embed, rest, baseline).passed
