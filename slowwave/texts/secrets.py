@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from slowwave.texts import prefilter
 from slowwave.texts.findings import Detection, Severity, outermost
 
 
@@ -100,6 +101,18 @@ _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]
 _AWS_NEAR = re.compile(r"(?i)aws|amazon|secret.?access.?key|AKIA|ASIA")
 _DIGITS = re.compile(r"\d{4}[ \-]?\d{4,6}[ \-]?\d{4,5}")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=.:~|\-]{16}|://|curl|sshpass|mysql|redis-cli|docker login|psk=|machine|BEGIN ")
+
+_GIVEN: Final = (  # what sets a value apart from its name
+    r"[\"'`\]]*\s*[=:,(>\-]"
+    r"|(?:[ \t]+(?:for|to|of|on)[ \t][^\n.:=;!?]*)?[ \t]+(?:is|was|changed to|set to|ist|lautet|est|es)[: \t]"
+)
+MAY_HOLD: Final = (
+    "|".join(prefilter.relaxed(form.pattern.pattern) for form in _FORMS),
+    r"[A-Za-z0-9/+]{40}",  # Amazon's
+    prefilter.relaxed(_DIGITS.pattern),
+    rf"(?i:(?:{'|'.join(_HINTS)})[\w\-]*(?:{_GIVEN}))",
+)
+"""Patterns of RE2, for ``prefilter.found``: where none of them is found there is no secret."""
 
 
 def secrets(text: str) -> list[Detection]:

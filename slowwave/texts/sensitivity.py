@@ -7,7 +7,12 @@ A class is a proposal for a reader, no verdict: words alone say nothing about wh
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+import numpy as np
+
+from slowwave.texts import prefilter
 
 _WORDS: Final = {  # an underscore stands for a space
     "credentials": """
@@ -49,6 +54,8 @@ _CLASS = re.compile(
     r"|(?P<phone>(?<!\d)\+\d{1,3}[ \-]?\(?\d{2,4}\)?(?:[ \-]?\d{2,4}){2,4}(?!\d))"
 )
 
+_MAY_HAVE: Final = prefilter.relaxed(_CLASS.pattern)
+
 
 def privacy_class(text: str) -> str:
     """The most sensitive class that a word of the text belongs to, or an empty string. Cost: linear."""
@@ -56,3 +63,11 @@ def privacy_class(text: str) -> str:
     if found & {"address", "phone"}:
         found.add("contact")
     return next((name for name in CLASSES if name in found), "")
+
+
+def privacy_classes(texts: prefilter.Texts) -> Iterator[tuple[int, str]]:
+    """(place, class) of each text of a column that has one."""
+    suspect = np.flatnonzero(prefilter.found(texts, f"(?i:{_MAY_HAVE})"))
+    for place, text in zip(suspect.tolist(), texts.take(suspect).to_pylist(), strict=True):
+        if name := privacy_class(text):
+            yield place, name

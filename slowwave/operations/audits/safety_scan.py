@@ -46,7 +46,7 @@ def safety_scan(inputs: Inputs) -> Report:
 
 
 def _scan(snapshot: Snapshot) -> Report:
-    from slowwave.texts.screening import screen  # its rules take a while to load
+    from slowwave.texts.screening import screen_all  # its rules take a while to load
 
     memories = active_memories(snapshot)
     cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
@@ -56,11 +56,10 @@ def _scan(snapshot: Snapshot) -> Report:
     numbers: dict[str, int | float] = {}
     for table, texts in _texts(snapshot, memories.filter(pc.invert(cleared))):
         numbers[f"{table} looked at"] = len(texts)
-        for id_, text in zip(texts["id"].to_pylist(), texts["text"].to_pylist(), strict=True):
-            if detected := screen(text):
-                found.append(_finding(table, id_, detected))
-                rules.update({f.rule for f in detected})
-                rows.update({f.kind for f in detected})
+        for place, detected in screen_all(texts["text"]):
+            found.append(_finding(table, texts["id"][place].as_py(), detected))
+            rules.update({f.rule for f in detected})
+            rows.update({f.kind for f in detected})
     unclassed = _unclassed(memories)
     numbers |= {f"rows with {kind} findings": rows[kind] for kind in KINDS}
     numbers |= {
@@ -117,13 +116,12 @@ def _worst(finding: Finding) -> tuple[bool, str, tuple[str, ...]]:
 
 def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
     """Privacy class → ids of the memories without one whose words are of it."""
-    from slowwave.texts.sensitivity import CLASSES, privacy_class
+    from slowwave.texts.sensitivity import CLASSES, privacy_classes
 
     open_ = memories.filter(pc.equal(memories["sensitivity"], ""))
     found: dict[str, list[str]] = {name: [] for name in CLASSES}
-    for id_, text in zip(open_["id"].to_pylist(), open_["text"].to_pylist(), strict=True):
-        if name := privacy_class(text):
-            found[name].append(id_)
+    for place, name in privacy_classes(open_["text"]):
+        found[name].append(open_["id"][place].as_py())
     return {name: ids for name, ids in found.items() if ids}
 
 

@@ -111,23 +111,20 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 
 def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
     """(memories to act on, pinned ones), by id; ``numbers`` receives what was left out."""
-    from slowwave.texts.screening import counting, redact, screen  # its rules take a while to load
+    from slowwave.texts.screening import counting, redact, screen_all  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
     counts = dict.fromkeys(("cleared by a person", "stray marks or look-alikes only"), 0)
-    columns = [memories[c].to_pylist() for c in ("id", "text", "attributes", "pinned")]
-    chunks = pc.fill_null(pc.list_value_length(memories["source_chunk_ids"]), 0).to_pylist()
-    for id_, text, cell, is_pinned, n in zip(*columns, chunks, strict=True):
-        found = screen(text)
-        if not found:
-            continue
+    for place, found in screen_all(memories["text"]):
+        row = memories.slice(place, 1).to_pylist()[0]
+        id_, text, cell, n = row["id"], row["text"], row["attributes"], len(row["source_chunk_ids"] or ())
         counts_for = counting(found)
         if not counts_for:
             counts["stray marks or look-alikes only"] += 1
         elif is_cleared(cell):
             counts["cleared by a person"] += 1
-        elif is_pinned:
+        elif row["pinned"]:
             pinned.append(_Held(id_, len(text), counts_for, "review", n))
         else:
             clean = redact(text, found) if _may_be_redacted(counts_for, settings) else ""

@@ -1,0 +1,77 @@
+"""Patterns looked for in a whole column: RE2 reads it in one pass, so that Python's patterns see only the few texts that may match.
+
+RE2 (Arrow's) knows neither lookarounds nor back references, and large repeats make it slow. ``relaxed`` leaves them out: what it gives
+matches wherever the pattern does, and elsewhere too. Both agree about letters, digits and spaces in texts of ASCII without control
+characters; all others count as matching.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
+
+FEW: Final = 200
+"""Texts up to which making the pattern costs more than reading them."""
+
+_CONTROLS: Final = r"[\x00-\x08\x0b-\x1f\x7f]"
+_COUNTED: Final = 8
+"""Repeats that are counted; a longer one is looked for as one of so many and more, which keeps RE2's automaton small."""
+
+_ANYTHING: Final = "(?s:.*)"
+_FLAGS: Final = re.compile(r"\(\?([a-z]+)\)")
+_PART: Final = re.compile(
+    r"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<around>\(\?<?[=!])|(?P<open>\((?:\?P<\w+>|\?:|\?-?i:)?)"
+    r"|(?P<edge>\\[AZ]|[\^$])|\{(?P<least>\d+)(?:,(?P<most>\d*))?\}(?P<lazy>\??)|(?P<other>\\.|.)",
+    re.DOTALL,
+)
+
+
+def relaxed(pattern: str) -> str:
+    """A pattern for RE2 that matches every text in which Python's ``pattern`` is found."""
+    flags = _FLAGS.match(pattern)
+    parts: list[str] = []
+    left_out: list[bool] = []  # for each group that is open
+    for match in _PART.finditer(pattern, flags.end() if flags else 0):
+        kind, said = match.lastgroup, match[0]
+        if kind in ("around", "open"):
+            left_out.append(kind == "around")
+            said = said if said.endswith("i:") else "(?:"
+        if True not in left_out:
+            parts.append(_ANYTHING if kind == "back" else "" if kind == "edge" else _repeat(match) or said)
+        if said == ")":
+            left_out.pop()
+    return f"(?{flags[1].replace('m', '') if flags else ''}:{''.join(parts)})"
+
+
+def _repeat(match: re.Match[str]) -> str:
+    """A bounded repeat without its upper bound, or with a lower one that is soon counted; empty for anything else."""
+    if not match["least"]:
+        return ""
+    least = min(int(match["least"]), _COUNTED)
+    return "*" if least == 0 else f"{{{least},}}"
+
+
+def words(known: Iterable[str]) -> str:
+    """A pattern for any of some words of small letters, of which only those of ASCII are looked for, in text of any case."""
+    return rf"(?i:(?:\b|_)(?:{'|'.join(sorted(re.escape(word) for word in known if word.isascii()))})(?:\b|_))"
+
+
+def found(texts: Texts, *patterns: str) -> Flags:
+    """(n,) which of n texts hold one of some patterns of RE2, or may hold it: those of other letters than ASCII, and all where there
+    are few. A null holds nothing. Time: one pass a pattern; patterns with large repeats are better apart than in one alternation.
+    """
+    if len(texts) <= FEW:
+        return np.ones(len(texts), bool)
+    hits = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _CONTROLS))
+    for pattern in patterns:
+        hits = pc.or_(hits, pc.match_substring_regex(texts, pattern))
+    return pc.fill_null(hits, False).to_numpy(zero_copy_only=False).astype(bool)
