@@ -41,6 +41,7 @@ _OFFICIAL: Final = re.compile(
 )
 _GENERIC: Final = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|identifier)$", re.IGNORECASE)
 _CODED: Final = re.compile(r"(?=[\w/-]*\d)(?=[\w/-]*[^\W\d_])[^\W_][\w/-]*[^\W_]")
+_DIGIT: Final = re.compile(r"\d")
 _QUANTITY: Final = re.compile(r"[\d/.-]+[^\W\d_]{1,6}")
 _NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
 
@@ -48,6 +49,7 @@ CODES: Final = "code in the name"
 """Key of the column that holds model numbers and the like, read off the names."""
 
 _LONGEST: Final = 2_000  # letters of a value that are read
+_SHORT: Final = 200  # letters of an object that is remembered
 _CODE_SIGNS: Final = 5
 _MEASURED: Final = 20  # values from which a column's uniqueness can be measured
 _SAMPLE: Final = 400
@@ -109,8 +111,14 @@ def prepare(
     ``shapes`` names those that are known already. Codes that stand in the names, ``display_names``, make a column of their own.
     """
     raw: dict[tuple[int, str], _Raw] = {}
+    known: dict[str, tuple[tuple[str, str], ...]] = {}  # texts that were read: rows have many in common
     for row, (given, kind) in enumerate(zip(attributes, kinds.tolist(), strict=True)):
-        for key, value in _scalars(given):
+        pairs = known.get(given) if isinstance(given, str) else None
+        if pairs is None:
+            pairs = tuple(_scalars(given))
+            if isinstance(given, str) and len(given) <= _SHORT:
+                known[given] = pairs
+        for key, value in pairs:
             column = raw.get((kind, key))
             if column is None:
                 column = raw[kind, key] = _Raw()
@@ -121,8 +129,8 @@ def prepare(
             column = raw.setdefault((int(kinds[row]), CODES), _Raw())
             column.rows.append(row)
             column.codes.append(column.number.setdefault(code, len(column.number)))
-    known = {**{(kind, CODES): "code" for kind, _ in raw}, **(shapes or {})}
-    found = (_column(kind, key, r, known.get((kind, key), "")) for (kind, key), r in sorted(raw.items()))
+    named = {**{(kind, CODES): "code" for kind, _ in raw}, **(shapes or {})}
+    found = (_column(kind, key, r, named.get((kind, key), "")) for (kind, key), r in sorted(raw.items()))
     return Attributes(tuple(c for c in found if c is not None))
 
 
@@ -204,7 +212,7 @@ def _normal(shape: str, value: str) -> str:
 
 def _codes(name: str) -> Iterator[str]:
     """Words of a name that mix letters and digits, five signs or more, and are no quantity ("24-inch"): "KDL-46V4100"."""
-    if not any(c.isdecimal() for c in name):
+    if not _DIGIT.search(name):
         return
     for match in _CODED.finditer(name):
         code = re.sub(r"[\W_]", "", match[0]).casefold()

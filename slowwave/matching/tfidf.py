@@ -33,7 +33,10 @@ _WORKERS: Final = os.cpu_count() or 1
 _CHUNK: Final = 1_024  # rows multiplied at a time
 _PRODUCTS: Final = 4_000_000  # sums of a chunk
 _READ: Final = 16_384  # rows read at a time
-_SPAN: Final = 65_536  # rows that share an index of the rows after them
+_SPANS: Final = (
+    12  # parts of the rows that share an index of those after them: pairs within a part are multiplied twice
+)
+_SPAN: Final = 2_048  # rows of a part at least
 _BUCKETS: Final = 1 << 24  # more features than that share numbers by hashing
 _NONZEROS: Final = 24_000_000  # entries of a matrix: large populations keep the rarest features of each row
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -218,8 +221,9 @@ def _spans(n: int, focus: Flags | None) -> Iterator[tuple[Ints, int]]:
     if focus is not None:
         yield np.flatnonzero(focus), 0
         return
-    for low in range(0, n, _SPAN):
-        yield np.arange(low, min(low + _SPAN, n)), low
+    size = max(_SPAN, -(-n // _SPANS))
+    for low in range(0, n, size):
+        yield np.arange(low, min(low + size, n)), low
 
 
 def _each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +19,7 @@ def rows_by_id(snapshot: Snapshot, table: str, ids: Collection[str], columns: It
     """id → its columns in canonical form, for the ids asked; an id that the snapshot lacks is an error."""
     whole = snapshot.table(table)
     picked = whole.select(["id", *columns]).filter(pc.is_in(whole["id"], value_set=_strings(ids)))
-    found = {str(r["id"]): {c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()}
+    found = {str(row["id"]): row for row in _rows(picked)}
     if missing := set(ids) - found.keys():
         raise SnapshotError(
             f"Row {min(missing)} of {table} is not in snapshot {snapshot.snapshot_id}: plan on the snapshot's own rows."
@@ -34,7 +35,7 @@ def rows_where(
     picked = whole.select(list(dict.fromkeys(["id", column, *columns]))).filter(
         pc.is_in(whole[column], value_set=_strings(ids))
     )
-    return [{c: canonical(v) for c, v in r.items()} for r in picked.to_pylist()]
+    return _rows(picked)
 
 
 def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
@@ -46,6 +47,25 @@ def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
 def as_ids(value: Value) -> tuple[str, ...]:
     """A ``uuid[]`` cell as a tuple."""
     return value if isinstance(value, tuple) else ()
+
+
+def _rows(table: pa.Table) -> list[Fields]:
+    """The rows with their cells in canonical form, made column by column."""
+    columns = [_cells(column) for column in table.columns]
+    return [dict(zip(table.column_names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _cells(column: pa.ChunkedArray) -> list[Value]:
+    kind = column.type
+    if column.null_count == len(column):
+        return [None] * len(column)
+    if pa.types.is_timestamp(kind) and (kind.unit, kind.tz) == ("us", "UTC"):
+        instants = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view("datetime64[us]")
+        texts = np.datetime_as_string(instants).tolist()
+        return [
+            f"{text}+00:00" if known else None for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)
+        ]
+    return [canonical(value) for value in column.to_pylist()]
 
 
 def _strings(ids: Collection[str]) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from slowwave.mutations.cells import Cell, Guard, Value, Write
@@ -16,15 +16,22 @@ def set_columns(
     kind: Literal["set_state", "set_attributes"],
     table: str,
     values: Mapping[str, Mapping[str, Value]],
+    rests_on: Collection[str] = (),
 ) -> list[Mutation]:
-    """One mutation a row, in id order: row id → column → value. Columns that already hold the value are only guarded."""
-    columns = sorted({c for row in values.values() for c in row})
+    """One mutation a row, in id order: row id → column → value. Columns that already hold the value are only guarded, and so are those
+    that the change ``rests_on``."""
+    columns = sorted({c for row in values.values() for c in row} | set(rests_on))
     found = rows_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
     mutations: list[Mutation] = []
     for id_, seen in sorted(found.items()):
-        wanted = sorted(values[id_].items())
-        writes = tuple(Write(Cell(table, id_, c), "set", seen[c], v) for c, v in wanted if seen[c] != v)
-        stay = [c for c, v in wanted if seen[c] == v]
+        wanted = values[id_]
+        writes = tuple(
+            Write(Cell(table, id_, c), "set", seen[c], wanted[c])
+            for c in columns
+            if c in wanted and seen[c] != wanted[c]
+        )
+        changed = {w.cell.column for w in writes}
+        stay = (c for c in columns if c not in changed and (c in wanted or c in rests_on))
         guards = tuple(Guard(Cell(table, id_, c), seen[c]) for c in ("invalidated_at", *stay))
         external = seen["external_id"]
         row = Row(id_, None if external is None else str(external))

@@ -53,6 +53,16 @@ def test_near_rows_are_all_found_when_work_is_no_object(spread: int) -> None:
     assert cut == 0
 
 
+def test_rows_joined_part_by_part_are_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many parts there are, and where the last is shorter."""
+    rows = rows_of(*drawn(305), 60)
+    whole = [tuple(sorted(zip(i.tolist(), j.tolist(), strict=True))) for i, j, _ in (rows.near(0.5, 50, 300),)]
+    monkeypatch.setattr("slowwave.matching.tfidf._SPAN", 8)
+    i, j, _ = rows.near(0.5, 50, 300)
+    assert [tuple(sorted(zip(i.tolist(), j.tolist(), strict=True)))] == whole
+    assert len(whole[0]) > 50
+
+
 def test_less_work_finds_less_and_invents_nothing() -> None:
     """The rarest features come first, so most pairs are found for a tenth of the work."""
     held, kind = drawn(600)

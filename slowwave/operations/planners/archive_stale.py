@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Value
-from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
@@ -150,11 +149,8 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
     """One item a memory. It rests on all that its worth rests on but counters."""
     picked = found.memories.take(pa.array(rows, pa.int64()))
     ids = picked["id"].to_pylist()
-    values: dict[str, dict[str, Value]] = {
-        id_: {"state": "archived", **{column: seen[column] for column in _RESTS_ON}}
-        for id_, seen in rows_by_id(snapshot, "memories", ids, _RESTS_ON).items()
-    }
-    mutations = set_columns(snapshot, "set_state", "memories", values)
+    values: dict[str, dict[str, Value]] = {id_: {"state": "archived"} for id_ in ids}
+    mutations = set_columns(snapshot, "set_state", "memories", values, _RESTS_ON)
     texts = version_texts(snapshot, picked["current_version_id"]).to_pylist()
     absorbed = _absorbed(snapshot)
     items: list[Item] = []

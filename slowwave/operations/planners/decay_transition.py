@@ -30,7 +30,6 @@ from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Value
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.mutations.rows import rows_by_id
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
@@ -247,10 +246,8 @@ def _saved(item: Item) -> int:
 
 def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
     last = {s.id: s for s in steps if s.to == STAGES[-1]}
-    values: dict[str, dict[str, Value]] = {
-        id_: {"stage": STAGES[-1], "state": "archived", **{c: seen[c] for c in _RESTS_ON}}
-        for id_, seen in rows_by_id(inputs.snapshot, "memories", last, _RESTS_ON).items()
-    }
+    values: dict[str, dict[str, Value]] = {id_: {"stage": STAGES[-1], "state": "archived"} for id_ in last}
+    mutations = set_columns(inputs.snapshot, "set_state", "memories", values, _RESTS_ON) if values else []
     return [
         Item(
             OPERATION,
@@ -267,7 +264,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
             risk="medium",
             sources=(mutation.rows[0].id,),
         )
-        for mutation in (set_columns(inputs.snapshot, "set_state", "memories", values) if values else ())
+        for mutation in mutations
     ]
 
 

@@ -18,10 +18,9 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
-from slowwave.mutations.cells import Value, canonical
+from slowwave.mutations.cells import Value
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
@@ -74,7 +73,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     held, pinned = _held(memories, settings, numbers)
     waiting = held if settings.operations.redact_or_quarantine.policy == "warn" else []
     acted = [] if settings.operations.redact_or_quarantine.policy == "warn" else held
-    mutations = _quarantines(inputs, memories, [h for h in acted if h.decision != "redact"])
+    mutations = _quarantines(inputs, [h for h in acted if h.decision != "redact"])
     mutations |= _redactions(inputs, [h for h in acted if h.decision == "redact"])
     items = tuple(
         Item(
@@ -147,16 +146,12 @@ def _may_be_redacted(found: Sequence[Found], settings: Settings) -> bool:
     )
 
 
-def _quarantines(inputs: Inputs, memories: pa.Table, held: Sequence[_Held]) -> dict[str, Mutation]:
+def _quarantines(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
     """Memory → what takes it out of recall, as long as it says what was screened and nobody has cleared or pinned it."""
     if not held:
         return {}
-    own = memories.filter(pc.is_in(memories["id"], value_set=pa.array([h.id for h in held], pa.string())))
-    values: dict[str, dict[str, Value]] = {
-        row["id"]: {"state": "quarantined", **{c: canonical(row[c]) for c in _GUARDED}}
-        for row in own.select(["id", *_GUARDED]).to_pylist()
-    }
-    mutations = set_columns(inputs.snapshot, "set_state", "memories", values)
+    values: dict[str, dict[str, Value]] = {h.id: {"state": "quarantined"} for h in held}
+    mutations = set_columns(inputs.snapshot, "set_state", "memories", values, _GUARDED)
     return {m.rows[0].id: m for m in mutations}
 
 

@@ -1,0 +1,62 @@
+"""Rows of a snapshot by id: every cell in the form that plans hold."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowwave.errors import SnapshotError
+from slowwave.mutations.cells import canonical
+from slowwave.mutations.rows import rows_by_id, rows_where
+from slowwave.mutations.set_columns import set_columns
+from tests.snapshots import make_snapshot, uid
+
+INSTANTS = (
+    None,
+    datetime(2026, 3, 1, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=1),
+    datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC),
+)
+SNAPSHOT = make_snapshot(
+    memories=[
+        {
+            "id": uid(f"m{n}"),
+            "valid_from": when,
+            "source_chunk_ids": [uid("c")] * n,
+            "attributes": {"n": n},
+            "importance": n / 3,
+        }
+        for n, when in enumerate(INSTANTS)
+    ]
+)
+
+
+def test_cells_are_those_that_one_by_one_would_be_made() -> None:
+    """Instants before 1970 and at the ends of the calendar, lists, numbers, texts and nulls."""
+    columns = [c for c in SNAPSHOT.table("memories").column_names if c != "id"]
+    expected = {
+        row["id"]: {name: canonical(value) for name, value in row.items()}
+        for row in SNAPSHOT.table("memories").to_pylist()
+    }
+    assert rows_by_id(SNAPSHOT, "memories", expected.keys(), columns) == expected
+    assert rows_where(SNAPSHOT, "memories", "id", expected.keys(), columns) == list(expected.values())
+    assert expected[uid("m2")]["valid_from"] == "1969-12-31T23:59:59.999999+00:00"
+
+
+def test_a_row_that_is_not_there_is_named() -> None:
+    """A plan is made of the rows that its snapshot holds."""
+    with pytest.raises(SnapshotError, match=uid("gone")):
+        rows_by_id(SNAPSHOT, "memories", [uid("m1"), uid("gone")], ["state"])
+
+
+def test_what_a_change_rests_on_is_guarded_and_not_written() -> None:
+    """Once a column, and in the order of their names behind the row's end."""
+    (mutation,) = set_columns(
+        SNAPSHOT, "set_state", "memories", {uid("m1"): {"state": "archived", "ring": "hot"}}, ("pinned", "state")
+    )
+    again = set_columns(SNAPSHOT, "set_state", "memories", {uid("m1"): {"state": "active"}}, ("state",))[0]
+    assert [w.cell.column for w in mutation.writes] == ["ring", "state"]
+    assert [g.cell.column for g in mutation.guards] == ["invalidated_at", "pinned"]
+    assert (again.writes, [g.cell.column for g in again.guards]) == ((), ["invalidated_at", "state"])
