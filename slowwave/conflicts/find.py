@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from slowwave.conflicts.columns import Tally, live_rows
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
 from slowwave.conflicts.facts import fact_conflicts
+from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
 from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
@@ -27,12 +29,24 @@ class FoundConflicts:
     takes: Mapping[str, Verdict] = field(default_factory=dict)
 
 
+_TABLES: Final = ("entities", "entity_aliases", "relationships", "memory_facts", "memories", "memory_versions")
+_ASKED: Final = ("contradiction_detect_similarity_threshold", "neighbour_top_k", "neighbour_similarity")
+_LAST: Final = Last[FoundConflicts]()
+
+
 def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships,
     memory_facts, memories, memory_versions and memory_vectors.
 
-    A pair of rows stands in one conflict, with the first reason found. Time: a few sorts of each table.
+    A pair of rows stands in one conflict, with the first reason found. Time: a few sorts of each table. The last answer is kept as
+    long as its tables are, for an audit and a planner of one night.
     """
+    tables = [snapshot.table(name) for name in _TABLES]
+    asked = (snapshot.taken_at, *(getattr(settings, name) for name in _ASKED))
+    return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
+
+
+def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     tally = Tally()
     entities = live_rows(snapshot, "entities").select(["id", "name", "entity_type", "attributes"])
     facts = live_facts(snapshot).combine_chunks()

@@ -7,8 +7,7 @@ of events only polarity counts. Without a subject nothing says that both are abo
 
 from __future__ import annotations
 
-import weakref
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
-from slowwave.conflicts.columns import Found, Ints, StatementRows, Tally, among, codes, conflicts_of, kinds, pack
+from slowwave.conflicts.columns import Found, StatementRows, Tally, among, codes, conflicts_of, kinds, pack
 from slowwave.conflicts.conflict import Conflict
-from slowwave.matching.blas import one_thread
-from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.conflicts.last import Last
+from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
@@ -41,20 +40,27 @@ _APART: Final = 2  # words that each may have beside those of the other
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
     """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
 
-    Looked at are the nearest neighbours (``neighbour_graph.top_k``, from ``neighbour_graph.similarity``) within one kind, scope, subject
-    and author; memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours`` in each block,
-    and 20 to 60 µs a pair. The last answer is kept as long as its tables are, for an audit and a planner of one night.
+    Looked at are the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author;
+    memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours_within``, and 20 to 60 µs
+    a pair. The last answer is kept as long as its tables are.
     """
-    known = _LAST.answer(snapshot, settings)
-    if known is None:
-        own = Tally()
-        known = _LAST.keep(snapshot, settings, _find(snapshot, settings, own), own.numbers)
-    for name, count in known[1].items():
+    given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
+    found, numbers = _LAST.of(
+        given,
+        (settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity),
+        lambda: _find(snapshot, settings),
+    )
+    for name, count in numbers.items():
         tally.add(name, count)
-    return known[0]
+    return list(found)
 
 
-def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
+def _find(snapshot: Snapshot, settings: Settings) -> tuple[Sequence[Conflict], Mapping[str, int]]:
+    tally = Tally()
+    return _among_memories(snapshot, settings, tally), tally.numbers
+
+
+def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
     memories = active_memories(snapshot)
     tally.add("memories looked at", len(memories))
     vectors = snapshot.vectors["memory_vectors"]
@@ -77,7 +83,14 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
             *(codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity")),
         ),
     )
-    i, j, cosine = _near(rows, block.astype(np.int64)[rows.first], places[rows.first], vectors.matrix, settings)
+    near = neighbours_within(
+        vectors.matrix,
+        settings.operations.neighbour_graph.top_k,
+        settings.operations.neighbour_graph.similarity,
+        places[rows.first],
+        block.astype(np.int64)[rows.first],
+    )
+    i, j, cosine = pairs_of(*near)
     tally.add("near pairs of memories", len(i))
     overlap = rows.overlap(i, j)
     i, j, cosine = i[overlap], j[overlap], cosine[overlap]
@@ -97,28 +110,6 @@ def _find(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict
     return conflicts_of(rows, TABLE, found)
 
 
-def _near(
-    rows: StatementRows, block: Ints, places: Ints, matrix: np.ndarray, settings: Settings
-) -> tuple[Ints, Ints, np.ndarray]:
-    """Neighbours among statements of one block: i < j, and their cosines."""
-    order = np.argsort(block, kind="stable")
-    found: list[tuple[Ints, Ints, np.ndarray]] = []
-    with one_thread():
-        for part in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
-            if len(part) > 1:
-                near = neighbours(
-                    matrix,
-                    settings.operations.neighbour_graph.top_k,
-                    settings.operations.neighbour_graph.similarity,
-                    places[part],
-                )
-                i, j, cosine = pairs_of(*near)
-                found.append((part[i], part[j], cosine))
-    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
-    i, j, cosine = (np.concatenate(c) for c in zip(none, *found, strict=True))
-    return i, j, cosine
-
-
 def one_matter(a: Reading, b: Reading, *, about: bool) -> bool:
     """Whether two texts that contradict each other are about one thing: statements with most of their words in common. Of two ``about``
     a subject the longer may say more."""
@@ -130,36 +121,4 @@ def one_matter(a: Reading, b: Reading, *, about: bool) -> bool:
     return shared >= max(_LEAST, _SHARED * min(len(one), len(two))) and (min(apart) if about else max(apart)) <= _APART
 
 
-@dataclass(slots=True)
-class _Last:
-    """The last answer and what it was given for: tables, by weak references, and settings."""
-
-    tables: tuple[weakref.ReferenceType[object], ...] = ()
-    settings: tuple[int, float] = (0, 0.0)
-    found: tuple[list[Conflict], dict[str, int]] = field(default_factory=lambda: ([], {}))
-
-    def answer(self, snapshot: Snapshot, settings: Settings) -> tuple[list[Conflict], dict[str, int]] | None:
-        """What was found in these very tables; None for others."""
-        same = len(self.tables) == len(_given(snapshot)) and all(
-            reference() is table for reference, table in zip(self.tables, _given(snapshot), strict=True)
-        )
-        return self.found if same and self.settings == _asked(settings) else None
-
-    def keep(
-        self, snapshot: Snapshot, settings: Settings, conflicts: list[Conflict], numbers: dict[str, int]
-    ) -> tuple[list[Conflict], dict[str, int]]:
-        """Remember an answer in place of the one before."""
-        self.tables = tuple(weakref.ref(table) for table in _given(snapshot))
-        self.settings, self.found = _asked(settings), (conflicts, numbers)
-        return self.found
-
-
-def _given(snapshot: Snapshot) -> tuple[object, ...]:
-    return snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix
-
-
-def _asked(settings: Settings) -> tuple[int, float]:
-    return settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity
-
-
-_LAST: Final = _Last()
+_LAST: Final = Last[tuple[Sequence[Conflict], Mapping[str, int]]]()

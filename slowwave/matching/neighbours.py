@@ -7,8 +7,10 @@ full and each row keeps the best that it has seen. What neighbours are good for 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import Final
 
@@ -27,6 +29,8 @@ FEW: Final = 2_000_000
 _HEIGHT, _WIDTH = 1_024, 2_048  # of a tile
 _GRID: Final = 100_000.0  # cosines are ranked in steps of 1e-5, which float32 products of tiles do not blur
 _SLACK: Final = np.float32(2e-5)
+_SMALL: Final = 1_024  # rows of a block that is multiplied as a whole
+_HELD: Final = 8_192  # rows of such blocks that are read at a time
 _CROWDED: Final = 8  # times k rows of a tile that reach a row's limit, from which the tile is partitioned
 
 
@@ -57,6 +61,55 @@ def neighbours(
     score = cosines(units, i, j)
     near = score >= np.float32(floor)
     return _ranked(kept[i[near]], kept[j[near]], score[near], k)
+
+
+def neighbours_within(
+    matrix: NDArray[np.floating], k: int, floor: float, rows: Ints, block: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """``neighbours`` of ``rows`` (m,) within each block, whose number ``block`` (m,) says; i and j are places in ``rows``.
+
+    Small blocks are multiplied one after the other on one thread. Time: some 20 µs a block, and that of the products.
+    """
+    order = np.argsort(block, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+    found = [_none()]
+    small: list[Ints] = []
+    held = 0
+    with one_thread():
+        for part in parts:
+            if len(part) > _SMALL:
+                i, j, cosine = neighbours(matrix, k, floor, rows[part])
+                found.append((part[i], part[j], cosine))
+            elif len(part) > 1:
+                small.append(part)
+                held += len(part)
+                if held >= _HELD:
+                    found.append(_small(matrix, k, floor, rows, small))
+                    small, held = [], 0
+        if small:
+            found.append(_small(matrix, k, floor, rows, small))
+    i, j, cosine = (np.concatenate(column) for column in zip(*found, strict=True))
+    return i, j, cosine
+
+
+def _small(
+    matrix: NDArray[np.floating], k: int, floor: float, rows: Ints, parts: Sequence[Ints]
+) -> tuple[Ints, Ints, Floats]:
+    """The neighbours within each of some small blocks."""
+    places = np.concatenate(parts)
+    units, kept = unit_rows(matrix[rows[places]])
+    ends = np.searchsorted(kept, np.cumsum([0, *map(len, parts)]))
+    pairs = [_none()[:2]]
+    for start, end in pairwise(ends.tolist()):
+        part = units[start:end]
+        i, j = np.nonzero(part @ part.T >= floor - _SLACK)
+        upper = i < j
+        pairs.append((i[upper] + start, j[upper] + start))
+    i, j = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    score = cosines(units, i, j)
+    near = score >= np.float32(floor)
+    i, j, score = places[kept[i[near]]], places[kept[j[near]]], score[near]
+    return _ranked(np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([score, score]), k)
 
 
 def pairs_of(i: Ints, j: Ints, cosine: Floats) -> tuple[Ints, Ints, Floats]:

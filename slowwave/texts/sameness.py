@@ -167,8 +167,9 @@ def read(text: str) -> Reading:
     figures: list[str] = []
     for match in _WORD.finditer(text[:LONGEST]):
         written = match.group()
-        word, *rest = fold(written).split("'")
-        denials += fold(written) in NEGATIONS
+        folded = fold(written)
+        word, *rest = folded.split("'")
+        denials += folded in NEGATIONS
         turns.update(TENSES[r] for r in rest if r in TENSES)
         if word in PERSONS:
             persons.append(PERSONS[word])
@@ -177,7 +178,7 @@ def read(text: str) -> Reading:
             lead = word if word in CLAUSES else lead
         elif word in LEADS:
             lead = LEADS[word]
-        elif any(c.isdigit() for c in word):
+        elif not word.isalpha() and any(c.isdigit() for c in word):
             figures.append(word)
         elif word not in EMPTY:
             words.append(stem(word))

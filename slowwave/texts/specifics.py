@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import dropwhile
 from typing import Final
 
@@ -87,7 +88,12 @@ class Specifics:
 
 
 def specifics(text: str) -> Specifics:
-    """Extract the specifics of a text in any script. Time: linear in its length."""
+    """Extract the specifics of a text in any script. Time: linear in its length; a short text is read once while it stays among the
+    last 4,096."""
+    return _remembered(text) if len(text) <= _SHORT else _read(text)
+
+
+def _read(text: str) -> Specifics:
     text = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("’", "'")
     found = _Found(text)
     if found.digits or "@" in text or "." in text:
@@ -95,6 +101,10 @@ def specifics(text: str) -> Specifics:
     for k, low in enumerate(found.lows):
         found.word(k, low)
     return found.specifics()
+
+
+_SHORT: Final = 2_000
+_remembered: Final = lru_cache(4_096)(_read)
 
 
 def may_have_specifics(text: str) -> bool:

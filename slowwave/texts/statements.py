@@ -83,6 +83,7 @@ def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement
     )
 
 
+@lru_cache(maxsize=65_536)  # texts have most words in common
 def stem(word: str) -> str:
     """A folded word without the commonest endings: enough to see "works" in "working"."""
     for ending in ("ing", "ed", "es", "s", "e"):

@@ -17,7 +17,7 @@ _EDGES: Final = " \t\r\n.,;:!?\"'`“”‘’«»()[]{}<>"
 
 def fold(text: str) -> str:
     """NFKC, case-folded, typographic apostrophes made plain: the alphabet of every comparison."""
-    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
 
 
 def tokenise(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.matching import neighbours as module
-from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.matching.neighbours import neighbours, neighbours_within, pairs_of
 
 
 def reference(matrix: np.ndarray, k: int, floor: float) -> list[tuple[int, int]]:
@@ -90,3 +90,24 @@ def test_pairs_stand_once() -> None:
     """A pair that comes from both its ends is one."""
     i, j, cosine = pairs_of(np.array([2, 0, 1]), np.array([0, 2, 0]), np.array([0.9, 0.9, 0.8], np.float32))
     assert (i.tolist(), j.tolist(), cosine.round(1).tolist()) == ([0, 0], [1, 2], [np.float32(0.8), np.float32(0.9)])
+
+
+@pytest.mark.parametrize(("small", "held"), [(1_024, 8_192), (9, 30), (0, 1)], ids=["one product", "parts", "searches"])
+def test_within_blocks_they_are_those_of_each_block(monkeypatch: pytest.MonkeyPatch, small: int, held: int) -> None:
+    """Whichever way a block is looked through; rows without direction and blocks of one row have none."""
+    monkeypatch.setattr(module, "_SMALL", small)
+    monkeypatch.setattr(module, "_HELD", held)
+    rng = np.random.default_rng(7)
+    matrix = (rng.standard_normal((90, 8)) + 1).astype(np.float32)
+    matrix[5], matrix[6], matrix[11] = 0, np.nan, matrix[12]
+    rows, block = rng.permutation(90)[:80], rng.integers(0, 9, 80)
+    block[3] = 99
+    i, j, cosine = neighbours_within(matrix, 2, 0.5, rows, block)
+    expected: list[tuple[int, int]] = []
+    for number in np.unique(block):
+        part = np.flatnonzero(block == number)
+        expected += [(int(part[a]), int(part[b])) for a, b in reference(matrix[rows[part]], 2, 0.5)]
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(expected)
+    assert len(expected) > 100
+    units = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    assert np.allclose(cosine, (units[rows[i]] * units[rows[j]]).sum(axis=1), atol=1e-6)
