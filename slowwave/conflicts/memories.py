@@ -37,7 +37,7 @@ _LEAST: Final = 2  # words of content that both must have
 _APART: Final = 2  # words that each may have beside those of the other
 
 
-def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
+def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
     """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
 
     Looked at are the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author;
@@ -52,7 +52,7 @@ def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> li
     )
     for name, count in numbers.items():
         tally.add(name, count)
-    return list(found)
+    return found
 
 
 def _find(snapshot: Snapshot, settings: Settings) -> tuple[Sequence[Conflict], Mapping[str, int]]:

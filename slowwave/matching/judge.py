@@ -191,8 +191,9 @@ def visible(text: str, longest: int) -> str:
     and invisible fillers go.
     """
     begin = text[: 4 * longest]
+    plain = begin.isascii() and begin.isprintable()  # nothing of it is replaced or goes
     spaced = ("" if (kind := unicodedata.category(c)) in _HIDDEN else " " if kind == "Cc" else c for c in begin)
-    seen = " ".join(_BLANKS.sub("", "".join(spaced)).split())
+    seen = " ".join((begin if plain else _BLANKS.sub("", "".join(spaced))).split())
     return seen if len(seen) <= longest and len(begin) == len(text) else seen[: longest - 1] + "…"
 
 

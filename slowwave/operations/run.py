@@ -15,7 +15,7 @@ from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
 from slowwave.operations.registry import khora_kinds, operations
 from slowwave.operations.spec import Operation
 from slowwave.reports.model import Report
-from slowwave.texts.quotation import Known, quotable
+from slowwave.texts.quotation import plain, quotable
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
 """Kinds that no night may do, whoever asks."""
@@ -89,7 +89,7 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
 
 def _quotable(report: Report) -> Report:
     """The report without what screening would redact: it is kept, shown and sent."""
-    known: Known = {}
+    known = plain((report.headline, report.table, *(v for f in report.findings for v in (f.message, f.details))))
     return replace(
         report,
         headline=quotable(report.headline, known),
