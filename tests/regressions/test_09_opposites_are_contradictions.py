@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.operations.planners.consolidate_clusters import contradict
+from slowwave.conflicts.sentences import contradict
 from slowwave.texts.contradictions import find
 
 PAIRS = [

@@ -14,25 +14,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from scipy import sparse
 
-from slowwave.language.embedder import entity_text
 from slowwave.matching.comparisons import NAME_LEVELS, shared
-from slowwave.matching.judge import JudgedPairs, PairQuestion, PairVerdict, judge
+from slowwave.matching.judge import JudgedPairs, PairQuestion, judge
 from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
-from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
+from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import Compares
+from slowwave.operations.planners.entity_groups import (
+    Fields,
+    Group,
+    evidence_of,
+    grouped,
+    merge_groups,
+    new_vectors,
+    read_rows,
+    risk_of,
+    sources_of,
+)
 from slowwave.operations.planners.labels import labelled_pairs
-from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_ENTITIES, Permit
@@ -44,29 +52,11 @@ OPERATION: Final = "dedupe_entities"
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _SOURCES: Final = 10
 _QUOTED: Final = 3  # passages of sources that a judge reads
-_PLAIN_LEVELS: Final = frozenset(("exact", "compact"))  # merges on these alone are of low risk
 _FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
 _FLOOD_ROWS: Final = 50
 
 _FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD))
 """Reasons for a review that no model overrules."""
-
-_Fields = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Rows that become one item; ``pairs`` are what joined them, weakest last; ``verdict`` is that of two models, if asked."""
-
-    decision: str
-    keep: str
-    absorb: tuple[str, ...]
-    pairs: tuple[Pair, ...]
-    verdict: PairVerdict | None = None
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return (self.keep, *self.absorb)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +68,7 @@ class _Work:
 
     matches: Matches
     judged: JudgedPairs
-    groups: Sequence[_Group]
+    groups: Sequence[Group]
     centroids: Sequence[str]
     items: Sequence[Item]
     refused: int
@@ -108,24 +98,24 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     matches = _match(inputs)
     merged = {id_ for ids in matches.merges for id_ in ids}
     review, waiting = _apart(matches.review, merged)
-    rows = _rows(snapshot, merged | {id_ for p in review for id_ in (p.a, p.b)})
+    rows = read_rows(snapshot, merged | {id_ for p in review for id_ in (p.a, p.b)})
     live_chunks = live_ids(snapshot, "chunks")
     doubtful = matches.explain_all([(p.a, p.b) for p in review])
     judged = _judge(inputs, doubtful, rows, live_chunks)
-    groups = _merge_groups(matches, rows)
+    groups = merge_groups(matches, rows)
     for pair in doubtful:
         verdict = judged.verdicts.get((pair.a, pair.b))
-        groups.append(_group(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
-    decisions = _vectors(inputs, groups, rows)
+        groups.append(grouped(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
+    decisions = new_vectors(inputs, groups, rows)
     merges = [Merge(g.keep, g.absorb, vector) for g, (_, vector) in zip(groups, decisions, strict=True)]
     items = [
         Item(
             OPERATION,
             group.decision,
             mutation,
-            evidence=_evidence(group, rows, decision),
-            risk=_risk(group, decision),
-            sources=_sources(group.ids, rows, live_chunks),
+            evidence=evidence_of(group, rows, decision),
+            risk=risk_of(group, decision),
+            sources=sources_of(group.ids, rows, live_chunks),
             tokens=group.verdict.tokens if group.verdict else 0,
             probability=group.pairs[-1].probability,
         )
@@ -200,20 +190,12 @@ def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPa
     return now, later
 
 
-def _rows(snapshot: Snapshot, ids: set[str]) -> dict[str, _Fields]:
-    live = snapshot.live("entities")
-    wanted = ("id", "name", "entity_type", "description", "attributes", "source_chunk_ids")
-    ranked = ("mention_count", "pinned", "valid_from", "recorded_at")
-    found = live.filter(pc.is_in(live["id"], value_set=pa.array(sorted(ids), pa.string())))
-    return {r["id"]: r for r in found.select([*wanted, *ranked]).to_pylist()}
-
-
 def _judge(
-    inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, _Fields], live_chunks: frozenset[str]
+    inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, Fields], live_chunks: frozenset[str]
 ) -> JudgedPairs:
     """Ask the judges about the pairs that a score left open; what an identifier or a name speaks against is a person's to say."""
     open_ = [p for p in pairs if p.reason not in _FOR_PEOPLE] if inputs.judges else []
-    cited = {(p.a, p.b): _sources((p.a, p.b), rows, live_chunks)[:_QUOTED] for p in open_}
+    cited = {(p.a, p.b): sources_of((p.a, p.b), rows, live_chunks)[:_QUOTED] for p in open_}
     chunks = inputs.snapshot.table("chunks")
     wanted = pa.array(sorted({c for ids in cited.values() for c in ids}), pa.string())
     found = chunks.filter(pc.is_in(chunks["id"], value_set=wanted)).select(["id", "content"])
@@ -246,105 +228,7 @@ def _judge(
     )
 
 
-def _merge_groups(matches: Matches, rows: Mapping[str, _Fields]) -> list[_Group]:
-    """The clusters with all that is known about their links, which are weighed in one go."""
-    pairs = iter(matches.explain_all([link for links in matches.merge_links for link in links]))
-    found = zip(matches.merges, matches.merge_links, strict=True)
-    return [_group("merge", ids, tuple(next(pairs) for _ in merge_links), rows) for ids, merge_links in found]
-
-
-def _group(
-    decision: str,
-    ids: Sequence[str],
-    pairs: tuple[Pair, ...],
-    rows: Mapping[str, _Fields],
-    verdict: PairVerdict | None = None,
-) -> _Group:
-    keep, *absorb = survivor_first(rows[id_] for id_ in ids)
-    return _Group(decision, keep, tuple(absorb), pairs, verdict)
-
-
-def _vectors(
-    inputs: Inputs, groups: Sequence[_Group], rows: Mapping[str, _Fields]
-) -> list[tuple[str, NDArray[np.float32] | None]]:
-    """Each group's centroid decision and vector; texts that need the model are embedded in one call.
-
-    Where ``recompute_centroids.enabled`` is off the survivor keeps the vector that it has.
-    """
-    vectors = inputs.snapshot.vectors["entity_vectors"]
-    if not inputs.settings.operations.recompute_centroids.enabled:
-        return [("off", None)] * len(groups)
-    if not vectors.model:
-        return [("no_vectors", None)] * len(groups)
-    members = [sorted(g.ids) for g in groups]
-    flat = [id_ for ids in members for id_ in ids]
-    place = dict(zip(flat, vectors.rows_of(pa.array(flat, pa.string())).tolist(), strict=True))
-    found: list[tuple[str, NDArray[np.float32] | None]] = []
-    for ids in members:
-        known = [id_ for id_ in ids if place[id_] >= 0]
-        mentions = np.array([rows[id_]["mention_count"] for id_ in known], np.int64)
-        matrix = vectors.matrix[[place[id_] for id_ in known]]
-        found.append(centroid_decision([rows[id_]["name"] for id_ in ids], matrix, mentions, inputs.settings))
-    again = [k for k, (decision, _) in enumerate(found) if decision == "re_embed"]
-    embed = inputs.embed
-    if embed is None:
-        for k in again:
-            found[k] = ("re_embed_unavailable", None)
-    elif again:
-        for k, vector in zip(again, embed([_text(groups[k], rows) for k in again]), strict=True):
-            found[k] = ("re_embed", vector)
-    return found
-
-
-def _text(group: _Group, rows: Mapping[str, _Fields]) -> str:
-    """The survivor's text after the merge: a survivor without a description takes the longest of the absorbed ones."""
-    keep = rows[group.keep]
-    absorbed = (str(rows[a]["description"] or "") for a in sorted(group.absorb))
-    return entity_text(keep["name"], keep["entity_type"], keep["description"] or max(absorbed, key=len))
-
-
-def _evidence(group: _Group, rows: Mapping[str, _Fields], decision: str) -> dict[str, object]:
-    """The weakest link's evidence is the item's; clusters of more than two show every link."""
-    weakest = group.pairs[-1]
-    shown: dict[str, object] = {
-        "probability": weakest.probability,
-        "cosine": weakest.cosine,
-        "waterfall": [dict(step) for step in weakest.waterfall],
-        "centroid": decision,
-        "names": [rows[id_]["name"] for id_ in group.ids],
-    }
-    if len(group.pairs) > 1:
-        shown["pairs"] = [
-            {
-                "names": [rows[p.a]["name"], rows[p.b]["name"]],
-                "name_level": p.level,
-                "probability": p.probability,
-                "cosine": p.cosine,
-            }
-            for p in group.pairs
-        ]
-    if weakest.reason:
-        shown["reason"] = weakest.reason
-    if group.verdict and group.verdict.opinions:
-        shown["judges"] = json.loads(json.dumps(asdict(group.verdict)))  # as it reads back
-    return shown
-
-
-def _risk(group: _Group, decision: str) -> str:
-    if group.decision == "review":
-        return "high"
-    plain = all(p.level in _PLAIN_LEVELS for p in group.pairs) and group.verdict is None
-    return "low" if plain and decision != "skip_multimodal" else "medium"
-
-
-def _sources(ids: Iterable[str], rows: Mapping[str, _Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
-    """The first chunks that every member comes from, the members taking turns."""
-    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in live_chunks][:_SOURCES] for id_ in ids]
-    turns = [queue[turn] for turn in range(_SOURCES) for queue in queues if turn < len(queue)]
-    return tuple(dict.fromkeys(turns))[:_SOURCES]
-
-
-def _report(inputs: Inputs, work: _Work, rows: Mapping[str, _Fields]) -> Report:
+def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     matches, items, counts = work.matches, work.items, work.matches.counts
     merges = [i for i in items if i.decision == "merge"]
     gone = sum(len(i.mutation.absorb) for i in merges)

@@ -17,24 +17,19 @@ conflicts, and a pass over each table.
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from slowwave.config.settings import Settings
 from slowwave.conflicts.conflict import SAID, Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.judge import ConflictQuestion, ConflictVerdict, JudgedConflicts, judge_conflicts
+from slowwave.conflicts.policies import Decision, both_pinned, decide, for_audience, for_pinned, strength
+from slowwave.conflicts.sides import AUDIENCE, ConflictRows, end_names, fields, passages, read_sides, sentence
 from slowwave.conflicts.verdicts import EffectiveVerdict, effective_verdicts
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.rejections import rejected_subjects
@@ -42,75 +37,12 @@ from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
-from slowwave.rows.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.quotation import quote
 
 OPERATION: Final = "resolve_conflicts"
-
-MARGIN: Final = 1.5
-"""How many times the weight of the loser the winner must have before evidence decides alone."""
-
-HALF_LIFE_DAYS: Final = 365.0
-"""Days in which the recency of a statement falls by half."""
-
-LEAD: Final = 0.1
-"""By how much one memory must weigh more than the other, of 1, before evidence decides alone."""
-
-HALF_LIFE_HOURS: Final = 168.0
-"""Hours in which the recency of a memory falls by half (mnemo 2.4)."""
-
-RELIABILITY: Final[Mapping[str, float]] = {
-    **dict.fromkeys(("tool", "tool_output"), 0.9),
-    **dict.fromkeys(("human", "user", "user_input", "canonical"), 0.8),
-    "system": 0.75,
-    **dict.fromkeys(("model", "model_response", "assistant"), 0.7),
-    "agent": 0.6,
-    "consolidation": 0.5,
-    "retrieval": 0.4,
-    "import": 0.3,
-}
-"""Source of a memory → how reliable it is (mnemo 2.4)."""
-
-UNKNOWN: Final = 0.5
-"""Reliability of a source that is not in the table."""
-
 _QUOTED: Final = 3  # passages a side that a judge reads
 _SOURCES: Final = 10
-_SHOWN: Final = 300  # characters of what a row says, in evidence
-_ENDS: Final = ("source_entity_id", "target_entity_id")
-_WEIGHED: Final = ("confidence", "source_chunk_ids", "valid_from")
-_AUDIENCE: Final = ("visibility", "sensitivity")
-_KEPT: Final = ("state", "pinned", *_AUDIENCE)  # of memories, whatever decides
-_OF_MEMORIES: Final = ("valid_from", "importance", "source", "pinned", "state")
-
-_Fields = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Which side wins ("a" or "b"), whether that is sure enough to be done, why, and the columns it was taken on."""
-
-    winner: str
-    sure: bool
-    why: str
-    policy: str
-    rests_on: tuple[str, ...] = ()
-    strength: float = 0.5
-    evidence: Mapping[str, object] = field(default_factory=dict)
-    tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ConflictRows:
-    """What is known of the rows in conflict, by table and id: their columns, and the chunks and documents of theirs that stand."""
-
-    rows: Mapping[tuple[str, str], _Fields]
-    chunks: Mapping[tuple[str, str], tuple[str, ...]]
-    sources_of: Mapping[str, str]  # chunk → the source of its document
-    taken_at: datetime
-    precedence: tuple[str, ...]
-    low: float  # importance under which memories are too slight to ask a person
+_KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
 
 
 @operation(
@@ -137,7 +69,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     verdicts = effective_verdicts(snapshot)
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, Decision]] = []
-    sides = _sides(snapshot, found.conflicts, settings)
+    sides = read_sides(snapshot, found.conflicts, settings)
     policy = settings.operations.resolve_conflicts.policy
     for conflict in found.conflicts:
         earlier = verdicts.get(conflict.seen)
@@ -157,8 +89,8 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
         judged = _judge(inputs, open_, sides)
         decisions += _judged(open_, judged, sides)
     elif policy != "manual":
-        decisions += [(c, _by_policy(policy, c, sides)) for c in open_]
-    pinned = [c for c, d in decisions if d.policy != "manual" and _both_pinned(c, sides)]
+        decisions += [(c, decide(policy, c, sides)) for c in open_]
+    pinned = [c for c, d in decisions if d.policy != "manual" and both_pinned(c, sides)]
     decisions = [(c, d) for c, d in decisions if c not in pinned]
     counts["both pinned"] = len(pinned)
     items, waiting = _items(snapshot, decisions, sides)
@@ -189,171 +121,21 @@ def _replaced(conflict: Conflict, sides: ConflictRows) -> bool:
     return a is not None and b is not None and a != b and max(a, b) <= sides.taken_at
 
 
-def _by_policy(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
-    slight = _slight(conflict, sides)
-    decision = _POLICIES["keep_newest" if slight else policy](conflict, sides)
-    if slight:
-        decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
-    decision = _for_audience(conflict, _for_pinned(conflict, decision, sides), sides)
-    if decision.sure and conflict.doubtful:
-        return replace(
-            decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
-        )
-    return decision
-
-
-def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Whether both are memories of little importance (mnemo 2.4)."""
-    if conflict.table != "memories":
-        return False
-    return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
-
-
-def _for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
-    """A decision against the one side that is pinned becomes a review for it."""
-    a, b = (bool(sides.rows[conflict.table, id_].get("pinned")) for id_ in (conflict.a, conflict.b))
-    pinned = "" if a == b else "a" if a else "b"
-    if not pinned or decision.winner == pinned:
-        return decision
-    return replace(
-        decision, winner=pinned, sure=False, why="The winner is pinned, though all else speaks for the other."
-    )
-
-
-def _for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
-    """Of two memories that not the same people may see neither silences the other unasked."""
-    if conflict.table != "memories" or not decision.sure:
-        return decision
-    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    if all(a[c] == b[c] for c in _AUDIENCE):
-        return decision
-    why = f"{decision.why} But they have different audiences: who reads the loser may not read the winner."
-    return replace(decision, sure=False, why=why)
-
-
-def _both_pinned(conflict: Conflict, sides: ConflictRows) -> bool:
-    return all(sides.rows[conflict.table, id_].get("pinned") for id_ in (conflict.a, conflict.b))
-
-
-def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """The later valid_from where both are known and differ, else the later recorded_at; a tie is not sure."""
-    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
-        if known and a[column] != b[column]:
-            winner = "a" if a[column] > b[column] else "b"
-            why = f"The winner's {column} is the later one."
-            times = {column: {"a": a[column].isoformat(), "b": b[column].isoformat()}}
-            return Decision(winner, True, why, "keep_newest", ("valid_from",), 0.9, times)
-    return Decision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
-
-
-def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """Confidence × live sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
-    if conflict.table == "memories":
-        return _memories_weighted(conflict, sides)
-    weights = {s: _weight(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
-    # of equal weights the newer one is shown as the winner, for a person to say
-    newest = _keep_newest(conflict, sides).winner
-    winner = max(("a", "b"), key=lambda s: (round(weights[s], 12), s == newest))
-    best, other = weights[winner], weights["b" if winner == "a" else "a"]
-    sure = best > 0 and best >= MARGIN * other
-    why = (
-        f"The winner weighs {best:.3g} and the loser {other:.3g} (confidence × live sources × recency)"
-        f"{'' if sure else f'; evidence decides alone from {MARGIN:g} times as much'}."
-    )
-    share = best / (best + other) if best + other else 0.5
-    shown = {"weights": {s: round(w, 6) for s, w in weights.items()}, "margin": MARGIN}
-    return Decision(winner, sure, why, "evidence_weighted", _rests(conflict.table), share, shown)
-
-
-def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """Mnemo's score; sure when it leads by a tenth."""
-    similarity = float(conflict.evidence.get("similarity", 0.0))
-    rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
-    most = max(int(r["access_count"]) for r in rows.values())
-    scores = {s: memory_score(r, most, similarity, sides.taken_at) for s, r in rows.items()}
-    newest = _keep_newest(conflict, sides).winner
-    winner = max(("a", "b"), key=lambda s: (round(scores[s], 12), s == newest))
-    best, other = scores[winner], scores["b" if winner == "a" else "a"]
-    sure = best - other >= LEAD
-    why = (
-        f"The winner scores {best:.3f} and the loser {other:.3f} (source, recency, reads, importance, similarity)"
-        f"{'' if sure else f'; evidence decides alone from a lead of {LEAD:g}'}."
-    )
-    shown = {"scores": {s: round(score, 6) for s, score in scores.items()}, "lead": LEAD}
-    return Decision(winner, sure, why, "evidence_weighted", _rests("memories"), min(best, 1.0), shown)
-
-
-def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> float:
-    """0.3 · reliability of the source + 0.2 · recency (half-life 168 h) + 0.2 · reads / ``most`` + 0.2 · importance + 0.1 · similarity
-    (mnemo 2.4); between 0 and 1. Recency is that of valid_from, else of recorded_at."""
-    since: datetime = row["valid_from"] or row["recorded_at"] or now
-    hours = max((now - since).total_seconds() / 3_600, 0.0)
-    reads = int(row["access_count"]) / most if most > 0 else 0.0
-    reliability = RELIABILITY.get(str(row["source"]).casefold(), UNKNOWN)
-    recency = math.exp2(-hours / HALF_LIFE_HOURS)
-    return 0.3 * reliability + 0.2 * recency + 0.2 * reads + 0.2 * float(row["importance"]) + 0.1 * similarity
-
-
-def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """The side with the most trusted source; the same rank, or no known source on either side, is not sure."""
-    ranks = {s: _rank(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
-    rank = len(sides.precedence)
-    names = {s: sides.precedence[r] if r < rank else "unknown" for s, r in ranks.items()}
-    shown = {"sources": names}
-    rests = _rests(conflict.table)
-    if ranks["a"] == ranks["b"]:
-        winner = _keep_newest(conflict, sides).winner
-        return Decision(winner, False, "Both come from sources of one rank.", "source_precedence", rests, 0.5, shown)
-    winner = "a" if ranks["a"] < ranks["b"] else "b"
-    return Decision(
-        winner, True, "The winner's source goes before the loser's.", "source_precedence", rests, 0.9, shown
-    )
-
-
-_POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], Decision]]] = {
-    "keep_newest": _keep_newest,
-    "evidence_weighted": _evidence_weighted,
-    "source_precedence": _source_precedence,
-}
-
-
-def _weight(table: str, id_: str, sides: ConflictRows) -> float:
-    row = sides.rows[table, id_]
-    since: datetime = row["valid_from"] or row["recorded_at"] or sides.taken_at
-    age = max((sides.taken_at - since).total_seconds() / 86_400, 0.0)
-    return float(row["confidence"]) * len(sides.chunks[table, id_]) * math.exp2(-age / HALF_LIFE_DAYS)
-
-
-def _rank(table: str, id_: str, sides: ConflictRows) -> int:
-    places = {name: k for k, name in enumerate(sides.precedence)}
-    if table == "memories":
-        return places.get(str(sides.rows[table, id_]["source"]).casefold(), len(places))
-    ranks = (places.get(sides.sources_of.get(c, "").casefold(), len(places)) for c in sides.chunks[table, id_])
-    return min(ranks, default=len(places))
-
-
-def _rests(table: str) -> tuple[str, ...]:
-    if table == "memories":
-        return _OF_MEMORIES
-    return (*_WEIGHED, *(("source_document_ids",) if table == "relationships" else ()))
-
-
 def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: ConflictRows) -> JudgedConflicts:
     if not inputs.judges:
         return JudgedConflicts({}, not_asked=len(open_))
     settings = inputs.settings
-    names = _names(inputs.snapshot, sides)
+    names = end_names(inputs.snapshot, sides)
     quoted = {
         c.seen: tuple(dict.fromkeys(s for id_ in (c.a, c.b) for s in sides.chunks[c.table, id_][:_QUOTED]))
         for c in open_
     }
-    texts = _texts(inputs.snapshot, {s for sources in quoted.values() for s in sources})
+    texts = passages(inputs.snapshot, {s for sources in quoted.values() for s in sources})
     questions = [
         ConflictQuestion(
             c.seen,
-            _fields(sides.rows[c.table, c.a], names),
-            _fields(sides.rows[c.table, c.b], names),
+            fields(sides.rows[c.table, c.a], names),
+            fields(sides.rows[c.table, c.b], names),
             c.reason,
             {s: texts[s] for s in quoted[c.seen] if s in texts},
         )
@@ -379,7 +161,7 @@ def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictR
             shown = {"judges": json.loads(json.dumps(asdict(verdict)))}
             sure = min(o.confidence for o in verdict.opinions)
             decision = Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
-            decision = _for_audience(conflict, _for_pinned(conflict, decision, sides), sides)
+            decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
             found.append((conflict, decision))
     return found
 
@@ -389,7 +171,7 @@ def _items(
 ) -> tuple[list[Item], int]:
     """Items, the sure and strong ones first; a conflict of which a row has lost already needs none, and the number of those."""
     ranked = sorted(
-        decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -_strength(*d, sides), d[0].a, d[0].b)
+        decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
     )
     lost: set[tuple[str, str]] = set()
     taken: list[tuple[Conflict, Decision, Loss]] = []
@@ -407,22 +189,9 @@ def _items(
     for table in SAID:
         at = [k for k, (conflict, _, _) in enumerate(taken) if conflict.table == table]
         mutations |= dict(zip(at, lose_conflict(snapshot, table, [taken[k][2] for k in at]), strict=True))
-    names = _names(snapshot, sides)
+    names = end_names(snapshot, sides)
     items = [_item(c, d, loss, mutations[k], sides, names) for k, (c, d, loss) in enumerate(taken)]
     return items, len(decisions) - len(taken)
-
-
-def _strength(conflict: Conflict, decision: Decision, sides: ConflictRows) -> float:
-    """By what a policy prefers a winner: all of its conflicts are decided before those of a weaker row."""
-    id_ = conflict.a if decision.winner == "a" else conflict.b
-    if decision.policy == "evidence_weighted":
-        return decision.strength if conflict.table == "memories" else _weight(conflict.table, id_, sides)
-    if decision.policy == "keep_newest":
-        row = sides.rows[conflict.table, id_]
-        return float((row["valid_from"] or row["recorded_at"] or sides.taken_at).timestamp())
-    if decision.policy == "source_precedence":
-        return float(-_rank(conflict.table, id_, sides))
-    return decision.strength
 
 
 def _item(
@@ -437,8 +206,8 @@ def _item(
         "reason": conflict.reason,
         "policy": decision.policy,
         "why": decision.why,
-        "winner": _said(sides.rows[conflict.table, loss.winner], names),
-        "loser": _said(sides.rows[conflict.table, loss.losers[0]], names),
+        "winner": sentence(sides.rows[conflict.table, loss.winner], names),
+        "loser": sentence(sides.rows[conflict.table, loss.losers[0]], names),
         "winner_id": loss.winner,
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
@@ -456,83 +225,6 @@ def _item(
         tokens=decision.tokens,
         probability=round(decision.strength, 6),
     )
-
-
-def _sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> ConflictRows:
-    rows: dict[tuple[str, str], _Fields] = {}
-    chunks: dict[tuple[str, str], tuple[str, ...]] = {}
-    live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
-    for table, said in SAID.items():
-        wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, c.b)}
-        if not wanted:
-            continue
-        whole = snapshot.table(table)
-        columns = list(dict.fromkeys(["id", *said, *_rests(table), "source_chunk_ids", "valid_to", "recorded_at"]))
-        found = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(wanted), pa.string())))
-        if table == "memories":
-            found = found.append_column("text", version_texts(snapshot, found["current_version_id"]))
-            columns += ["text", "access_count", *_AUDIENCE]
-        for row in found.select(columns).to_pylist():
-            key = (table, str(row["id"]))
-            rows[key] = row
-            chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
-    return ConflictRows(
-        rows,
-        chunks,
-        _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
-        snapshot.taken_at,
-        tuple(p.casefold() for p in settings.source_precedence),
-        settings.operations.resolve_conflicts.low_importance,
-    )
-
-
-def _sources_of(snapshot: Snapshot, wanted: set[str]) -> dict[str, str]:
-    if not wanted:
-        return {}
-    chunks, documents = snapshot.table("chunks"), snapshot.table("documents")
-    found = chunks.filter(pc.is_in(chunks["id"], value_set=pa.array(sorted(wanted), pa.string())))
-    at = pc.index_in(found["document_id"], value_set=documents["id"].combine_chunks())
-    sources = pc.fill_null(documents["source"].take(at), "")
-    return dict(zip(found["id"].to_pylist(), sources.to_pylist(), strict=True))
-
-
-def _texts(snapshot: Snapshot, wanted: set[str]) -> dict[str, str]:
-    chunks = snapshot.table("chunks")
-    found = chunks.filter(pc.is_in(chunks["id"], value_set=pa.array(sorted(wanted), pa.string())))
-    return dict(zip(found["id"].to_pylist(), found["content"].to_pylist(), strict=True))
-
-
-def _names(snapshot: Snapshot, sides: ConflictRows) -> dict[str, str]:
-    """Names of the entities at the ends of relationships in conflict."""
-    wanted = {str(row[end]) for (table, _), row in sides.rows.items() if table == "relationships" for end in _ENDS}
-    entities = snapshot.table("entities")
-    found = entities.filter(pc.is_in(entities["id"], value_set=pa.array(sorted(wanted), pa.string())))
-    return dict(zip(found["id"].to_pylist(), found["name"].to_pylist(), strict=True))
-
-
-def _fields(row: _Fields, names: Mapping[str, str]) -> dict[str, object]:
-    """What a judge reads of a row: what it says, and when it holds."""
-    times = {c: row[c].isoformat() for c in ("valid_from", "valid_to", "recorded_at") if row[c] is not None}
-    if "text" in row:
-        return {c: row[c] for c in ("kind", "subject", "text")} | times
-    if "subject" in row:
-        return {c: row[c] for c in SAID["memory_facts"]} | times
-    shown = {"source": names.get(row["source_entity_id"], ""), "target": names.get(row["target_entity_id"], "")}
-    return {**shown, **{c: row[c] for c in ("relationship_type", "description", "properties")}, **times}
-
-
-def _said(row: _Fields, names: Mapping[str, str]) -> str:
-    """A row as a sentence for whoever approves."""
-    if "text" in row:
-        text = row["text"]
-    elif "subject" in row:
-        text = row["fact_text"] or f"{row['subject']} {row['predicate']} {row['object']}"
-    else:
-        ends = [names.get(row[end], "?") for end in _ENDS]
-        text = f"{ends[0]} {row['relationship_type']} {ends[1]}"
-        properties = row["properties"] if row["properties"] not in (None, "{}") else ""
-        text = ": ".join(t for t in (text, row["description"], properties) if t)
-    return quote(text, _SHOWN)
 
 
 def _report(

@@ -16,12 +16,13 @@ from slowwave.api.dreams import dream_history
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.config.settings import Settings
+from slowwave.conflicts.sentences import contradict
 from slowwave.language.chat import Answer
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.simulate import simulate
 from slowwave.night.night import run_night
 from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters, contradict
+from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.probes.specifics import specifics_probe

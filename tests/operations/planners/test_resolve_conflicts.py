@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from slowwave.conflicts.policies import memory_score
 from slowwave.language.budget import Budget
 from slowwave.language.chat import EndpointChat
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.audits.contradictions import contradictions
-from slowwave.operations.planners.resolve_conflicts import memory_score, resolve_conflicts
+from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from tests.endpoints import Server, completion

@@ -1,0 +1,257 @@
+"""The search for the summaries of a night: clusters of memories, their parts without contradictions, and what is said of these.
+
+Which memories there are belongs to ``consolidation_pool``, how a summary is worded to ``summary_text``.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from slowwave.config.settings import Settings
+from slowwave.conflicts.sentences import contradict
+from slowwave.matching.blas import one_thread
+from slowwave.matching.cohesion import cohesive_groups
+from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
+from slowwave.operations.planners.summary_text import EXTRACTIVE, Told, Writing
+from slowwave.rows.screening_exemptions import is_held_back
+from slowwave.texts.extractive import Source
+from slowwave.texts.token_count import count
+
+_MOST: Final = 50  # members of a summary
+_FEW: Final = 512  # rows of a block all pairs of which are looked at
+_NEAREST: Final = 24  # neighbours that each row of a larger block is joined with
+_TRIES: Final = 3  # calls of a model for each summary that a night may propose
+_RIVALS: Final = 5  # summaries worded for each one that is proposed, the most tokens first
+_SAVING: Final = 0.1
+"""Share of the members' tokens that a summary saves at least: for less, three memories that recall can tell apart are better."""
+
+Pairs = frozenset[tuple[str, str]]
+"""Ids of two memories, the smaller first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text for the members at ``places`` of the pool; ``uncited`` were in the cluster. Tokens of the members' texts and of this one."""
+
+    places: tuple[int, ...]
+    uncited: tuple[int, ...]
+    told: Told
+    before: int
+    after: int
+
+    @property
+    def saving(self) -> int:
+        """Tokens that recall no longer has to bear."""
+        return self.before - self.after
+
+
+@dataclass(slots=True)
+class Search:
+    """The search for the best summaries of a pool: ``bars`` are pairs that may not meet, with ``focus`` a cluster needs a row of it."""
+
+    pool: Pool
+    settings: Settings
+    bars: Pairs
+    focus: Mask | None
+    writing: Writing
+    numbers: dict[str, int | float]
+
+    def summaries(self) -> list[Summary]:
+        """The best of all, most saving first. Those that are left uncited meet again until nothing more is found."""
+        for name in ("clusters", "memories in clusters", *_LEFT_OUT):
+            self.numbers[name] = 0
+        with one_thread():
+            pairs = list(self._pairs())
+        self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
+        free = np.ones(len(self.pool.table), np.bool_)
+        found: list[Summary] = []
+        tried: set[tuple[int, ...]] = set()
+        most = self.settings.operations.consolidate_clusters.max_clusters_per_run
+        while len(found) < most:
+            more = self._round(pairs, free, tried, most - len(found))
+            if not more:
+                break
+            found += more
+            free[[p for s in more for p in s.places]] = False
+        return sorted(found, key=lambda s: (-s.saving, s.places))
+
+    def _pairs(self) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
+        """For each block its rows, and i, j and cosines of its near pairs, as places among these."""
+        floor = self.settings.operations.consolidate_clusters.cohesion
+        order = np.argsort(self.pool.block, kind="stable")
+        starts = np.flatnonzero(np.diff(self.pool.block[order], prepend=-1))
+        for rows in np.split(order, starts[1:]):
+            if len(rows) < self.settings.operations.consolidate_clusters.min_cluster_size:
+                continue
+            if len(rows) <= _FEW:
+                units = self.pool.units(rows)
+                cosine = units @ units.T
+                i, j = np.nonzero(np.triu(cosine >= floor, 1))
+                near = cosine[i, j]
+            else:
+                i, j, near = pairs_of(*neighbours(self.pool.matrix, _NEAREST, max(floor, 1e-6), self.pool.vector[rows]))
+            if len(i):
+                yield rows, i.astype(np.int64), j.astype(np.int64), near
+
+    def _round(
+        self, pairs: Sequence[tuple[Ints, Ints, Ints, Floats]], free: Mask, tried: set[tuple[int, ...]], most: int
+    ) -> list[Summary]:
+        """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
+        waiting: list[tuple[int, tuple[int, ...], bool]] = []
+        for rows, i, j, cosine in pairs:
+            for members in self._clusters(rows, i, j, cosine, free):
+                if members not in tried:
+                    tried.add(members)
+                    self.numbers["clusters"] += 1
+                    self.numbers["memories in clusters"] += len(members)
+                    waiting.append((-self._most_saved(members), members, False))
+        heapq.heapify(waiting)
+        found: list[Summary] = []
+        while waiting:
+            potential, members, whole = heapq.heappop(waiting)
+            best = heapq.nlargest(most, (s.saving for s in found))
+            if len(best) == most and (len(found) >= _RIVALS * most or -potential <= best[-1]):
+                self.numbers["clusters left for another night"] += 1
+                continue
+            if not whole:
+                for part in self._parts(members):
+                    heapq.heappush(waiting, (-self._most_saved(part), part, True))
+                continue
+            if (summary := self._summary(members)) is not None:
+                found.append(summary)
+        found.sort(key=lambda s: (-s.saving, s.places))
+        self.numbers["clusters left for another night"] += len(found[most:])
+        return found[:most]
+
+    def _clusters(self, rows: Ints, i: Ints, j: Ints, cosine: Floats, free: Mask) -> Iterator[tuple[int, ...]]:
+        open_ = free[rows[i]] & free[rows[j]]
+        used, places = np.unique(np.concatenate([i[open_], j[open_]]), return_inverse=True)
+        half = len(places) // 2
+        groups = cohesive_groups(
+            self.pool.units(rows[used]),
+            *(
+                places[:half],
+                places[half:],
+                cosine[open_],
+                self.settings.operations.consolidate_clusters.cohesion,
+                _MOST,
+            ),
+        )
+        for group in groups:
+            members = tuple(rows[used[group]].tolist())
+            if len(members) < self.settings.operations.consolidate_clusters.min_cluster_size:
+                continue
+            if self.focus is None or self.focus[list(members)].any():
+                yield members
+
+    def _most_saved(self, members: Sequence[int]) -> int:
+        """No summary of the members or some of them saves more."""
+        return int(self.pool.tokens[list(members)].sum())
+
+    def _parts(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """The members in the order of time, in parts that fit a summary's input and in which nothing contradicts another."""
+        order = sorted(members, key=lambda k: (self.pool.when[k], k))
+        rows = dict(zip(order, self.pool.rows(order, ("id", "text", "attributes")), strict=True))
+        held_back = {k for k, row in rows.items() if is_held_back(row["text"], row["attributes"])}
+        self.numbers["memories held back by screening"] += len(held_back)
+        order = [k for k in order if k not in held_back]
+        rows = {k: rows[k] for k in order}
+        apart = self._apart(rows)
+        parts: list[list[int]] = []
+        room: list[int] = []
+        for k in order:
+            tokens = int(self.pool.tokens[k])
+            for n, part in enumerate(parts):
+                if tokens <= room[n] and not any((min(k, o), max(k, o)) in apart for o in part):
+                    part.append(k)
+                    room[n] -= tokens
+                    break
+            else:
+                parts.append([k])
+                room.append(self.settings.operations.consolidate_clusters.max_input_tokens - tokens)
+        for part in parts:
+            kept = self._enough_news(part)
+            if len(kept) >= self.settings.operations.consolidate_clusters.min_cluster_size:
+                yield tuple(kept)
+            else:
+                self.numbers["memories in no part of enough members"] += len(part)
+
+    def _apart(self, rows: Mapping[int, Fields]) -> frozenset[tuple[int, int]]:
+        """Pairs that may not stand in one summary."""
+        pairs = [(min(p), max(p)) for p in combinations(rows, 2)]
+        found: set[tuple[int, int]] = set()
+        for a, b in pairs:
+            ids = rows[a]["id"], rows[b]["id"]
+            if (min(ids), max(ids)) in self.bars:
+                self.numbers["pairs that a rejection or conflict forbids"] += 1
+            elif contradict(rows[a]["text"], rows[b]["text"]):
+                self.numbers["pairs that contradict each other"] += 1
+            else:
+                continue
+            found.add((a, b))
+        return frozenset(found)
+
+    def _enough_news(self, part: Sequence[int]) -> list[int]:
+        """The part, without its summaries when these are more than half of it."""
+        old = int(self.pool.summary[list(part)].sum())
+        if 2 * old <= len(part):
+            return list(part)
+        self.numbers["summaries with too few new memories"] += old
+        return [k for k in part if not self.pool.summary[k]]
+
+    def _summary(self, members: tuple[int, ...]) -> Summary | None:
+        """What stands for the members, or for those of them that a text can tell whole; None where that is no gain."""
+        least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
+        if self.writing.calls >= _TRIES * settings.operations.consolidate_clusters.max_clusters_per_run:
+            self.writing.writer = None  # the sources have the word, so that what a model cannot do starves nothing
+        rows = dict(zip(members, self.pool.rows(members), strict=True))
+        left = list(members)
+        while len(left) >= least:
+            told = self.writing.tell(
+                [_source(rows[k]) for k in left], settings.operations.consolidate_clusters.max_output_tokens
+            )
+            if told is None:
+                return None
+            cited = [k for k in left if rows[k]["id"] in told.cited]
+            if told.writer == EXTRACTIVE and len(cited) < len(left):
+                left = self._enough_news(cited if len(cited) >= least else self._without_dearest(left))
+                continue
+            if len(cited) < least:
+                break
+            if len(news := self._enough_news(cited)) < len(cited):  # of whom a model cites, as many must be new
+                left = news
+                continue
+            before, after = int(self.pool.tokens[cited].sum()), count(told.text)
+            if before - after < max(1.0, _SAVING * before):
+                self.numbers["clusters without a saving"] += 1
+                return None
+            return Summary(tuple(cited), tuple(k for k in members if k not in cited), told, before, after)
+        self.numbers["clusters that would lose a specific"] += 1
+        return None
+
+    def _without_dearest(self, members: Sequence[int]) -> list[int]:
+        dearest = max(members, key=lambda k: (self.pool.tokens[k], k))
+        return [k for k in members if k != dearest]
+
+
+_LEFT_OUT: Final = (
+    "pairs that a rejection or conflict forbids",
+    "pairs that contradict each other",
+    "memories held back by screening",
+    "memories in no part of enough members",
+    "summaries with too few new memories",
+    "clusters that would lose a specific",
+    "clusters without a saving",
+    "clusters left for another night",
+)
+
+
+def _source(row: Fields) -> Source:
+    return Source(row["id"], row["text"], row["valid_from"])
