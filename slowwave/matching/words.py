@@ -18,6 +18,8 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from scipy import sparse
 
+from slowwave.matching.ngrams import CharacterNgrams
+
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
@@ -102,20 +104,16 @@ def _meant(words: NDArray[np.object_], count: Reals) -> Ints:
     """(w,): for each word the one it counts as. A word in at most three names that differs by one slip (an inserted, lost,
     changed or swapped letter; two from nine letters up) from a more frequent word counts as the most frequent such word."""
     to = np.arange(len(words))
-    may = np.array([len(w) >= _SLIPS and w.isalpha() for w in words], bool)
-    keys: list[str] = []
-    owners: list[int] = []
-    for k in np.flatnonzero(may).tolist():
-        w = words[k]
-        forms = {w, *(w[:c] + w[c + 1 :] for c in range(len(w)))}
-        keys += forms
-        owners += [k] * len(forms)
-    if not keys:
+    may = np.flatnonzero([len(w) >= _SLIPS and w.isalpha() for w in words])
+    if not len(may):
         return to
-    codes = pc.dictionary_encode(pa.array(keys, pa.large_string())).indices.to_numpy()
-    order = np.argsort(codes, kind="stable")
-    owner, codes = np.array(owners, np.int64)[order], codes[order]
-    _, start, size = np.unique(codes, return_index=True, return_counts=True)
+    owner, form = CharacterNgrams.of(words[may]).deletions(0, len(may))
+    order = np.lexsort((owner, form))
+    owner, form = may[owner[order]], form[order]
+    once = np.r_[True, (form[1:] != form[:-1]) | (owner[1:] != owner[:-1])]  # "beet" has the form "bet" twice
+    owner, form = owner[once], form[once]
+    start = np.flatnonzero(np.r_[True, form[1:] != form[:-1]])
+    size = np.diff(np.append(start, len(form)))
     kept = (size > 1) & (size <= _CROWDED)
     start, size = start[kept], size[kept]
     at = np.repeat(start, size * size) + _steps(size * size) // np.repeat(size, size * size)

@@ -2,7 +2,7 @@
 
 RE2 (Arrow's) knows neither lookarounds nor back references, and large repeats make it slow. ``relaxed`` leaves them out: what it gives
 matches wherever the pattern does, and elsewhere too. Both agree about letters, digits and spaces in texts of ASCII without control
-characters; all others count as matching.
+characters, so accents and the signs of typography are levelled; what has other letters still counts as matching.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 Flags = NDArray[np.bool_]
 Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
 
-FEW: Final = 200
+FEW: Final = 500
 """Texts up to which making the pattern costs more than reading them."""
 
 _CONTROLS: Final = r"[\x00-\x08\x0b-\x1f\x7f]"
+_MARKS: Final = r"[\x{300}-\x{34e}\x{350}-\x{36f}]"
+_SIGNS: Final = (
+    "[\\x{a1}-\\x{a9}\\x{ab}\\x{ac}\\x{ae}-\\x{b4}\\x{b6}-\\x{b9}\\x{bb}-\\x{bf}\\x{d7}\\x{f7}"
+    "\\x{2010}-\\x{2027}\\x{2030}-\\x{205e}\\x{20a0}-\\x{20c0}\\x{2190}-\\x{21ff}]"
+)
 _COUNTED: Final = 8
 """Repeats that are counted; a longer one is looked for as one of so many and more, which keeps RE2's automaton small."""
 
@@ -66,12 +71,25 @@ def words(known: Iterable[str]) -> str:
 
 
 def found(texts: Texts, *patterns: str) -> Flags:
-    """(n,) which of n texts hold one of some patterns of RE2, or may hold it: those of other letters than ASCII, and all where there
-    are few. A null holds nothing. Time: one pass a pattern; patterns with large repeats are better apart than in one alternation.
+    """(n,) which of n texts hold one of some patterns of RE2, or may hold it: those of other letters than Latin ones, and all where
+    there are few. A null holds nothing. Time: one pass a pattern; patterns with large repeats are better apart than in one alternation.
     """
     if len(texts) <= FEW:
         return np.ones(len(texts), bool)
-    hits = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _CONTROLS))
+    column = pc.cast(texts, pa.large_string())
+    other = pc.fill_null(pc.invert(pc.string_is_ascii(column)), False)
+    if pc.any(other).as_py():
+        column = pc.replace_with_mask(column, other, _levelled(column.filter(other)))
+    hits = pc.or_(pc.invert(pc.string_is_ascii(column)), pc.match_substring_regex(column, _CONTROLS))
     for pattern in patterns:
-        hits = pc.or_(hits, pc.match_substring_regex(texts, pattern))
+        hits = pc.or_(hits, pc.match_substring_regex(column, pattern))
     return pc.fill_null(hits, False).to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _levelled(texts: pa.ChunkedArray) -> pa.Array:
+    """Texts with plain letters for accented ones, and another sign for those of typography: it is no letter, space or quotation mark,
+    as they are for Python's patterns. A mark that stands by itself counts as a control character: leaving it out would shorten the text."""
+    found = pc.utf8_normalize(pc.replace_substring_regex(texts, _MARKS, "\x01"), "NFKD")
+    for pattern, plain in ((_MARKS, ""), (_SIGNS, "*"), ("[ßẞ]", "ss"), ("[øØ]", "o"), ("[łŁ]", "l")):
+        found = pc.replace_substring_regex(found, pattern, plain)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
