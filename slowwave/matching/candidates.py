@@ -325,15 +325,17 @@ def _vector_pairs(
         levels = sorted({band_low, max(band_low, threshold)})
         bearable = max(PAIRS_PER_ROW * len(asked), _FEW_PAIRS)
         possible = len(asked) * len(rows) / (2 if focus is None else 1)
-        fits = [t for t in levels if share_above(population.units, t, rows=places) * possible <= bearable]
-        if fits[:1] != levels[:1]:
-            says = f"only from {fits[0]:.2f}" if fits else "not at all"
+        fit = next((t for t in levels if share_above(population.units, t, rows=places) * possible <= bearable), None)
+        if fit != levels[0]:
+            says = "not at all" if fit is None else f"only from {fit:.2f}"
             raised.append(f"vector: {population.types[rows[0]]} is too dense, compared {says} ({len(rows)} rows)")
-        if fits and focus is None:
-            i, j, _ = pairs_above(population.units, fits[0], rows=places)
+        if fit is None:
+            continue
+        if focus is None:
+            i, j, _ = pairs_above(population.units, fit, rows=places)
             found.append((rows[i], rows[j]))
-        elif fits:
-            i, j = _across(population, asked, rows, fits[0])
+        else:
+            i, j = _across(population, asked, rows, fit)
             found.append((asked[i], rows[j]))
     empty = np.empty(0, np.int64)
     return (

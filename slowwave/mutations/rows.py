@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -65,7 +66,13 @@ def _cells(column: pa.ChunkedArray) -> list[Value]:
         return [
             f"{text}+00:00" if known else None for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)
         ]
-    return [canonical(value) for value in column.to_pylist()]
+    values = column.to_pylist()
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+        return [value if value is None else tuple(value) for value in values]
+    return values if any(is_(kind) for is_ in _AS_THEY_ARE) else [canonical(value) for value in values]
+
+
+_AS_THEY_ARE: Final = (pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
 
 
 def _strings(ids: Collection[str]) -> pa.Array:
