@@ -1,6 +1,6 @@
 """Policies: which of two rows in conflict wins, as a namespace's settings have it, and whether that is sure enough to be done.
 
-``keep_newest``: the later start; ``evidence_weighted``: confidence, standing sources and recency, memories as mnemo 2.4 weighs them;
+``keep_newest``: the later start; ``evidence_weighted``: confidence, live sources and recency, memories as mnemo 2.4 weighs them;
 ``source_precedence``: the most trusted source. A pinned row, and a memory of another audience, lose only when a person says so.
 """
 

@@ -51,7 +51,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
     """What is known of the rows of some conflicts. Cost: a pass over each table that has one, and over chunks and documents."""
     rows: dict[tuple[str, str], _Fields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
-    standing = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
+    live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
     for table, said in SAID.items():
         wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, c.b)}
         if not wanted:
@@ -67,7 +67,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
         for row in found.select(columns).to_pylist():
             key = (table, str(row["id"]))
             rows[key] = row
-            chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in standing))
+            chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
     return ConflictRows(
         rows,
         chunks,

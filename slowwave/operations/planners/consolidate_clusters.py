@@ -36,10 +36,11 @@ from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import live_ids, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
+from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Mask, Pool, candidates
-from slowwave.operations.planners.consolidation_search import Pairs, Search, Summary
+from slowwave.operations.planners.consolidation_search import FoundSummary, Pairs, Search
 from slowwave.operations.planners.rejections import conflicting_pairs
-from slowwave.operations.planners.summary_text import EXTRACTIVE, Writing
+from slowwave.operations.planners.summary_text import Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
@@ -116,7 +117,7 @@ def _rejected(snapshot: Snapshot) -> Pairs:
 _SAYS: Final = ("current_version_id",)
 
 
-def _items(inputs: Inputs, pool: Pool, summaries: Sequence[Summary]) -> list[Item]:
+def _items(inputs: Inputs, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Item]:
     if not summaries:
         return []
     snapshot = inputs.snapshot
@@ -152,7 +153,7 @@ def _cosines(pool: Pool, places: Sequence[int]) -> Floats:
     return (units @ units.T)[np.triu_indices(len(places), 1)]
 
 
-def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[Summary]) -> list[Floats]:
+def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Floats]:
     """A unit vector a summary: of its text, or where nobody can make one the mean of its members."""
     if inputs.embed is not None:
         found = np.asarray(inputs.embed([s.written.text for s in summaries]), np.float32)
@@ -163,7 +164,7 @@ def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[Summary]) -> list[F
 
 
 def _values(
-    summary: Summary, rows: Sequence[Fields], close: Floats, live_sources: Mapping[str, frozenset[str]]
+    summary: FoundSummary, rows: Sequence[Fields], close: Floats, live_sources: Mapping[str, frozenset[str]]
 ) -> dict[str, Value]:
     first = rows[0]
     rings = Counter(r["ring"] for r in rows)
@@ -200,7 +201,7 @@ def _kind(row: Fields) -> str:
     return str(attributes(row["attributes"]).get("kind", SUMMARY)) if row["kind"] == SUMMARY else str(row["kind"])
 
 
-def _evidence(pool: Pool, summary: Summary, rows: Sequence[Fields], close: Floats) -> dict[str, object]:
+def _evidence(pool: Pool, summary: FoundSummary, rows: Sequence[Fields], close: Floats) -> dict[str, object]:
     uncited = pool.rows(summary.uncited, ("id",))
     return {
         "text": summary.written.text,
@@ -217,7 +218,7 @@ def _evidence(pool: Pool, summary: Summary, rows: Sequence[Fields], close: Float
     }
 
 
-def _figures(summaries: Sequence[Summary]) -> dict[str, int | float]:
+def _figures(summaries: Sequence[FoundSummary]) -> dict[str, int | float]:
     """What Plugged.in keeps as ``dream_consolidations``, summed up."""
     return {
         "summaries": len(summaries),
@@ -229,7 +230,7 @@ def _figures(summaries: Sequence[Summary]) -> dict[str, int | float]:
     }
 
 
-def _table(pool: Pool, summaries: Sequence[Summary]) -> tuple[Mapping[str, object], ...]:
+def _table(pool: Pool, summaries: Sequence[FoundSummary]) -> tuple[Mapping[str, object], ...]:
     return tuple(
         {
             "sources": len(s.places),

@@ -18,8 +18,9 @@ from slowwave.conflicts.sentences import contradict
 from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
-from slowwave.operations.planners.summary_text import EXTRACTIVE, Told, Writing
+from slowwave.operations.planners.summary_text import SummaryText, Writing
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.extractive import Source
 from slowwave.texts.token_count import count
@@ -37,12 +38,12 @@ Pairs = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class FoundSummary:
     """A text for the members at ``places`` of the pool; ``uncited`` were in the cluster. Tokens of the members' texts and of this one."""
 
     places: tuple[int, ...]
     uncited: tuple[int, ...]
-    told: Told
+    written: SummaryText
     before: int
     after: int
 
@@ -54,16 +55,16 @@ class Summary:
 
 @dataclass(slots=True)
 class Search:
-    """The search for the best summaries of a pool: ``bars`` are pairs that may not meet, with ``focus`` a cluster needs a row of it."""
+    """The search for the best summaries of a pool: ``cannot_link`` are pairs that may not meet, with ``focus`` a cluster needs a row of it."""
 
     pool: Pool
     settings: Settings
-    bars: Pairs
+    cannot_link: Pairs
     focus: Mask | None
     writing: Writing
     numbers: dict[str, int | float]
 
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[FoundSummary]:
         """The best of all, most saving first. Those that are left uncited meet again until nothing more is found."""
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
@@ -71,7 +72,7 @@ class Search:
             pairs = list(self._pairs())
         self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
         free = np.ones(len(self.pool.table), np.bool_)
-        found: list[Summary] = []
+        found: list[FoundSummary] = []
         tried: set[tuple[int, ...]] = set()
         most = self.settings.operations.consolidate_clusters.max_clusters_per_run
         while len(found) < most:
@@ -102,7 +103,7 @@ class Search:
 
     def _round(
         self, pairs: Sequence[tuple[Ints, Ints, Ints, Floats]], free: Mask, tried: set[tuple[int, ...]], most: int
-    ) -> list[Summary]:
+    ) -> list[FoundSummary]:
         """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
         waiting: list[tuple[int, tuple[int, ...], bool]] = []
         for rows, i, j, cosine in pairs:
@@ -113,7 +114,7 @@ class Search:
                     self.numbers["memories in clusters"] += len(members)
                     waiting.append((-self._most_saved(members), members, False))
         heapq.heapify(waiting)
-        found: list[Summary] = []
+        found: list[FoundSummary] = []
         while waiting:
             potential, members, whole = heapq.heappop(waiting)
             best = heapq.nlargest(most, (s.saving for s in found))
@@ -189,7 +190,7 @@ class Search:
         found: set[tuple[int, int]] = set()
         for a, b in pairs:
             ids = rows[a]["id"], rows[b]["id"]
-            if (min(ids), max(ids)) in self.bars:
+            if (min(ids), max(ids)) in self.cannot_link:
                 self.numbers["pairs that a rejection or conflict forbids"] += 1
             elif contradict(rows[a]["text"], rows[b]["text"]):
                 self.numbers["pairs that contradict each other"] += 1
@@ -206,7 +207,7 @@ class Search:
         self.numbers["summaries with too few new memories"] += old
         return [k for k in part if not self.pool.summary[k]]
 
-    def _summary(self, members: tuple[int, ...]) -> Summary | None:
+    def _summary(self, members: tuple[int, ...]) -> FoundSummary | None:
         """What stands for the members, or for those of them that a text can tell whole; None where that is no gain."""
         least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
         if self.writing.calls >= _TRIES * settings.operations.consolidate_clusters.max_clusters_per_run:
@@ -214,13 +215,13 @@ class Search:
         rows = dict(zip(members, self.pool.rows(members), strict=True))
         left = list(members)
         while len(left) >= least:
-            told = self.writing.tell(
+            written = self.writing.shorten(
                 [_source(rows[k]) for k in left], settings.operations.consolidate_clusters.max_output_tokens
             )
-            if told is None:
+            if written is None:
                 return None
-            cited = [k for k in left if rows[k]["id"] in told.cited]
-            if told.writer == EXTRACTIVE and len(cited) < len(left):
+            cited = [k for k in left if rows[k]["id"] in written.cited]
+            if written.writer == EXTRACTIVE and len(cited) < len(left):
                 left = self._enough_news(cited if len(cited) >= least else self._without_dearest(left))
                 continue
             if len(cited) < least:
@@ -228,11 +229,11 @@ class Search:
             if len(news := self._enough_news(cited)) < len(cited):  # of whom a model cites, as many must be new
                 left = news
                 continue
-            before, after = int(self.pool.tokens[cited].sum()), count(told.text)
+            before, after = int(self.pool.tokens[cited].sum()), count(written.text)
             if before - after < max(1.0, _SAVING * before):
                 self.numbers["clusters without a saving"] += 1
                 return None
-            return Summary(tuple(cited), tuple(k for k in members if k not in cited), told, before, after)
+            return FoundSummary(tuple(cited), tuple(k for k in members if k not in cited), written, before, after)
         self.numbers["clusters that would lose a specific"] += 1
         return None
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.language.embedder import entity_text
-from slowwave.matching.judge import Verdict
+from slowwave.matching.judge import PairVerdict
 from slowwave.matching.match import Matches, Pair
 from slowwave.mutations.merge_rows import survivor_first
 from slowwave.operations.inputs import Inputs
@@ -34,7 +34,7 @@ class Group:
     keep: str
     absorb: tuple[str, ...]
     pairs: tuple[Pair, ...]
-    verdict: Verdict | None = None
+    verdict: PairVerdict | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def grouped(
     ids: Sequence[str],
     pairs: tuple[Pair, ...],
     rows: Mapping[str, Fields],
-    verdict: Verdict | None = None,
+    verdict: PairVerdict | None = None,
 ) -> Group:
     """Rows as a group, the survivor first."""
     keep, *absorb = survivor_first(rows[id_] for id_ in ids)
@@ -144,8 +144,8 @@ def risk_of(group: Group, decision: str) -> str:
     return "low" if plain and decision != "skip_multimodal" else "medium"
 
 
-def sources_of(ids: Iterable[str], rows: Mapping[str, Fields], standing: frozenset[str]) -> tuple[str, ...]:
+def sources_of(ids: Iterable[str], rows: Mapping[str, Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
     """The first chunks that every member comes from, the members taking turns."""
-    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in standing][:_SOURCES] for id_ in ids]
+    queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in live_chunks][:_SOURCES] for id_ in ids]
     turns = [queue[turn] for turn in range(_SOURCES) for queue in queues if turn < len(queue)]
     return tuple(dict.fromkeys(turns))[:_SOURCES]
