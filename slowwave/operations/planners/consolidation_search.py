@@ -55,7 +55,7 @@ class FoundSummary:
 
 @dataclass(slots=True)
 class Search:
-    """The search for the best summaries of a pool: ``cannot_link`` are pairs that may not meet, with ``focus`` a cluster needs a row of it."""
+    """The search for the best summaries of a pool: ``cannot_link`` are pairs that may not meet; a cluster needs a row of ``focus``."""
 
     pool: Pool
     settings: Settings
