@@ -25,17 +25,16 @@ def set_columns(
     mutations: list[Mutation] = []
     for id_, seen in sorted(found.items()):
         wanted = values[id_]
-        writes = tuple(
-            Write(Cell(table, id_, c), "set", seen[c], wanted[c])
-            for c in columns
-            if c in wanted and seen[c] != wanted[c]
-        )
-        changed = {w.cell.column for w in writes}
-        stay = (c for c in columns if c not in changed and (c in wanted or c in rests_on))
-        guards = tuple(Guard(Cell(table, id_, c), seen[c]) for c in ("invalidated_at", *stay))
+        writes: list[Write] = []
+        guards = [Guard(Cell(table, id_, "invalidated_at"), seen["invalidated_at"])]
+        for column in columns:
+            if column in wanted and seen[column] != wanted[column]:
+                writes.append(Write(Cell(table, id_, column), "set", seen[column], wanted[column]))
+            elif column in wanted or column in rests_on:
+                guards.append(Guard(Cell(table, id_, column), seen[column]))
         external = seen["external_id"]
         row = Row(id_, None if external is None else str(external))
-        mutation = Mutation(kind, table, writes=writes, guards=guards, rows=(row,))
+        mutation = Mutation(kind, table, writes=tuple(writes), guards=tuple(guards), rows=(row,))
         check(mutation)
         mutations.append(mutation)
     return mutations

@@ -16,7 +16,6 @@ from slowwave.api.dreams import dream_history
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.config.settings import Settings
-from slowwave.conflicts.sentences import contradict
 from slowwave.language.chat import Answer
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.simulate import simulate
@@ -210,24 +209,6 @@ def test_contradicting_members_are_never_in_one_summary() -> None:
     (item,) = found.items
     assert sources(item) == {"a", "b", "c"}
     assert found.report.numbers["pairs that contradict each other"] >= 1
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "clash"),
-    [
-        ("The gate is open.", "The gate is closed.", True),
-        ("The sun shone. The gate passed 412 lorries.", "The gate passed 421 lorries.", True),
-        ("It rained. Rita does not sell eggs.", "Rita sells eggs. It was late.", True),
-        (f"{SAME} Otto Beck built that roof.", f"{SAME} Oats arrive every Tuesday.", False),
-        (f"{SAME} Otto Beck came on Monday.", f"{SAME} The mill ground 5 sacks.", False),
-    ],
-)
-def test_texts_of_several_sentences_are_held_against_each_other_sentence_by_sentence(
-    one: str, other: str, *, clash: bool
-) -> None:
-    """Two that tell different things of one subject do not contradict each other for naming different people."""
-    assert contradict(one, other) is clash
-    assert contradict(other, one) is clash
 
 
 def test_an_open_conflict_keeps_members_apart() -> None:
