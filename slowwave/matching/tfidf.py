@@ -201,9 +201,11 @@ def _least(kept: Reals, lost: Reals, cosine: float) -> Reals:
 def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, Ints, Reals]:
     """(place in ``rows``, column, sum) of the rows of a query times an index, where the sum is positive and reaches ``least``."""
     part = (query[rows] @ index).tocsr()
-    size = np.diff(part.indptr)
-    hits = np.flatnonzero(part.data >= np.repeat(np.maximum(least, _SLACK), size))
-    return np.repeat(np.arange(len(rows)), size)[hits], part.indices[hits].astype(np.int64), part.data[hits]
+    hits = np.flatnonzero(part.data >= max(least.min(initial=np.inf), _SLACK))  # few of many
+    at = np.searchsorted(part.indptr, hits, side="right") - 1
+    good = part.data[hits] >= least[at]
+    at, hits = at[good], hits[good]
+    return at, part.indices[hits].astype(np.int64), part.data[hits]
 
 
 def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:
