@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from typing import Final
 
 import typer
@@ -103,6 +104,8 @@ def main() -> None:
         100_000, 50, 100
     )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
     configure()
+    # What is warned of, a former name of a setting, is a sentence; its place in the code helps nobody.
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         app()
     except Exception as problem:

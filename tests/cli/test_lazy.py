@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -85,3 +86,14 @@ def test_a_slip_is_answered_with_the_command_that_was_meant() -> None:
     shown = CliRunner().invoke(app, ["plan"])
     assert shown.exit_code == 2
     assert "'plans'" in shown.output
+
+
+def test_a_former_name_of_a_setting_is_told_in_a_sentence() -> None:
+    """Once, on the error stream, without the place in the code: whoever reads it set a variable."""
+    code = "import slowwave.cli.main as m, slowwave.config.settings as s; m.app = lambda: [s.Settings() for _ in 'ab']; m.main()"
+    environment = {**os.environ, "SLOWWAVE_COMPACT_FACTS_ENABLED": "true"}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stderr
+    (line,) = told.splitlines()
+    assert line.startswith("The setting compact_facts_enabled is called operations.purge_expired.enabled now")
