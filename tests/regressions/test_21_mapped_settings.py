@@ -19,6 +19,8 @@ def test_the_threshold_of_clusters_decides_what_is_a_cluster(threshold: float, s
     (ours,) = {seed.ours for seed in SEEDS["Plugged.in"] if seed.name == "DREAM_SIMILARITY_THRESHOLD"}
     rows = [memory(name, text, day=k) for k, (name, text) in enumerate(TALES.items(), 1)]
     vectors = {name: at(15.0 * k) for k, name in enumerate(TALES)}
-    found = plan(world(*rows, vectors=vectors, settings={ours: threshold, "consolidation_min_cluster_size": 3}))
+    _, operation, option = ours.split(".")
+    settings = {"operations": {operation: {option: threshold, "min_cluster_size": 3}}}
+    found = plan(world(*rows, vectors=vectors, settings=settings))
     assert len(found.items) == summaries
     assert {row for item in found.items for row in item.sources} == ({uid(n) for n in TALES} if summaries else set())
