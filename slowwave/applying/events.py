@@ -13,6 +13,14 @@ from typing import Final
 
 from slowwave.store.connect import Connection
 
+_LAST_EVENT: Final = """
+SELECT sequence, hash FROM night.memory_events WHERE namespace_id = %s ORDER BY sequence DESC LIMIT 1
+"""
+_EVENTS: Final = """
+SELECT sequence, run_id::text, item_id::text, event, payload_hash, previous_hash, hash FROM night.memory_events
+  WHERE namespace_id = %s ORDER BY sequence
+"""
+
 GENESIS: Final = "0" * 64
 
 PAYLOAD: Final = (
@@ -31,7 +39,7 @@ FIRST_PAYLOAD: Final = (
 def append_events(connection: Connection, namespace_id: str, run_id: str, event: str, item_ids: Sequence[str]) -> None:
     """Append one event for each item that this run applied or undid, in item order, in bulk."""
     last = connection.execute(
-        "SELECT sequence, hash FROM night.memory_events WHERE namespace_id = %s ORDER BY sequence DESC LIMIT 1",
+        _LAST_EVENT,
         (namespace_id,),
     ).fetchone()
     sequence, previous = (int(str(last[0])), str(last[1])) if last else (0, GENESIS)
@@ -58,8 +66,7 @@ def verify_chain(connection: Connection, namespace_id: str) -> tuple[int, int | 
     """(events, sequence of the first event that does not fit, or None when the chain holds)."""
     previous, expected, count = GENESIS, 0, 0
     rows = connection.execute(
-        "SELECT sequence, run_id::text, item_id::text, event, payload_hash, previous_hash, hash FROM night.memory_events "
-        "WHERE namespace_id = %s ORDER BY sequence",
+        _EVENTS,
         (namespace_id,),
     )
     for sequence, run_id, item_id, event, payload, before, hash_ in rows:

@@ -32,6 +32,23 @@ from slowwave.runs.run import Run
 from slowwave.store.connect import Connection
 from slowwave.store.tables import VECTORS, metadata
 
+_UNDONE_BY_NOBODY: Final = "SELECT DISTINCT item_id FROM undo_entries WHERE undone_by IS NULL"
+_EMPTY_BATCH: Final = "TRUNCATE batch_cells, batch_rows"
+_SIGNED: Final = "SELECT item_ids::text[] FROM night.approvals WHERE id::text = %s AND plan_hash = %s"
+_UNJOURNALLED: Final = """
+SELECT i.item_id::text FROM night.plan_items i WHERE i.plan_hash = %s AND i.item_id = ANY(%s::uuid[]) AND i.status = 'applied'
+  AND (jsonb_array_length(i.mutation -> 'writes') > 0 OR i.mutation ? 'deletes') AND NOT EXISTS (SELECT 1 FROM undo_entries e
+  WHERE e.item_id = i.item_id) ORDER BY i.item_id
+"""
+_JOURNALLED: Final = "SELECT DISTINCT item_id::text FROM night.journal WHERE item_id = ANY(%s::uuid[])"
+_SEALED: Final = """
+SELECT item_id::text, operation, decision, mutation FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])
+"""
+_IMAGED_DELETES: Final = """
+SELECT item_id::text, id, row_id::text, '' FROM undo_entries WHERE table_name = %s AND action = 'delete' AND imaged
+  AND undone_by IS NULL
+"""
+
 _TABLES: Final = frozenset(t.name for t in metadata.tables.values() if t.schema == "memory")
 _OF_NOTHING: Final = f"v2:{hashlib.sha256(b'').hexdigest()}"
 
@@ -154,9 +171,7 @@ def _faults(connection: Connection, query: str, parameters: dict[str, object], m
 
 def _unsealed(connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None) -> list[Fault]:
     """What the entries of an apply run say otherwise than its sealed and signed items."""
-    applied_items = {
-        str(i) for (i,) in connection.execute("SELECT DISTINCT item_id FROM undo_entries WHERE undone_by IS NULL")
-    }
+    applied_items = {str(i) for (i,) in connection.execute(_UNDONE_BY_NOBODY)}
     signed = _signed(connection, source)
     missing = _unjournalled(connection, source, signed if items is None else signed & set(items))
     found = [Fault(item, 0, "it was applied, and the journal has no entry of it") for item in missing]
@@ -175,14 +190,14 @@ def _unsealed(connection: Connection, namespace_id: str, source: Run, items: Seq
         found += _other_values(connection, table, written[table])
     for table in sorted({d.table for i in sealed for d in i.mutation.deletes}):
         found += _other_rows(connection, table, parameters)
-    connection.execute("TRUNCATE batch_cells, batch_rows")
+    connection.execute(_EMPTY_BATCH)
     return found
 
 
 def _signed(connection: Connection, source: Run) -> frozenset[str]:
     """The items that the run's approval names."""
     row = connection.execute(
-        "SELECT item_ids::text[] FROM night.approvals WHERE id::text = %s AND plan_hash = %s",
+        _SIGNED,
         (source.approval_id, source.plan_hash),
     ).fetchone()
     return frozenset(map(str, row[0])) if row and isinstance(row[0], list) else frozenset()
@@ -193,23 +208,19 @@ def _unjournalled(connection: Connection, source: Run, items: Collection[str]) -
     very row that it was to insert, and then it wrote nothing.
     """
     rows = connection.execute(
-        "SELECT i.item_id::text FROM night.plan_items i WHERE i.plan_hash = %s AND i.item_id = ANY(%s::uuid[]) AND i.status = 'applied' "
-        "AND (jsonb_array_length(i.mutation -> 'writes') > 0 OR i.mutation ? 'deletes') "
-        "AND NOT EXISTS (SELECT 1 FROM undo_entries e WHERE e.item_id = i.item_id) ORDER BY i.item_id",
+        _UNJOURNALLED,
         (source.plan_hash, list(items)),
     ).fetchall()
     if not (without := [str(item) for (item,) in rows]):
         return []
-    elsewhere = connection.execute(
-        "SELECT DISTINCT item_id::text FROM night.journal WHERE item_id = ANY(%s::uuid[])", (without,)
-    )
+    elsewhere = connection.execute(_JOURNALLED, (without,))
     return sorted(set(without) - {str(item) for (item,) in elsewhere})
 
 
 def _read_items(connection: Connection, source: Run, items: Collection[str]) -> tuple[list[_Applied], list[str]]:
     """The run's items as they were sealed, and the ids of those that are not there or whose content does not give their id."""
     rows = connection.execute(
-        "SELECT item_id::text, operation, decision, mutation FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])",
+        _SEALED,
         (source.plan_hash, list(items)),
     )
     found = [
@@ -283,8 +294,7 @@ def _other_rows(connection: Connection, table: str, parameters: dict[str, object
             rows = connection.execute(unsealed_deletes(table).encode(), parameters).fetchall()
     except psycopg.DataError:  # an image that is no row of the table
         rows = connection.execute(
-            "SELECT item_id::text, id, row_id::text, '' FROM undo_entries WHERE table_name = %s AND action = 'delete' AND imaged "
-            "AND undone_by IS NULL",
+            _IMAGED_DELETES,
             (table,),
         ).fetchall()
     return [

@@ -13,14 +13,18 @@ from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
 
+_PAGE_ENTRY: Final = "SELECT 1 FROM night.journal WHERE run_id = %s AND table_name = 'pages' LIMIT 1"
+_NOTE_FINDING: Final = """
+INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message)
+  VALUES (gen_random_uuid(), %s, %s, 'compile_pages', 'warning', %s)
+"""
+
 _LOG: Final = logging.getLogger(__name__)
 
 
 def wrote_pages(connection: Connection, run_id: str) -> bool:
     """Whether a run wrote, or took back, a page."""
-    row = connection.execute(
-        "SELECT 1 FROM night.journal WHERE run_id = %s AND table_name = 'pages' LIMIT 1", (run_id,)
-    ).fetchone()
+    row = connection.execute(_PAGE_ENTRY, (run_id,)).fetchone()
     return row is not None
 
 
@@ -42,8 +46,7 @@ def _warn(store: Store, claim: NamespaceClaim, outcome: PageSync) -> None:
     try:
         with store.connect("applier") as connection, connection.cursor() as cursor:
             cursor.executemany(
-                "INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message) "
-                "VALUES (gen_random_uuid(), %s, %s, 'compile_pages', 'warning', %s)",
+                _NOTE_FINDING,
                 [(claim.namespace_id, claim.run_id, problem) for problem in outcome.problems],
             )
     except (SlowwaveError, psycopg.Error) as problem:

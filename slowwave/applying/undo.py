@@ -30,6 +30,50 @@ from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
+_STANDING: Final = """
+SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[]))
+  AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)
+"""
+_WAITING: Final = """
+SELECT count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids)
+  WHERE a.id::text = %s AND i.status = 'approved'
+"""
+_BY_OPERATION: Final = """
+SELECT operation, count(DISTINCT item_id) FROM night.plan_items WHERE item_id = ANY(%s::uuid[])
+  AND namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %s) GROUP BY operation ORDER BY operation
+"""
+_APPLIED_RUNS: Final = """
+SELECT id::text FROM night.runs WHERE mode = 'apply' AND plan_hash = %s ORDER BY started_at
+"""
+_IS_RUN: Final = "SELECT 1 FROM night.runs WHERE id BETWEEN %s::uuid AND %s::uuid LIMIT 1"
+_ITEM_ANYWHERE: Final = """
+SELECT DISTINCT item_id::text FROM night.plan_items WHERE item_id BETWEEN %s::uuid AND %s::uuid
+  AND status IN ('applied', 'undone') LIMIT 2
+"""
+_RUNS_OF_ITEM: Final = """
+SELECT j.run_id::text, bool_or(NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)) FROM night.journal j
+  WHERE j.item_id = %s GROUP BY j.run_id ORDER BY max(j.id) DESC
+"""
+_EVENT_OF_ITEM: Final = """
+SELECT run_id FROM night.memory_events WHERE item_id = %s AND event = 'applied' LIMIT 1
+"""
+_DEPTH: Final = """
+WITH RECURSIVE chain AS (SELECT id, mode, undo_of, 0 AS depth FROM night.runs WHERE id = %s UNION ALL
+  SELECT r.id, r.mode, r.undo_of, c.depth + 1 FROM night.runs r JOIN chain c ON r.id = c.undo_of) SELECT max(depth) FROM chain
+"""
+_MARK: Final = """
+UPDATE night.plan_items SET status = %s WHERE namespace_id = %s AND item_id = ANY(%s::uuid[]) AND status IN ('applied', 'undone')
+  RETURNING plan_hash, item_id, operation, subject, mutation
+"""
+_NOTE_REJECTION: Final = """
+INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id)
+  VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], 'undone', 'undo', %s, %s)
+"""
+_ITEMS: Final = """
+SELECT DISTINCT ON (item_id) item_id::text, operation, decision, mutation FROM night.plan_items WHERE item_id = ANY(%s::uuid[])
+  ORDER BY item_id
+"""
+
 _WRITING: Final[tuple[Mode, ...]] = ("apply", "undo")
 _OF_RUN: Final = (
     "SELECT item_id FROM night.journal WHERE run_id = %(run)s "
@@ -159,14 +203,12 @@ def _undo(
 
 def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -> Undoing:
     applied_items = connection.execute(
-        "SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[])) "
-        "AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)",
+        _STANDING,
         (source.run_id, items, items),
     )
     counted = _by_operation(connection, source, [str(i) for (i,) in applied_items])
     waiting = connection.execute(
-        "SELECT count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) "
-        "WHERE a.id::text = %s AND i.status = 'approved'",
+        _WAITING,
         (source.approval_id if source.state != "completed" else "",),
     ).fetchone()
     return Undoing(
@@ -178,8 +220,7 @@ def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -
 def _by_operation(connection: Connection, source: Run, items: Sequence[str]) -> dict[str, int]:
     """Operation → how many of the items."""
     rows = connection.execute(
-        "SELECT operation, count(DISTINCT item_id) FROM night.plan_items WHERE item_id = ANY(%s::uuid[]) "
-        "AND namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %s) GROUP BY operation ORDER BY operation",
+        _BY_OPERATION,
         (list(items), source.run_id),
     )
     return {str(operation): int(str(n)) for operation, n in rows}
@@ -223,24 +264,21 @@ def _refuse_plan(connection: Connection, name: str) -> None:
         run = find_run(connection, name, ("plan",))
     except Refused:
         return
-    rows = connection.execute(
-        "SELECT id::text FROM night.runs WHERE mode = 'apply' AND plan_hash = %s ORDER BY started_at", (run.plan_hash,)
-    )
+    rows = connection.execute(_APPLIED_RUNS, (run.plan_hash,))
     applied = [str(i) for (i,) in rows]
     message = f"it was applied by {', '.join(applied)}: undo that" if applied else "nothing of it was applied"
     raise Refused(f"Run {run.run_id} made a plan and wrote no memory; {message}.")
 
 
 def _is_run(connection: Connection, bounds: tuple[str, str] | None) -> bool:
-    row = connection.execute("SELECT 1 FROM night.runs WHERE id BETWEEN %s::uuid AND %s::uuid LIMIT 1", bounds)
+    row = connection.execute(_IS_RUN, bounds)
     return row.fetchone() is not None
 
 
 def _item_anywhere(connection: Connection, bounds: tuple[str, str], name: str) -> str:
     """The id of an item that was applied once, in whatever run; empty when there is none."""
     rows = connection.execute(
-        "SELECT DISTINCT item_id::text FROM night.plan_items WHERE item_id BETWEEN %s::uuid AND %s::uuid "
-        "AND status IN ('applied', 'undone') LIMIT 2",
+        _ITEM_ANYWHERE,
         bounds,
     ).fetchall()
     if len(rows) > 1:
@@ -251,15 +289,12 @@ def _item_anywhere(connection: Connection, bounds: tuple[str, str], name: str) -
 def _applying_run(connection: Connection, item: str) -> str:
     """The run by which an item stands applied, else the newest one that applied it: undoing that again changes nothing."""
     rows = connection.execute(
-        "SELECT j.run_id::text, bool_or(NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)) FROM night.journal j "
-        "WHERE j.item_id = %s GROUP BY j.run_id ORDER BY max(j.id) DESC",
+        _RUNS_OF_ITEM,
         (item,),
     ).fetchall()
     applied = [(str(run), bool(stands)) for run, stands in rows if _is_applied(connection, str(run))]
     if not applied:
-        event = connection.execute(
-            "SELECT run_id FROM night.memory_events WHERE item_id = %s AND event = 'applied' LIMIT 1", (item,)
-        ).fetchone()
+        event = connection.execute(_EVENT_OF_ITEM, (item,)).fetchone()
         if event:
             raise JournalDamaged(
                 f"Run {event[0]} applied item {item}, and the journal has no entry of it any more, so it cannot be undone. Find out who "
@@ -272,9 +307,7 @@ def _applying_run(connection: Connection, item: str) -> str:
 def _is_applied(connection: Connection, run_id: str) -> bool:
     """Whether a run wrote what was planned: an apply run, or the undoing of what took it back."""
     row = connection.execute(
-        "WITH RECURSIVE chain AS (SELECT id, mode, undo_of, 0 AS depth FROM night.runs WHERE id = %s UNION ALL "
-        "SELECT r.id, r.mode, r.undo_of, c.depth + 1 FROM night.runs r JOIN chain c ON r.id = c.undo_of) "
-        "SELECT max(depth) FROM chain",
+        _DEPTH,
         (run_id,),
     ).fetchone()
     return row is not None and int(str(row[0])) % 2 == 0
@@ -312,16 +345,14 @@ def _find_item(connection: Connection, run_id: str, prefix: str) -> str:
 
 def _mark(connection: Connection, namespace_id: str, items: Sequence[str], status: str) -> None:
     rows = connection.execute(
-        "UPDATE night.plan_items SET status = %s WHERE namespace_id = %s AND item_id = ANY(%s::uuid[]) AND status IN ('applied', 'undone') "
-        "RETURNING plan_hash, item_id, operation, subject, mutation",
+        _MARK,
         (status, namespace_id, list(items)),
     ).fetchall()
     if status != "undone":
         return
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id) "
-            "VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], 'undone', 'undo', %s, %s)",
+            _NOTE_REJECTION,
             [(namespace_id, op, subject, _row_ids(mutation), plan, item) for plan, item, op, subject, mutation in rows],
         )
 
@@ -339,8 +370,7 @@ def _tell(
     if not stream.sinks or not items:
         return
     rows = connection.execute(
-        "SELECT DISTINCT ON (item_id) item_id::text, operation, decision, mutation FROM night.plan_items "
-        "WHERE item_id = ANY(%s::uuid[]) ORDER BY item_id",
+        _ITEMS,
         (list(items),),
     )
     for item, operation, decision, mutation in rows:

@@ -7,10 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from slowwave.config.settings import Settings
 from slowwave.night.gates import holds_back_audits
 from slowwave.store.connect import Connection
+
+_NIGHTS: Final = """
+SELECT n.slug, n.settings, extract(epoch FROM now() - coalesce(s.taken_at, n.recorded_at)) / 86400, s.taken_at
+  FROM memory.namespaces n LEFT JOIN LATERAL (SELECT taken_at, change_counter FROM night.snapshots x WHERE x.namespace_id = n.id
+  ORDER BY taken_at DESC LIMIT 1) s ON true WHERE n.slug = ANY(%s) AND (SELECT count(*) FROM memory.changes c
+  WHERE c.namespace_id = n.id) > coalesce(s.change_counter, 0) ORDER BY n.slug
+"""
+_PLANS: Final = """
+SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.recorded_at) / 86400, p.expires_at
+  FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval'
+  AND p.expires_at > now() ORDER BY p.recorded_at
+"""
+_APPLIES: Final = """
+SELECT n.slug, n.settings, array_agg((a.counts ->> 'applied')::int ORDER BY a.recorded_at DESC) FROM night.applied a
+  JOIN memory.namespaces n ON n.id = a.namespace_id WHERE n.slug = ANY(%s) GROUP BY n.slug, n.settings ORDER BY n.slug
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +45,7 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     off, read-only, or has too few new records.
     """
     rows = connection.execute(
-        "SELECT n.slug, n.settings, extract(epoch FROM now() - coalesce(s.taken_at, n.recorded_at)) / 86400, s.taken_at "
-        "FROM memory.namespaces n LEFT JOIN LATERAL (SELECT taken_at, change_counter FROM night.snapshots x "
-        "WHERE x.namespace_id = n.id ORDER BY taken_at DESC LIMIT 1) s ON true "
-        "WHERE n.slug = ANY(%s) AND (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) > coalesce(s.change_counter, 0) "
-        "ORDER BY n.slug",
+        _NIGHTS,
         (list(namespaces),),
     ).fetchall()
     late: list[str] = []
@@ -54,9 +67,7 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     """No plan waits for a person longer than ``freshness_plan_days``."""
     rows = connection.execute(
-        "SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.recorded_at) / 86400, p.expires_at "
-        "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval' "
-        "AND p.expires_at > now() ORDER BY p.recorded_at",
+        _PLANS,
         (list(namespaces),),
     ).fetchall()
     late: list[str] = []
@@ -73,8 +84,7 @@ def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
     """Of the last ``freshness_idle_nights`` applies at least one changed something; fewer applies prove nothing."""
     rows = connection.execute(
-        "SELECT n.slug, n.settings, array_agg((a.counts ->> 'applied')::int ORDER BY a.recorded_at DESC) FROM night.applied a "
-        "JOIN memory.namespaces n ON n.id = a.namespace_id WHERE n.slug = ANY(%s) GROUP BY n.slug, n.settings ORDER BY n.slug",
+        _APPLIES,
         (list(namespaces),),
     ).fetchall()
     late: list[str] = []

@@ -18,6 +18,12 @@ from slowwave.runs.claims import holders
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 
+_READ_ONLY: Final = "SELECT 1 FROM memory.namespaces WHERE id = %s AND read_only"
+_TOKENS_TODAY: Final = """
+SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint FROM night.llm_usage WHERE namespace_id = %s
+  AND recorded_at > now() - interval '24 hours'
+"""
+
 Gate = Literal[
     "disabled",
     "read_only",
@@ -132,7 +138,7 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], st
     scope = namespace_id(connection, name)
     if not settings.enabled:
         return Closed("disabled", f"{name} is disabled: `enabled` is false in its settings or in SLOWWAVE_ENABLED.")
-    if connection.execute("SELECT 1 FROM memory.namespaces WHERE id = %s AND read_only", (scope,)).fetchone():
+    if connection.execute(_READ_ONLY, (scope,)).fetchone():
         return Closed("read_only", f"{name} is read-only: nothing that a night plans could be applied to it.")
     if not asked.weekly and (since := unchanged()):
         return Closed("unchanged", f"{name} is {since}: nothing was written, and no setting or verdict changed.")
@@ -154,8 +160,7 @@ def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str
     ):
         return ""
     row = connection.execute(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint FROM night.llm_usage WHERE namespace_id = %s "
-        "AND recorded_at > now() - interval '24 hours'",
+        _TOKENS_TODAY,
         (scope,),
     ).fetchone()
     spent = int(str(row[0])) if row else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -18,6 +18,11 @@ from slowwave.plans.ledger import (
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+
+_BASELINES: Final = """
+SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s
+  ORDER BY p.recorded_at DESC LIMIT 1
+"""
 
 
 def read_inputs(
@@ -49,8 +54,7 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
     """``details`` of the reports of the last night that was planned."""
     with store.connect("reader") as connection:
         row = connection.execute(
-            "SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s "
-            "ORDER BY p.recorded_at DESC LIMIT 1",
+            _BASELINES,
             (namespace,),
         ).fetchone()
     found: Any = row[0] if row else None

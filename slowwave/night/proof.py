@@ -63,6 +63,13 @@ def prove(
     )  # whose answers the second look does without
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
+
+    def planned_again(name: str, again: Inputs) -> Sequence[Item]:
+        if name in proposals and not asked_models and not sees(PLANNERS[name], changed, stale):
+            return proposals[name].items
+        release()
+        return run_planner(PLANNERS[name], again, ops).items
+
     convergence = convergence_probe(
         # what judges left open stays a question to a person, and what a model wrote is not written twice
         replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
@@ -70,18 +77,7 @@ def prove(
         lambda again: within(
             scope or DreamScope(),
             again.snapshot,
-            not_rejected(
-                again.snapshot,
-                [
-                    item
-                    for name, planner in PLANNERS.items()
-                    for item in (
-                        run_planner(planner, again, ops)
-                        if asked_models or name not in proposals or sees(planner, changed, stale)
-                        else proposals[name]
-                    ).items
-                ],
-            ),
+            not_rejected(again.snapshot, [item for name in PLANNERS for item in planned_again(name, again)]),
         ),
         lambda future: run_models(
             models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}
@@ -89,6 +85,7 @@ def prove(
         deferred=arranged.deferred_items,
         reviews=reviews,
     )
+    release()
     probes = (convergence, recall, specifics, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from psycopg.types.json import Jsonb
 
@@ -11,6 +12,15 @@ from slowwave.config.settings import Settings
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import database_base, remove_snapshot, save_snapshot
 from slowwave.store.connect import Store
+
+_NOTE_SNAPSHOT: Final = """
+INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at)
+  VALUES (%s, %s, %s, %s, %s, %s, %s)
+"""
+_OLD_SNAPSHOTS: Final = """
+SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s
+"""
+_NOTE_DELETED: Final = "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)"
 
 
 def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
@@ -25,8 +35,7 @@ def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime
     location = save_snapshot(dated, base)
     with store.connect("planner") as connection:
         connection.execute(
-            "INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            _NOTE_SNAPSHOT,
             (
                 *(snapshot.snapshot_id, snapshot.namespace_id, location, snapshot.change_counter),
                 *(snapshot.vectors["entity_vectors"].model, Jsonb({k: len(t) for k, t in snapshot.tables.items()})),
@@ -34,9 +43,9 @@ def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime
             ),
         )
         old = connection.execute(
-            "SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s",
+            _OLD_SNAPSHOTS,
             (snapshot.namespace_id, Settings.for_namespace(snapshot.settings).snapshot_keep_nights),
         ).fetchall()
         gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
-        connection.execute("UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)", (gone,))
+        connection.execute(_NOTE_DELETED, (gone,))
     return location

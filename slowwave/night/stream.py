@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from slowwave.errors import SettingsError
 from slowwave.night.outcome import Night
@@ -23,6 +24,8 @@ from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
+
+_STARTED: Final = "SELECT started_at, trigger FROM night.runs WHERE id = %s"
 
 
 def open_stream(
@@ -94,9 +97,7 @@ def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: st
         return
     try:
         with store.connect("reader") as connection:
-            row = connection.execute(
-                "SELECT started_at, trigger FROM night.runs WHERE id = %s", (night.run_id,)
-            ).fetchone()
+            row = connection.execute(_STARTED, (night.run_id,)).fetchone()
         now = datetime.now(UTC)
         started = row[0] if row and isinstance(row[0], datetime) else now
         trigger = str(row[1]) if row else "manual"

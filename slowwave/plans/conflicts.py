@@ -27,6 +27,15 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
 
+_OPEN: Final = """
+SELECT row_a_id::text, row_b_id::text, table_name FROM night.conflicts WHERE namespace_id = %(scope)s
+  AND table_name = ANY(%(tables)s)
+"""
+_RESOLVE: Final = """
+UPDATE night.conflicts SET resolution = %s, winner_id = %s, loser_id = %s, resolved_by = %s, note = %s, resolved_at = now()
+  WHERE id = %s AND namespace_id = (SELECT id FROM memory.namespaces WHERE slug = %s) AND resolution <> 'invalidated'
+"""
+
 Side = Literal["a", "b", "both"]
 
 _IDS: Final = uuid.UUID("b2f0c3f6-6f43-5b0e-9d5e-2f6f0a1f6c55")
@@ -101,8 +110,7 @@ def write_conflicts(
     changed = connection.execute(_UPSERT, values).rowcount
     if complete:
         known = connection.execute(
-            "SELECT row_a_id::text, row_b_id::text, table_name FROM night.conflicts WHERE namespace_id = %(scope)s "
-            "AND table_name = ANY(%(tables)s)",
+            _OPEN,
             values,
         ).fetchall()
         values |= {"live": _live(snapshot, known)}
@@ -235,8 +243,7 @@ def resolve_conflict(
     ]
     with store.connect("approver") as connection, connection.transaction():
         changed = connection.execute(
-            "UPDATE night.conflicts SET resolution = %s, winner_id = %s, loser_id = %s, resolved_by = %s, note = %s, resolved_at = now() "
-            "WHERE id = %s AND namespace_id = (SELECT id FROM memory.namespaces WHERE slug = %s) AND resolution <> 'invalidated'",
+            _RESOLVE,
             ("kept" if verdict == "both" else "prefer", winner, loser, by, note[:2000], one.id, namespace),
         )
         if changed.rowcount != 1:

@@ -34,6 +34,53 @@ from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
+_NOTE_APPROVAL: Final = """
+INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes)
+  VALUES (%s, %s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s, %s)
+"""
+_APPROVE_ITEMS: Final = """
+UPDATE night.plan_items SET status = 'approved' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'pending'
+"""
+_APPROVE_PLAN: Final = "UPDATE night.plans SET state = 'approved' WHERE plan_hash = %s"
+_NOTE_REJECTION: Final = """
+INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id)
+  VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], %s, %s, %s, %s)
+"""
+_REJECT_ITEMS: Final = """
+UPDATE night.plan_items SET status = 'rejected', reason = %s WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])
+"""
+_REJECT_PLAN: Final = "UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s"
+_NOTE_REVOCATIONS: Final = """
+INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason)
+  SELECT id, namespace_id, plan_hash, %s, %s FROM night.approvals WHERE id = ANY(%s::uuid[])
+"""
+_WAIT_ITEMS: Final = """
+UPDATE night.plan_items i SET status = 'pending' FROM (SELECT DISTINCT unnest(item_ids) AS item_id FROM night.approvals
+  WHERE id = ANY(%s::uuid[])) a WHERE i.plan_hash = %s AND i.item_id = a.item_id AND i.status = 'approved'
+"""
+_APPLIED_RUNS: Final = """
+SELECT r.id::text, count(DISTINCT j.item_id) FROM night.runs r JOIN night.journal j ON j.run_id = r.id
+  JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id AND i.status = 'applied'
+  WHERE r.approval_id = ANY(%s::uuid[]) GROUP BY r.id, r.started_at ORDER BY r.started_at
+"""
+_APPROVALS_BY_PREFIX: Final = """
+SELECT a.plan_hash, a.id::text FROM night.approvals a WHERE a.namespace_id = %s AND starts_with(a.id::text, %s) LIMIT 2
+"""
+_OPEN_APPROVALS: Final = """
+SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS (SELECT 1 FROM night.applied d
+  WHERE d.approval_id = a.id) AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id) ORDER BY a.recorded_at
+"""
+_DECIDED: Final = """
+SELECT a.id::text, d.run_id::text, r.revoked_by FROM night.approvals a LEFT JOIN night.applied d ON d.approval_id = a.id LEFT
+  JOIN night.revocations r ON r.approval_id = a.id WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s)
+  ORDER BY a.recorded_at DESC
+"""
+_WAIT_PLAN: Final = """
+UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND state = 'approved' AND NOT EXISTS (SELECT 1
+  FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'deferred', 'rejected'))
+"""
+_LOCK_PLAN: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE"
+
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
 """Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
 
@@ -132,18 +179,17 @@ def _sign(
             str(uuid.uuid4()), namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen)), force
         )
         connection.execute(
-            "INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, "
-            "probes) VALUES (%s, %s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s, %s)",
+            _NOTE_APPROVAL,
             (
                 *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
                 *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
             ),
         )
         connection.execute(
-            "UPDATE night.plan_items SET status = 'approved' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'pending'",
+            _APPROVE_ITEMS,
             (plan.plan_hash, list(approval.item_ids)),
         )
-        connection.execute("UPDATE night.plans SET state = 'approved' WHERE plan_hash = %s", (plan.plan_hash,))
+        connection.execute(_APPROVE_PLAN, (plan.plan_hash,))
         move_run(connection, plan.run_id, "approved", ("awaiting_approval",))
     return approval
 
@@ -167,8 +213,7 @@ def reject(
         ids = [s.id for s in chosen]
         with connection.cursor() as cursor:
             cursor.executemany(
-                "INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id) "
-                "VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], %s, %s, %s, %s)",
+                _NOTE_REJECTION,
                 [
                     (
                         *(
@@ -183,11 +228,11 @@ def reject(
                 ],
             )
         connection.execute(
-            "UPDATE night.plan_items SET status = 'rejected', reason = %s WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])",
+            _REJECT_ITEMS,
             (reason[:2000], plan.plan_hash, ids),
         )
         if items is None:
-            connection.execute("UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s", (plan.plan_hash,))
+            connection.execute(_REJECT_PLAN, (plan.plan_hash,))
             move_run(connection, plan.run_id, "rejected", ("awaiting_approval", "approved"))
     return len(ids)
 
@@ -209,22 +254,18 @@ def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: 
         plan = _lock(connection, namespace, plan_hash)
         _refuse_decided(connection, plan, approvals)
         connection.execute(
-            "INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason) "
-            "SELECT id, namespace_id, plan_hash, %s, %s FROM night.approvals WHERE id = ANY(%s::uuid[])",
+            _NOTE_REVOCATIONS,
             (revoked_by, reason.strip()[:2000], approvals),
         )
         waiting = 0
         if plan.state in _UNSETTLED:
             waiting = connection.execute(
-                "UPDATE night.plan_items i SET status = 'pending' FROM (SELECT DISTINCT unnest(item_ids) AS item_id FROM night.approvals "
-                "WHERE id = ANY(%s::uuid[])) a WHERE i.plan_hash = %s AND i.item_id = a.item_id AND i.status = 'approved'",
+                _WAIT_ITEMS,
                 (approvals, plan.plan_hash),
             ).rowcount
             _wait_again(connection, plan)
         rows = connection.execute(
-            "SELECT r.id::text, count(DISTINCT j.item_id) FROM night.runs r JOIN night.journal j ON j.run_id = r.id "
-            "JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id AND i.status = 'applied' "
-            "WHERE r.approval_id = ANY(%s::uuid[]) GROUP BY r.id, r.started_at ORDER BY r.started_at",
+            _APPLIED_RUNS,
             (approvals,),
         ).fetchall()
     return Revocation(
@@ -238,7 +279,7 @@ def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple
     """The plan, and its approvals that are meant: the one that is named, or all that are neither applied nor revoked."""
     rows = (
         connection.execute(
-            "SELECT a.plan_hash, a.id::text FROM night.approvals a WHERE a.namespace_id = %s AND starts_with(a.id::text, %s) LIMIT 2",
+            _APPROVALS_BY_PREFIX,
             (namespace_id(connection, namespace), name),
         ).fetchall()
         if len(name) >= 4
@@ -253,8 +294,7 @@ def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple
         )
     plan_hash = find_plan(connection, namespace, name)
     of_plan = connection.execute(
-        "SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS (SELECT 1 FROM night.applied d "
-        "WHERE d.approval_id = a.id) AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id) ORDER BY a.recorded_at",
+        _OPEN_APPROVALS,
         (plan_hash,),
     )
     return plan_hash, [str(id_) for (id_,) in of_plan]
@@ -264,9 +304,7 @@ def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequenc
     """Refuse to revoke what is applied or revoked already, and where there is no approval."""
     short = plan.plan_hash[:12]
     rows = connection.execute(
-        "SELECT a.id::text, d.run_id::text, r.revoked_by FROM night.approvals a LEFT JOIN night.applied d ON d.approval_id = a.id "
-        "LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s) "
-        "ORDER BY a.recorded_at DESC",
+        _DECIDED,
         (plan.plan_hash, list(approvals), not approvals),
     ).fetchall()
     for id_, run, revoked_by in rows:
@@ -284,8 +322,7 @@ def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequenc
 def _wait_again(connection: Connection, plan: StoredPlan) -> None:
     """A plan of which nothing is approved or applied any more waits as it did before it was signed."""
     changed = connection.execute(
-        "UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND state = 'approved' AND NOT EXISTS "
-        "(SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'deferred', 'rejected'))",
+        _WAIT_PLAN,
         (plan.plan_hash,),
     )
     if changed.rowcount:
@@ -323,7 +360,7 @@ def _check_name(name: str) -> None:
 
 def _lock(connection: Connection, namespace: str, prefix: str) -> StoredPlan:
     found = find_plan(connection, namespace, prefix.strip())
-    connection.execute("SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE", (found,))
+    connection.execute(_LOCK_PLAN, (found,))
     return read_plan(connection, found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SnapshotError
@@ -16,6 +17,12 @@ from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.seal import AS_OF
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
+
+_FORCED: Final = """
+SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
+  FROM night.revocations r WHERE r.approval_id = a.id)
+"""
+_SNAPSHOT: Final = "SELECT location FROM night.snapshots WHERE id = %s AND namespace_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,7 @@ def _disclosed(plan: StoredPlan) -> frozenset[tuple[str, str]]:
 
 def _forced(connection: Connection, plan_hash: str) -> frozenset[str]:
     rows = connection.execute(
-        "SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced "
-        "AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id)",
+        _FORCED,
         (plan_hash,),
     )
     return frozenset(str(id_) for (id_,) in rows)
@@ -96,7 +102,7 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
         wanted = str(plan.summary.get("snapshot_id", ""))
     with store.connect("reader") as connection:
         row = connection.execute(
-            "SELECT location FROM night.snapshots WHERE id = %s AND namespace_id = %s",
+            _SNAPSHOT,
             (wanted, plan.header.namespace_id),
         ).fetchone()
     if row is None:

@@ -15,6 +15,24 @@ from slowwave.runs.heartbeat import expiry_of
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
+_WAITING: Final = """
+SELECT (SELECT count(*) FROM night.plans WHERE state = 'awaiting_approval' AND expires_at > now()), (SELECT extract(epoch
+  FROM now() - min(recorded_at))::float FROM night.plans WHERE state = 'awaiting_approval'
+  AND expires_at > now()), count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.open_approvals a
+"""
+_FLAGS: Final = """
+SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), EXISTS (SELECT 1 FROM night.switches
+  WHERE name = 'apply_disabled' AND is_on)
+"""
+_HELD: Final = """
+SELECT r.mode, extract(epoch FROM now() - r.heartbeat_at)::float, n.settings FROM night.runs r
+  JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)
+"""
+_TOKENS: Final = """
+SELECT model, sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE recorded_at > now() - interval '24 hours'
+  GROUP BY model ORDER BY sum(input_tokens + output_tokens) DESC, model
+"""
+
 MOST_MODELS: Final = 16
 """Models that are listed by name; the others are one, ``other``."""
 
@@ -85,16 +103,8 @@ def read_status(store: Store) -> StoreStatus:
             for read_only, on, *ages in connection.execute(_NAMESPACES)
         ]
         runs, items = _runs(connection)
-        waiting = connection.execute(
-            "SELECT (SELECT count(*) FROM night.plans WHERE state = 'awaiting_approval' AND expires_at > now()), "
-            "(SELECT extract(epoch FROM now() - min(recorded_at))::float FROM night.plans "
-            "WHERE state = 'awaiting_approval' AND expires_at > now()), "
-            "count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.open_approvals a"
-        ).fetchone() or (0, None, 0, None)
-        flags = connection.execute(
-            "SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), "
-            "EXISTS (SELECT 1 FROM night.switches WHERE name = 'apply_disabled' AND is_on)"
-        ).fetchone() or (0, False)
+        waiting = connection.execute(_WAITING).fetchone() or (0, None, 0, None)
+        flags = connection.execute(_FLAGS).fetchone() or (0, False)
         return StoreStatus(
             namespaces=len(spaces),
             read_only=sum(space[0] for space in spaces),
@@ -128,8 +138,7 @@ def _stuck(connection: Connection) -> dict[str, int]:
     """Runs that hold a namespace, and whose heartbeat has expired by the namespace's own settings."""
     found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo"), 0)
     rows = connection.execute(
-        "SELECT r.mode, extract(epoch FROM now() - r.heartbeat_at)::float, n.settings FROM night.runs r "
-        "JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)",
+        _HELD,
         (list(HOLDING),),
     )
     for mode, age, overlay in rows:
@@ -138,10 +147,7 @@ def _stuck(connection: Connection) -> dict[str, int]:
 
 
 def _tokens(connection: Connection) -> dict[tuple[str, str], int]:
-    rows = connection.execute(
-        "SELECT model, sum(input_tokens), sum(output_tokens) FROM night.llm_usage "
-        "WHERE recorded_at > now() - interval '24 hours' GROUP BY model ORDER BY sum(input_tokens + output_tokens) DESC, model"
-    )
+    rows = connection.execute(_TOKENS)
     found: dict[tuple[str, str], int] = {}
     for number, (model, read, written) in enumerate(rows):
         name = str(model)[:100] if number < MOST_MODELS else "other"
