@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from slowwave.applying.executor import apply_approval
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
+from slowwave.mutations.mutation import Mutation
 from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.plans.ledger import pending_review, read_plan
 from slowwave.store.connect import Store
@@ -102,6 +105,25 @@ def test_a_rejected_plan_is_refused_and_remembered(store: Store) -> None:
     remembered = export_snapshot(store, world.slug).table("rejections").to_pylist()
     assert {r["subject"] for r in remembered} == {i.subject() for i in plan.items}
     assert snapshot.table("rejections").num_rows == 0
+
+
+def test_a_part_is_signed_and_applied_without_making_the_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole plan is verified by what is stored; the items that are looked at are those that were named."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    made: list[tuple[str, ...]] = []
+    read = Mutation.from_json
+
+    def noting(value: Mapping[str, object]) -> Mutation:
+        mutation = read(value)
+        made.append(mutation.row_ids())
+        return mutation
+
+    monkeypatch.setattr(Mutation, "from_json", noting)
+    one = approve(store, world.slug, plan.plan_hash, approver="mara", items=[plan.items[0].id])
+    assert apply_approval(store, one.id).counts["applied"] == 1
+    assert len(plan.items) > 1
+    assert set(made) == {plan.items[0].mutation.row_ids()}
 
 
 def test_some_items_can_be_rejected_and_the_rest_approved(store: Store) -> None:
