@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
@@ -71,9 +72,9 @@ SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS (
   WHERE d.approval_id = a.id) AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id) ORDER BY a.recorded_at
 """
 _DECIDED: Final = """
-SELECT a.id::text, d.run_id::text, r.revoked_by FROM night.approvals a LEFT JOIN night.applied d ON d.approval_id = a.id LEFT
-  JOIN night.revocations r ON r.approval_id = a.id WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s)
-  ORDER BY a.recorded_at DESC
+SELECT a.id::text AS approval, d.run_id::text AS run, r.revoked_by FROM night.approvals a
+LEFT JOIN night.applied d ON d.approval_id = a.id LEFT JOIN night.revocations r ON r.approval_id = a.id
+WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s) ORDER BY a.recorded_at DESC
 """
 _WAIT_PLAN: Final = """
 UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND state = 'approved' AND NOT EXISTS (SELECT 1
@@ -300,20 +301,27 @@ def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple
     return plan_hash, [str(id_) for (id_,) in of_plan]
 
 
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What became of an approval: the run that applied it, who revoked it."""
+
+    approval: str
+    run: str | None
+    revoked_by: str | None
+
+
 def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequence[str]) -> None:
     """Refuse to revoke what is applied or revoked already, and where there is no approval."""
     short = plan.plan_hash[:12]
-    rows = connection.execute(
-        _DECIDED,
-        (plan.plan_hash, list(approvals), not approvals),
-    ).fetchall()
-    for id_, run, revoked_by in rows:
-        if revoked_by is not None:
-            raise Refused(f"The approval {id_} of plan {short} was revoked by {revoked_by} already.")
-        if run is not None:
+    with connection.cursor(row_factory=class_row(_Decided)) as cursor:
+        rows = cursor.execute(_DECIDED, (plan.plan_hash, list(approvals), not approvals)).fetchall()
+    for found in rows:
+        if found.revoked_by is not None:
+            raise Refused(f"The approval {found.approval} of plan {short} was revoked by {found.revoked_by} already.")
+        if found.run is not None:
             raise Refused(
-                f"The approval {id_} of plan {short} is applied: there is nothing left to withdraw. "
-                f"Take back what it did with `slowwave undo {run}`."
+                f"The approval {found.approval} of plan {short} is applied: there is nothing left to withdraw. "
+                f"Take back what it did with `slowwave undo {found.run}`."
             )
     if not rows:
         raise Refused(f"Plan {short} has no approval, so there is nothing to revoke.")

@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from psycopg import sql
+from psycopg.rows import class_row
 
 from slowwave.runs.heartbeat import expiry_of
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
 _WAITING: Final = """
-SELECT (SELECT count(*) FROM night.plans WHERE state = 'awaiting_approval' AND expires_at > now()), (SELECT extract(epoch
-  FROM now() - min(recorded_at))::float FROM night.plans WHERE state = 'awaiting_approval'
-  AND expires_at > now()), count(a.id), extract(epoch FROM now() - min(a.recorded_at))::float FROM night.open_approvals a
-"""
-_FLAGS: Final = """
-SELECT (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL), EXISTS (SELECT 1 FROM night.switches
-  WHERE name = 'apply_disabled' AND is_on)
+SELECT count(*) FILTER (WHERE state = 'awaiting_approval' AND expires_at > now()) AS plans,
+  extract(epoch FROM now() - min(recorded_at) FILTER (WHERE state = 'awaiting_approval' AND expires_at > now()))::float AS oldest_plan,
+  (SELECT count(*) FROM night.open_approvals) AS approvals,
+  (SELECT extract(epoch FROM now() - min(recorded_at))::float FROM night.open_approvals) AS oldest_approval,
+  (SELECT count(*) FROM night.conflicts WHERE resolved_at IS NULL) AS conflicts,
+  EXISTS (SELECT 1 FROM night.switches WHERE name = 'apply_disabled' AND is_on) AS apply_disabled
+FROM night.plans
 """
 _HELD: Final = """
 SELECT r.mode, extract(epoch FROM now() - r.heartbeat_at)::float, n.settings FROM night.runs r
@@ -89,8 +90,20 @@ class StoreStatus:
     apply_disabled: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What waits for a person over all namespaces; ages in seconds, None where nothing waits."""
+
+    plans: int
+    oldest_plan: float | None
+    approvals: int
+    oldest_approval: float | None
+    conflicts: int
+    apply_disabled: bool
+
+
 def read_status(store: Store) -> StoreStatus:
-    """Six queries in one read-only transaction of ``reader``, whatever there is; each may take ten seconds.
+    """Five queries in one read-only transaction of ``reader``, whatever there is; each may take ten seconds.
 
     The time grows linearly with the rows of ``night.runs`` and ``memory.changes``; a row a namespace and a row a run under way are
     fetched. Raises ``StoreError`` or a ``psycopg.Error`` where the database does not answer.
@@ -103,24 +116,24 @@ def read_status(store: Store) -> StoreStatus:
             for read_only, on, *ages in connection.execute(_NAMESPACES)
         ]
         runs, items = _runs(connection)
-        waiting = connection.execute(_WAITING).fetchone() or (0, None, 0, None)
-        flags = connection.execute(_FLAGS).fetchone() or (0, False)
+        with connection.cursor(row_factory=class_row(_Waiting)) as cursor:
+            waiting = cursor.execute(_WAITING).fetchone() or _Waiting(0, None, 0, None, 0, False)
         return StoreStatus(
             namespaces=len(spaces),
             read_only=sum(space[0] for space in spaces),
             nights=_ages((space[2], space[1]) for space in spaces),
             applies=_ages((space[3], space[1] and not space[0]) for space in spaces),
             unplanned=_ages((space[4], space[1]) for space in spaces),
-            plans_waiting=int(str(waiting[0])),
-            oldest_plan=_age(waiting[1]) or 0.0,
-            approvals_waiting=int(str(waiting[2])),
-            oldest_approval=_age(waiting[3]) or 0.0,
+            plans_waiting=waiting.plans,
+            oldest_plan=_age(waiting.oldest_plan) or 0.0,
+            approvals_waiting=waiting.approvals,
+            oldest_approval=_age(waiting.oldest_approval) or 0.0,
             runs=runs,
             stuck=_stuck(connection),
             items=items,
             tokens=_tokens(connection),
-            conflicts_open=int(str(flags[0])),
-            apply_disabled=bool(flags[1]),
+            conflicts_open=waiting.conflicts,
+            apply_disabled=waiting.apply_disabled,
         )
 
 
