@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import dagster as dg
-
 from slowwave.applying.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.operations import AUDITS, PLANNERS
@@ -113,13 +111,7 @@ def toy(store: Store) -> None:
 
 def sunday(night: Project) -> dict[str, str]:
     """The tags of the one run that the schedule asks for."""
-    context = dg.build_schedule_context(
-        instance=night.instance,
-        scheduled_execution_time=SUNDAY,
-        resources={"store": night.store},
-        repository_def=night.defs.get_repository_def(),
-    )
-    requests = night.defs.resolve_schedule_def("nightly")(context)
+    requests = night.tick(SUNDAY)
     assert isinstance(requests, list), requests
     (request,) = requests
     return dict(request.tags)
@@ -136,7 +128,7 @@ def items(night: Project, plan_hash: object) -> Mapping[str, int]:
 def test_shipped_schedules_run_every_op_end_to_end_on_a_toy_store(store: Store) -> None:
     """Three of the four systems we learned from ship a pass that nothing invokes or that cannot act."""
     toy(store)
-    with project(store, SLUG, on_disk=True) as night:
+    with project(store, SLUG) as night:
         tags = sunday(night)
         result = night.run("night_job", SLUG, tags=tags)
         assert result.success

@@ -9,28 +9,18 @@ import dagster as dg
 from slowwave.plans.ledger import latest_plan
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
-from tests.memory_assets.project import Project, project
+from tests.memory_assets.project import project
 from tests.nights import new_world, write_a_plan
 
 NIGHT = datetime(2026, 3, 2, 3, tzinfo=UTC)
 SUNDAY = NIGHT - timedelta(days=1)
 
 
-def tick(night: Project, when: datetime = NIGHT) -> dg.SkipReason | list[dg.RunRequest]:
-    context = dg.build_schedule_context(
-        instance=night.instance,
-        scheduled_execution_time=when,
-        resources={"store": night.store},
-        repository_def=night.defs.get_repository_def(),
-    )
-    return night.defs.resolve_schedule_def("nightly")(context)
-
-
 def test_a_night_is_asked_for_once_for_every_namespace(store: Store) -> None:
     """The key names night and namespace, so a daemon that restarts asks for no second one."""
     world, other = new_world(store, 7), new_world(store, 400)
-    with project(store, world.slug, other.slug, on_disk=True) as night:
-        requests = tick(night)
+    with project(store, world.slug, other.slug) as night:
+        requests = night.tick(NIGHT)
     assert isinstance(requests, list)
     assert {r.run_key for r in requests} == {f"2026-03-02:{name}" for name in (world.slug, other.slug)}
     assert {r.partition_key for r in requests} == {world.slug, other.slug}
@@ -39,13 +29,13 @@ def test_a_night_is_asked_for_once_for_every_namespace(store: Store) -> None:
 def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None:
     """Nothing was written since its last night: the tick says so, and runs nothing."""
     world, other = new_world(store, 7), new_world(store, 400)
-    with project(store, world.slug, on_disk=True) as night:
+    with project(store, world.slug) as night:
         assert night.run("night_job", world.slug).success
-        skipped = tick(night)
+        skipped = night.tick(NIGHT)
         assert isinstance(skipped, dg.SkipReason)
         assert f"{world.slug} is unchanged since the night of" in (skipped.skip_message or "")
         night.instance.add_dynamic_partitions("namespaces", [other.slug])
-        requests = tick(night)
+        requests = night.tick(NIGHT)
         assert isinstance(requests, list)
         assert [r.partition_key for r in requests] == [other.slug]
 
@@ -55,14 +45,14 @@ def test_on_sundays_a_night_has_the_weekly_operations(store: Store) -> None:
     world = new_world(store)
     with store.connect("owner") as owner:  # a world's rows were all recorded on one day
         owner.execute("UPDATE memory.namespaces SET settings = settings || '{\"gate_min_sessions\": 1}'")
-    with project(store, world.slug, on_disk=True) as night:
+    with project(store, world.slug) as night:
         assert night.run("night_job", world.slug).success
-        skipped = tick(night, SUNDAY)
+        skipped = night.tick(SUNDAY)
         assert isinstance(skipped, dg.SkipReason)
         assert f"too_soon: {world.slug} had a night 0.0 hours ago" in (skipped.skip_message or "")
         with store.connect("owner") as owner:
             owner.execute("UPDATE night.runs SET started_at = started_at - interval '1 day'")
-        requests = tick(night, SUNDAY)
+        requests = night.tick(SUNDAY)
         assert isinstance(requests, list)
         assert [r.tags["slowwave/ops"] for r in requests] == ["weekly"]
         assert night.run("night_job", world.slug, tags=requests[0].tags).success
@@ -77,8 +67,8 @@ def test_on_sundays_a_night_has_the_weekly_operations(store: Store) -> None:
 def test_on_sundays_few_sessions_leave_the_plain_night(store: Store) -> None:
     """The weekly operations wait for more; what the day brought does not."""
     world = new_world(store)
-    with project(store, world.slug, on_disk=True) as night:
-        requests = tick(night, SUNDAY)
+    with project(store, world.slug) as night:
+        requests = night.tick(SUNDAY)
     assert isinstance(requests, list)
     assert [(r.partition_key, r.tags.get("slowwave/ops")) for r in requests] == [(world.slug, None)]
 
@@ -87,12 +77,12 @@ def test_a_closed_gate_is_told_by_its_name_and_fails_nothing(store: Store) -> No
     """A namespace that somebody works in is left out; the others have their night."""
     world, other = new_world(store, 7), new_world(store, 400)
     held = dead_run(store, world.slug, "apply", "applying", 1)
-    with project(store, world.slug, other.slug, on_disk=True) as night:
-        requests = tick(night)
+    with project(store, world.slug, other.slug) as night:
+        requests = night.tick(NIGHT)
         assert isinstance(requests, list)
         assert [r.partition_key for r in requests] == [other.slug]
         night.instance.delete_dynamic_partition("namespaces", other.slug)
-        skipped = tick(night)
+        skipped = night.tick(NIGHT)
     assert isinstance(skipped, dg.SkipReason)
     assert f"locked: {world.slug} is held by run {held}" in (skipped.skip_message or "")
 
@@ -114,9 +104,9 @@ def test_a_namespace_whose_nights_are_off_is_skipped_with_its_reason(store: Stor
     world = new_world(store)
     with store.connect("owner") as owner:
         owner.execute("UPDATE memory.namespaces SET settings = '{\"enabled\": false}'")
-    with project(store, world.slug, on_disk=True) as night:
+    with project(store, world.slug) as night:
         for when in (NIGHT, NIGHT - timedelta(days=1)):
-            skipped = tick(night, when)
+            skipped = night.tick(when)
             assert isinstance(skipped, dg.SkipReason)
             assert f"{world.slug} is disabled" in (skipped.skip_message or "")
 
@@ -124,9 +114,9 @@ def test_a_namespace_whose_nights_are_off_is_skipped_with_its_reason(store: Stor
 def test_a_run_of_some_operations_leaves_the_night_due(store: Store) -> None:
     """The tag is part of what the run was asked for."""
     world = new_world(store)
-    with project(store, world.slug, on_disk=True) as night:
+    with project(store, world.slug) as night:
         assert night.run("night_job", world.slug, tags={"slowwave/ops": "orphans"}).success
-        requests = tick(night)
+        requests = night.tick(NIGHT)
     assert isinstance(requests, list)
     assert [r.partition_key for r in requests] == [world.slug]
 
@@ -134,8 +124,8 @@ def test_a_run_of_some_operations_leaves_the_night_due(store: Store) -> None:
 def test_a_namespace_without_a_partition_waits_for_the_sensor(store: Store) -> None:
     """A request for a partition that is not there would fail the whole tick."""
     new_world(store)
-    with project(store, on_disk=True) as night:
-        skipped = tick(night)
+    with project(store) as night:
+        skipped = night.tick(NIGHT)
     assert isinstance(skipped, dg.SkipReason)
 
 
@@ -143,8 +133,8 @@ def test_plans_past_their_time_expire_at_night(store: Store) -> None:
     """Nobody decided in a week: the plan's state says so."""
     world = new_world(store)
     write_a_plan(store, world, expiry_days=0)
-    with project(store, world.slug, on_disk=True) as night:
-        tick(night)
+    with project(store, world.slug) as night:
+        night.tick(NIGHT)
         assert night.value("SELECT state FROM night.plans") == "expired"
     with store.connect("reader") as connection:
         assert latest_plan(connection, world.slug)
@@ -153,8 +143,8 @@ def test_plans_past_their_time_expire_at_night(store: Store) -> None:
 def test_an_unreachable_store_is_a_reason_to_skip() -> None:
     """The daemon goes on; the address is named without its password."""
     store = Store("postgresql://me:hunter2@127.0.0.1:1/none")
-    with project(store, on_disk=True) as night:
-        skipped = tick(night)
+    with project(store) as night:
+        skipped = night.tick(NIGHT)
     assert isinstance(skipped, dg.SkipReason)
     assert "does not answer" in (skipped.skip_message or "")
     assert "hunter2" not in (skipped.skip_message or "")
