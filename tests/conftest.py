@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from psycopg import sql
 
+from slowwave.demo import load_demo
+from slowwave.language.embedder import OfflineEmbedder
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
-from slowwave.store.connect import Store
+from slowwave.store.connect import LOGINS, Store, passwords
 from slowwave.store.migrate import migrate
-from tests.clusters import majors
+from tests.clusters import cloned, majors
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=12, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -29,15 +32,32 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"External servers: PostgreSQL {found}; TEST_POSTGRES_BINDIRS adds others.")
 
 
+_SETTINGS = {
+    **dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit"), "off"),  # nobody recovers a test's server
+    "autovacuum": "off",  # no database lives long enough
+    "scram_iterations": "1",  # of 4,096: a connection costs half
+    "file_copy_method": "clone",  # PostgreSQL 18: the kernel copies a template's files, at a fifth of the cost
+}
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own."""
     home = tmp_path_factory.mktemp("postgres")
     running = server.start(home)
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):  # nobody recovers a test's server
-            admin.execute(f"ALTER SYSTEM SET {setting} = off")
+        for name, value in _SETTINGS.items():
+            with suppress(psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue):  # an older version
+                admin.execute(f"ALTER SYSTEM SET {name} = {value}")
+                if name == "scram_iterations":
+                    admin.execute(f"SET {name} = {value}")
         admin.execute("SELECT pg_reload_conf()")
+        keys = passwords(home / "logins.json")
+        for login, password in [
+            (server._SUPERUSER, running.password),
+            *((LOGINS[name], keys[name]) for name in LOGINS),
+        ]:
+            admin.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(login), sql.Literal(password)))
         # Tests rewrite history behind the triggers' back and choose who is ended in a deadlock, which only a superuser may.
         admin.execute("GRANT SET ON PARAMETER session_replication_role, deadlock_timeout TO slowwave_owner")
     create_database(running.url, "template_slowwave")
@@ -49,17 +69,31 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server
 @pytest.fixture
 def database(postgres: server.Server) -> Iterator[str]:
     """The name of an empty, migrated database."""
-    name = f"t_{uuid.uuid4().hex[:12]}"
-    create_database(postgres.url, name, "template_slowwave")
-    yield name
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with cloned(postgres, "template_slowwave") as name:
+        yield name
 
 
 @pytest.fixture
 def store(postgres: server.Server, database: str) -> Store:
     """A store with one login a role on a fresh database."""
     return Store.embedded_in(postgres.url(database), postgres.home)
+
+
+@pytest.fixture(scope="session")
+def demo_template(postgres: server.Server) -> str:
+    """The name of a database that holds the three demo namespaces as they were generated."""
+    name = "template_demo"
+    create_database(postgres.url, name, "template_slowwave")
+    with Store.embedded_in(postgres.url(name), postgres.home).connect("owner") as connection:
+        assert load_demo(connection, OfflineEmbedder())
+    return name
+
+
+@pytest.fixture
+def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
+    """A store that holds the demo."""
+    with cloned(postgres, demo_template) as name:
+        yield Store.embedded_in(postgres.url(name), postgres.home)
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
-
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
+from tests.clusters import cloned
 from tests.memories import ago, ask, remember
 
 OPS = "gc_references"
@@ -72,13 +70,8 @@ def row_of(store: Store, run_id: str) -> tuple[object, ...]:
 @contextmanager
 def copied(postgres: server.Server, database: str) -> Iterator[Store]:
     """A store on an identical copy of a database to which nobody is connected."""
-    name = f"copy_{uuid.uuid4().hex[:12]}"
-    create_database(postgres.url, name, database)
-    try:
+    with cloned(postgres, database) as name:
         yield Store.embedded_in(postgres.url(name), postgres.home)
-    finally:
-        with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @contextmanager

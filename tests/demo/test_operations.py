@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.cli.nights import score_night
-from slowwave.demo import NAMESPACES, found_against_planted, generate, load_demo
-from slowwave.language.embedder import OfflineEmbedder
+from slowwave.demo import NAMESPACES, found_against_planted, generate
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.operations import operations
@@ -28,14 +25,6 @@ def test_every_planted_problem_belongs_to_one_operation() -> None:
     assert {
         s.problem for s in found_against_planted(generate(NAMESPACES[0], datetime.now(UTC)).key, items=(), reports={})
     } == set(OPERATION_OF)
-
-
-@pytest.fixture
-def demo(store: Store) -> Store:
-    """A store that holds the demo."""
-    with store.connect("owner") as connection:
-        load_demo(connection, OfflineEmbedder())
-    return store
 
 
 def test_each_planted_problem_is_found_by_its_operation_applied_and_taken_back(demo: Store) -> None:

@@ -12,9 +12,8 @@ from slowwave.applying.events import verify_chain
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.cli.nights import score_night
-from slowwave.demo import NAMESPACES, load_demo
+from slowwave.demo import NAMESPACES
 from slowwave.errors import SettingsError
-from slowwave.language.embedder import OfflineEmbedder
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.night.runs import unchanged
@@ -22,15 +21,6 @@ from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, remember
-
-
-@pytest.fixture
-def demo(store: Store) -> Store:
-    """A store that holds the demo."""
-    with store.connect("owner") as connection:
-        assert load_demo(connection, OfflineEmbedder())
-        assert load_demo(connection, OfflineEmbedder()) == {}, "a second load adds nothing"
-    return store
 
 
 def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store) -> None:

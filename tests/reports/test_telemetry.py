@@ -39,9 +39,8 @@ from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.cli.metrics import registry_of
 from slowwave.config.settings import Settings
-from slowwave.demo import NAMESPACES, load_demo
+from slowwave.demo import NAMESPACES
 from slowwave.language.budget import Usage
-from slowwave.language.embedder import OfflineEmbedder
 from slowwave.night.night import run_night
 from slowwave.operations import Inputs
 from slowwave.operations.audits.census import census
@@ -561,7 +560,7 @@ def test_the_documentation_lists_the_contract() -> None:
 
 
 def test_one_run_in_every_sink_tells_no_memory(
-    store: Store,
+    demo: Store,
     collector: Collector,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -572,13 +571,11 @@ def test_one_run_in_every_sink_tells_no_memory(
     receiver = Receiver()
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", receiver.url)
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_SECRET", "whsec_" + base64.b64encode(bytes(32)).decode())
-    with store.connect("owner") as connection:
-        load_demo(connection, OfflineEmbedder())
     namespaces = NAMESPACES[:2]
     for namespace, level in zip(namespaces, ("all", "none"), strict=True):
-        plant(store, namespace)
+        plant(demo, namespace)
         overlay = {name: True for name in Settings.model_fields if name.startswith("report_") and "sink" in name}
-        with store.connect("owner") as connection:
+        with demo.connect("owner") as connection:
             connection.execute(
                 "UPDATE memory.namespaces SET settings = settings || %s::jsonb WHERE slug = %s",
                 (json.dumps({**overlay, "redact_text": level, "blast_radius_share": 1.0}), namespace),
@@ -596,10 +593,10 @@ def test_one_run_in_every_sink_tells_no_memory(
             approver="mara",
             force=True,
             note="seen",
-            store=store,
+            store=demo,
             callbacks=(events.append,),
         )
-        dream_undo(result.apply_runs[0], store=store, callbacks=(events.append,))
+        dream_undo(result.apply_runs[0], store=demo, callbacks=(events.append,))
         files = [f for f in (tmp_path / "home" / "reports" / namespace).rglob("*") if f.is_file()]
         assert {f.name.split(".", 1)[1] for f in files} == {"summary.md", "events.jsonl", "manifest.json", "undo.json"}
         assert receiver.deliveries
@@ -609,7 +606,7 @@ def test_one_run_in_every_sink_tells_no_memory(
             "webhook": " ".join(d.body.decode() for d in receiver.deliveries),
             "callbacks": " ".join(json.dumps(e.to_json(), default=str) for e in events),
             "spans": " ".join(span.to_json() for span in collector.spans()),
-            "metrics": str(collector.points()) + generate_latest(registry_of(store)).decode(),
+            "metrics": str(collector.points()) + generate_latest(registry_of(demo)).decode(),
             "log": caplog.text,
         }
     receiver.close()
