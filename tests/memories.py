@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,12 @@ def remember(
             (namespace, slug, json.dumps({"blast_radius_share": 1.0, **(settings or {})})),
         )
         for name in _ORDER:
-            for row in tables.get(name, ()):
-                full = {"namespace_id": namespace, **{k: _value(k, v) for k, v in row.items()}}
-                if "vector" in full:
-                    full |= {"model": MODEL, "vector": np.asarray(full["vector"], np.float32)}
-                    connection.execute("SELECT memory.register_vector_model(%s, %s)", (MODEL, len(full["vector"])))
-                load_rows(connection, metadata.tables[f"memory.{name}"], [full])
+            every = {"namespace_id": namespace} | ({"model": MODEL} if name.endswith("_vectors") else {})
+            full = (every | {k: _value(k, v) for k, v in row.items()} for row in tables.get(name, ()))
+            for (_, width), rows in groupby(full, lambda row: (tuple(row), len(row.get("vector", ())))):
+                if width:
+                    connection.execute("SELECT memory.register_vector_model(%s, %s)", (MODEL, width))
+                load_rows(connection, metadata.tables[f"memory.{name}"], rows)
     return namespace
 
 
@@ -83,4 +84,6 @@ def unit(*numbers: float, width: int = 512) -> list[float]:
 def _value(column: str, value: Any) -> Any:
     if column == "id" or (column.endswith("_id") and column not in ("external_id", "session_id")):
         return uid(value)
+    if column == "vector":
+        return np.asarray(value, np.float32)
     return [uid(v) for v in value] if column.endswith("_ids") else value
