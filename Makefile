@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -28,10 +28,13 @@ up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000
 	@$(BIN)/slowwave dev
 
 test: check chromium ## everything that CI runs
-	$(BIN)/python -m pytest -n logical --dist loadfile
+	$(BIN)/python -m pytest -n logical --dist worksteal
+
+test-fast: $(VENV)/.installed-dev ## tests that need no database and take less than a second: the inner loop
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "not slow"
 
 test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist loadfile --timeout=3600
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist worksteal --timeout=3600
 
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports

@@ -26,6 +26,20 @@ settings.register_profile("deep", max_examples=300, deadline=None, suppress_heal
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: the browser's test, and those that start processes, wait most of their time."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a database is ``slow``; what waits longest comes first, so that nothing is left to wait for."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "postgres" in item.fixturenames:
+            item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which PostgreSQL versions the tests of external servers run on."""
     found = ", ".join(map(str, majors()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.clusters import cloned
 from tests.memories import ago, ask, remember
+from tests.waiting import until
 
 OPS = "gc_references"
 
@@ -87,23 +87,33 @@ def process(store: Store, program: str, *arguments: str) -> Iterator[subprocess.
         started.communicate()
 
 
-def wait_for(marker: Path, running: subprocess.Popen[bytes]) -> None:
-    """Until the process has made the file."""
-    deadline = time.monotonic() + 90
-    while not marker.exists():
-        assert running.poll() is None, (
-            running.stderr.read().decode() if running.stderr else ""
-        ) or "it ended by itself"
-        assert time.monotonic() < deadline, "it never came so far"
-        time.sleep(0.05)
+def wait_for(marker: Path, running: subprocess.Popen[bytes]) -> str:
+    """What the process wrote into the file, once it is there."""
+
+    def written() -> bool:
+        assert running.poll() is None, running.stderr.read().decode() if running.stderr else "it ended by itself"
+        return marker.exists()
+
+    until(written)
+    return marker.read_text()
+
+
+def go_on(marker: Path) -> None:
+    """Let a process that stands still go on."""
+    marker.with_suffix(".gate").write_text("")
 
 
 STOPPING: str = (
-    "import pathlib, sys, time, slowwave\n"
+    "import os, pathlib, sys, slowwave\n"
+    "marker, writing = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[2] + '.new')\n"
+    "gate = marker.with_suffix('.gate')\n"
     "def stop(p):\n"
-    "    if p.phase == 'apply' and p.done >= int(sys.argv[3]):\n"
-    "        pathlib.Path(sys.argv[2]).write_text(p.run_id)\n"
-    "        time.sleep(600)\n"
+    "    if p.phase == 'apply' and p.done >= int(sys.argv[3]) and not marker.exists():\n"
+    "        os.mkfifo(gate)\n"
+    "        writing.write_text(p.run_id)\n"
+    "        writing.rename(marker)\n"
+    "        gate.read_text()\n"
     "slowwave.dream(sys.argv[1], mode='apply', ops='gc_references', approver='mara', on_progress=stop)\n"
 )
-"""Dreams of a namespace (1), and stands still when so many items (3) are applied, after it wrote the run's id to a file (2)."""
+"""Dreams of a namespace (1). When so many items (3) are applied, it writes the run's id to a file (2), and stands still until it is
+let go on (``go_on``)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,11 +12,13 @@ import slowwave
 from slowwave.api.dream_outcome import NO_REASON, DreamOutcome, dream_now
 from slowwave.errors import Refused
 from slowwave.operations import PLANNERS
+from slowwave.runs import claims
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ago, ask, remember
 from tests.pages.test_index import SECRET
 from tests.stand_ins import instead
+from tests.waiting import until
 
 FACT = {"subject": "Mara", "predicate": "lives in", "object": "Lisbon", "fact_text": "Mara lives in Lisbon."}
 
@@ -112,14 +114,19 @@ def test_skipped_names_the_gate(store: Store) -> None:
     assert dream_now(slug, "", store=store).gate == "disabled"
 
 
-def test_locked_names_who_holds_the_namespace(store: Store) -> None:
+def test_locked_names_who_holds_the_namespace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A living run does, and waiting a little does not help; a dead one is given up."""
     slug = forgetful(store, rows=2)
     held = dead_run(store, slug, "apply", "applying", 1)
-    began = time.monotonic()
+    waited = [0.0]
+
+    def wait(seconds: float) -> None:
+        waited[0] += seconds
+
+    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=lambda: waited[0], sleep=wait))
     found = dream_now(slug, "now", ops=OPS, wait=0.4, store=store)
     assert (found.outcome, found.run_id, held in found.message) == ("locked", "", True)
-    assert time.monotonic() - began >= 0.4
+    assert waited == [pytest.approx(0.4)]
     ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour'")
     assert dream_now(slug, "now", ops=OPS, store=store).outcome == "awaiting_approval"
 
@@ -161,11 +168,11 @@ def test_timed_out_cancels_the_run(store: Store, monkeypatch: pytest.MonkeyPatch
     slug = forgetful(store, rows=2)
     slow = PLANNERS[OPS]
 
-    def sleeps(inputs: Any) -> Any:
-        time.sleep(1.5)
+    def lasts(inputs: Any) -> Any:
+        until(lambda: ask(store, "SELECT 1 FROM night.runs WHERE cancel_requested_at IS NOT NULL"))
         return slow(inputs)
 
-    instead(monkeypatch, OPS, sleeps)
+    instead(monkeypatch, OPS, lasts)
     found = dream_now(slug, "now", ops=OPS, timeout=1.0, store=store)
     assert (found.outcome, found.apply_runs) == ("timed_out", ())
     assert "cancelled after 1 s" in found.message

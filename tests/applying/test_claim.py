@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from threading import Thread
 
@@ -21,6 +20,7 @@ from slowwave.runs.writing import end_claim, note_progress
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful, row_of
 from tests.memories import ask
+from tests.waiting import until
 
 ONE_BY_ONE = Settings(batch_items=1)
 
@@ -69,27 +69,27 @@ def test_an_approval_waits_while_its_namespace_is_held_and_no_longer_when_the_ho
 
 
 def test_the_heart_beats_while_a_batch_takes_longer_than_the_expiry(store: Store) -> None:
-    """A batch of three seconds, an expiry of one: others see the run alive all the time, and get nothing."""
-    slug = forgetful(store, rows=4, heartbeat_expiry_seconds=1)
+    """A batch that stands still, and a heartbeat of an hour ago: it is soon one of now, so others get nothing."""
+    slug = forgetful(store, rows=4, heartbeat_expiry_seconds=8)
     approval = approved(store, slug)
     ask(
         store,
-        "CREATE FUNCTION memory.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3); RETURN NULL; END $$",
+        "CREATE FUNCTION memory.slow() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END $$",
     )
     ask(store, "CREATE TRIGGER slow AFTER UPDATE ON memory.entities FOR EACH STATEMENT EXECUTE FUNCTION memory.slow()")
     work = Thread(target=lambda: apply_approval(store, approval))
-    work.start()
-    _until(lambda: ask(store, "SELECT count(*) FROM night.runs WHERE state = 'applying'") == [(1,)])
-    time.sleep(1.5)
-    refused = 0
-    while ask(store, "SELECT count(*) FROM night.runs WHERE state = 'applying'") == [(1,)]:
-        try:
-            begin(store, slug)
-        except DreamLockUnavailable:
-            refused += 1
-        time.sleep(0.1)
-    work.join(30)
-    assert refused > 0
+    alive = "SELECT count(*) FROM night.runs WHERE state = 'applying' AND heartbeat_at > now() - interval '8 seconds'"
+    with store.connect("owner") as connection, connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(42)")
+        work.start()
+        until(lambda: ask(store, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 42 AND NOT granted"))
+        for _ in range(2):
+            ask(store, "UPDATE night.runs SET heartbeat_at = now() - interval '1 hour' WHERE state = 'applying'")
+            until(lambda: ask(store, alive) == [(1,)])
+            with pytest.raises(DreamLockUnavailable, match="is writing to acme"):
+                begin(store, slug)
+    work.join()
     ((state, error),) = ask(store, "SELECT state, error FROM night.runs WHERE mode = 'apply'")
     assert (state, error) == ("completed", None)
 
@@ -173,10 +173,3 @@ def test_a_plan_run_that_lost_its_namespace_writes_no_plan(store: Store) -> None
     check_cancelled(store, newer, {"phase": "census", "done": 1, "total": 9})
     status = slowwave.dream_status(newer, store=store)
     assert (status.phase, status.done, status.total) == ("census", 1, 9)
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline, "it never came so far"
-        time.sleep(0.05)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -41,8 +40,10 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.memories import ask
 from tests.mutations.test_shared_edge import shared_edge
 from tests.nights import archive_items, new_world, write_a_plan
+from tests.waiting import until
 from tests.worlds import MODEL, World, assert_same, load_world
 
 ONE_BY_ONE = Settings(batch_items=1)
@@ -125,24 +126,21 @@ def test_a_process_killed_with_signal_9_is_resumed(store: Store, tmp_path: Path)
     items = signed(plan, approval)
     marker = tmp_path / "batch-done"
     program = (
-        "import sys, time, pathlib\n"
+        "import signal, sys, pathlib\n"
         "from slowwave.applying.executor import apply_approval\n"
         "from slowwave.config.settings import Settings\n"
         "from slowwave.store.connect import Store\n"
         "def stop(done, total):\n"
         "    if done >= 2:\n"
         "        pathlib.Path(sys.argv[2]).touch()\n"
-        "        time.sleep(600)\n"
+        "        signal.pause()\n"
         "apply_approval(Store.from_environment(), sys.argv[1], settings=Settings(batch_items=1), progress=stop)\n"
     )
     environment = os.environ | {"SLOWWAVE_DATABASE_URL": store.owner}
     process = subprocess.Popen([sys.executable, "-c", program, approval.id, str(marker)], env=environment)
     try:
-        deadline = time.monotonic() + 60
-        while not marker.exists():
-            assert process.poll() is None, "the applier ended by itself"
-            assert time.monotonic() < deadline, "the applier never came to its second batch"
-            time.sleep(0.05)
+        until(lambda: marker.exists() or process.poll() is not None)
+        assert process.poll() is None, "the applier ended by itself"
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -278,7 +276,7 @@ def test_a_batch_that_meets_an_agent_in_a_deadlock_is_tried_again(store: Store) 
             with connection.transaction():
                 connection.execute("UPDATE memory.memories SET access_count = access_count WHERE id = %s", (memory,))
                 barrier.wait()
-                time.sleep(0.5)
+                until(lambda: ask(store, "SELECT 1 FROM pg_locks WHERE NOT granted"))
                 connection.execute("UPDATE memory.entities SET mention_count = mention_count WHERE id = %s", (entity,))
 
     thread = Thread(target=agent)

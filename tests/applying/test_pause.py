@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from pathlib import Path
-from threading import Timer
+from threading import Thread
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -14,9 +15,13 @@ from sensors.approved_plans import approved_plans
 from slowwave.applying.executor import waiting_approvals
 from slowwave.applying.switches import read_switch, set_read_only, switch_apply
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused
+from slowwave.runs import planning
+from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
-from tests.dreamers import OPS, STOPPING, dead_run, forgetful, process, wait_for
+from tests.dreamers import OPS, STOPPING, dead_run, forgetful, go_on, process, wait_for
+from tests.memories import ask
+from tests.waiting import until
 
 
 def apply(store: Store, slug: str, at: int, act: object) -> slowwave.DreamResult:
@@ -29,13 +34,23 @@ def apply(store: Store, slug: str, at: int, act: object) -> slowwave.DreamResult
     return slowwave.dream(slug, "apply", ops=OPS, approver="mara", store=store, on_progress=look)
 
 
+def started(work: Callable[[str], None], run_id: str) -> Thread:
+    """A thread that works while the run does."""
+    thread = Thread(target=work, args=(run_id,))
+    thread.start()
+    return thread
+
+
 def test_a_paused_run_keeps_its_namespace_and_goes_on_when_it_is_resumed(store: Store) -> None:
     """For longer than its heartbeat's expiry: alive, waiting for a person, and nobody else gets in."""
-    slug = forgetful(store, rows=12, batch_items=4, heartbeat_expiry_seconds=1)
+    slug = forgetful(store, rows=12, batch_items=4, heartbeat_expiry_seconds=8)
     seen: list[slowwave.DreamStatus] = []
     refused: list[Exception] = []
 
     def look_and_resume(run_id: str) -> None:
+        until(lambda: slowwave.dream_status(run_id, store=store).phase == "paused")
+        ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour' WHERE id = %s", run_id)
+        until(lambda: not slowwave.dream_status(run_id, store=store).stuck)
         seen.append(slowwave.dream_status(run_id, store=store))
         try:
             slowwave.dream(slug, ops=OPS, store=store)
@@ -45,54 +60,58 @@ def test_a_paused_run_keeps_its_namespace_and_goes_on_when_it_is_resumed(store: 
 
     def pause(run_id: str) -> None:
         assert slowwave.dream_pause(run_id, store=store).paused
-        timers.append(Timer(2.5, look_and_resume, [run_id]))
-        timers[0].start()
+        threads.append(started(look_and_resume, run_id))
 
-    timers: list[Timer] = []
+    threads: list[Thread] = []
     result = apply(store, slug, 4, pause)
-    timers[0].join()
+    threads[0].join()
     assert (result.state, result.run.counts["applied"]) == ("completed", 12)
     (status,) = seen
     assert (status.state, status.phase, status.paused, status.stuck) == ("applying", "paused", True, False)
     assert (status.waiting_for, status.done, status.total) == ("Paused by a person.", 4, 12)
-    assert status.heartbeat_age_seconds <= 1
     assert len(refused) == 1
 
 
 def test_a_paused_run_can_be_cancelled(store: Store) -> None:
     """It waits for either."""
     slug = forgetful(store, rows=8, batch_items=4)
-    timers: list[Timer] = []
+    threads: list[Thread] = []
+
+    def cancel(run_id: str) -> None:
+        until(lambda: slowwave.dream_status(run_id, store=store).phase == "paused")
+        slowwave.dream_cancel(run_id, store=store)
 
     def pause(run_id: str) -> None:
         slowwave.dream_pause(run_id, store=store)
-        timers.append(Timer(0.6, lambda: slowwave.dream_cancel(run_id, store=store)))
-        timers[0].start()
+        threads.append(started(cancel, run_id))
 
     result = apply(store, slug, 4, pause)
-    timers[0].join()
+    threads[0].join()
     assert (result.state, result.run.counts["applied"]) == ("cancelled", 4)
     assert not slowwave.dream_status(result.run.run_id, store=store).paused
     resumed = slowwave.dream(slug, resume_from=result.run.run_id, store=store)
     assert resumed.run.counts["applied"] == 8, "a cancelled run that is gone on with is not paused any more"
 
 
-def test_a_plan_run_pauses_between_its_steps(store: Store) -> None:
-    """And goes on with the next."""
+def test_a_plan_run_pauses_between_its_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks again and again whether it may go on, and goes on with the next."""
     slug = forgetful(store, rows=2)
-    timers: list[Timer] = []
+    paused: list[str] = []
+    waits: list[float] = []
 
     def look(progress: slowwave.DreamProgress) -> None:
         if progress.message == "models":
-            slowwave.dream_pause(progress.run_id, store=store)
-            timers.append(Timer(1.0, lambda: slowwave.dream_resume(progress.run_id, store=store)))
-            timers[0].start()
+            paused.append(slowwave.dream_pause(progress.run_id, store=store).run_id)
 
-    began = time.monotonic()
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            slowwave.dream_resume(paused[0], store=store)
+
+    monkeypatch.setattr(planning, "time", SimpleNamespace(sleep=wait))
     result = slowwave.dream(slug, ops=OPS, store=store, on_progress=look)
-    timers[0].join()
-    assert result.state == "awaiting_approval"
-    assert time.monotonic() - began > 1
+    assert (result.state, result.run.run_id) == ("awaiting_approval", paused[0])
+    assert waits == [PAUSE_POLL_SECONDS] * 3
 
 
 def test_what_is_not_under_way_is_neither_paused_nor_resumed(store: Store) -> None:
@@ -142,17 +161,16 @@ def test_the_switch_in_the_database_stops_a_run_of_another_process_before_its_ne
     """It ends paused with the reason, names who did it, and goes on under its own id once the switch is on again."""
     slug = forgetful(store, rows=12, batch_items=3)
     marker = tmp_path / "run"
-    slow = STOPPING.replace("time.sleep(600)", "time.sleep(1)")
-    with process(store, slow, slug, str(marker), "3") as running:
-        wait_for(marker, running)
+    with process(store, STOPPING, slug, str(marker), "3") as running:
+        run_id = wait_for(marker, running)
         switch = switch_apply(store, on=False, by="zoe", note="the replica is on fire")
         assert (switch.disabled, switch.set_by) == (True, "zoe")
+        go_on(marker)
         assert running.wait(60) == 1
         assert "zoe switched apply off" in (running.stderr.read().decode() if running.stderr else "")
-    run_id = marker.read_text()
     status = slowwave.dream_status(run_id, store=store)
     assert (status.state, status.items_done + status.items_left) == ("paused", 12)
-    assert 0 < status.items_done < 12
+    assert status.items_done == 3
     assert "the replica is on fire" in status.error
     before = digest(store, slug)
     for call in (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import psycopg
 import psycopg2
@@ -14,12 +14,14 @@ import psycopg2.extras
 import pytest
 
 import slowwave
+from slowwave.applying import executor
 from slowwave.applying.throttle import Throttle, replication_lag
 from slowwave.config.settings import Settings
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
+from tests.waiting import until
 
 
 class Replica:
@@ -51,7 +53,7 @@ class Replica:
                 replayed = received
             if received:
                 cursor.send_feedback(write_lsn=received, flush_lsn=received, apply_lsn=replayed, force=True)
-            time.sleep(0.05)
+            self._stop.wait(0.05)
         connection.close()
 
 
@@ -62,7 +64,7 @@ def replica(postgres: server.Server) -> Iterator[Replica]:
         (start,) = admin.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone() or ("",)
         streaming = "SELECT count(*) FROM pg_stat_replication"
         with Replica(postgres.url("postgres"), str(start)) as far:
-            _until(lambda: admin.execute(streaming).fetchone() == (1,))
+            until(lambda: admin.execute(streaming).fetchone() == (1,))
             yield far
 
 
@@ -73,13 +75,6 @@ def may_see_replicas(postgres: server.Server) -> Iterator[None]:
         admin.execute("GRANT pg_read_all_stats TO slowwave_login_applier")
         yield
         admin.execute("REVOKE pg_read_all_stats FROM slowwave_login_applier")
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline, "it never came so far"
-        time.sleep(0.05)
 
 
 def _behind(postgres: server.Server, seconds: float) -> bool:
@@ -102,47 +97,35 @@ def test_batches_halve_where_they_take_long_and_grow_back() -> None:
     assert off.size == 8
 
 
-def test_a_run_with_slow_batches_goes_on_in_smaller_ones_and_says_so(store: Store) -> None:
-    """A trigger of the operator's own makes every update slow; when it is gone the batches grow again."""
+def test_a_run_with_slow_batches_goes_on_in_smaller_ones_and_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four batches take 1.1 seconds by the clock of the run; then they are quick, and grow again."""
     slug = forgetful(
         store, rows=24, batch_items=8, apply_max_batch_seconds=1.0, apply_pause_seconds=0.2, default_mode="apply"
     )
-    ask(
-        store,
-        "CREATE FUNCTION memory.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.1); RETURN NULL; END $$",
-    )
-    ask(store, "CREATE TRIGGER slow AFTER UPDATE ON memory.entities FOR EACH STATEMENT EXECUTE FUNCTION memory.slow()")
+    clock = [0.0]
     done: list[int] = [0]
-    notes: list[str] = []
+    notes: list[tuple[float, str]] = []
+
+    def monotonic() -> float:
+        clock[0] += 1.1 if len(done) < 5 else 0.1
+        return clock[0]
+
+    def sleep(seconds: float) -> None:
+        (run,) = [r for r in slowwave.dream_history(slug, store=store) if r.mode == "apply"]
+        notes.append((seconds, slowwave.dream_status(run.run_id, store=store).waiting_for))
 
     def look(progress: slowwave.DreamProgress) -> None:
-        if progress.phase != "apply":
-            return
-        done.append(progress.done)
-        if len(done) == 5:
-            ask(store, "DROP TRIGGER slow ON memory.entities")
+        if progress.phase == "apply":
+            done.append(progress.done)
 
-    watching = Thread(target=_collect, args=(store, slug, notes), daemon=True)
-    watching.start()
+    monkeypatch.setattr(executor, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
     result = slowwave.dream(slug, ops=OPS, approver="mara", store=store, on_progress=look)
-    watching.join(30)
-    assert any(note.startswith("The last batch took 1.") for note in notes)
     assert result.run.counts["applied"] == 24
-    sizes = [b - a for a, b in pairwise(done)]
-    assert sizes[:4] == [8, 4, 2, 1]
-    assert sizes[4] == 1
-    assert max(sizes[5:]) > 1
-
-
-def _collect(store: Store, slug: str, notes: list[str]) -> None:
-    """Why the run waits, until it has ended."""
-    for _ in range(600):
-        runs = [r for r in slowwave.dream_history(slug, store=store) if r.mode == "apply"]
-        if runs and runs[0].state != "applying":
-            return
-        if runs:
-            notes.append(slowwave.dream_status(runs[0].run_id, store=store).waiting_for)
-        time.sleep(0.02)
+    assert [b - a for a, b in pairwise(done)] == [8, 4, 2, 1, 1, 2, 4, 2]
+    told = "The last batch took 1.1 s, so the next ones hold {} items."
+    assert notes == [(0.2, told.format(n)) for n in (4, 2, 1, 1)]
 
 
 @pytest.mark.usefixtures("may_see_replicas")
@@ -154,28 +137,29 @@ def test_apply_waits_while_a_replica_is_behind(store: Store, postgres: server.Se
         batch_items=4,
         apply_max_replication_lag_seconds=0.5,
         apply_pause_seconds=0.1,
-        heartbeat_expiry_seconds=1,
+        heartbeat_expiry_seconds=8,
     )
     plan = slowwave.dream(slug, ops=OPS, store=store)
     results: list[slowwave.DreamResult] = []
     with replica(postgres) as far:
         far.held.set()
-        _until(lambda: _behind(postgres, 0.6))
+        until(lambda: _behind(postgres, 0.6))
         work = Thread(
             target=lambda: results.append(
                 slowwave.dream(slug, "apply", approver="mara", resume_from=plan.run.run_id, store=store)
             )
         )
         work.start()
-        _until(lambda: slowwave.dream_history(slug, store=store)[0].mode == "apply")
+        until(lambda: slowwave.dream_history(slug, store=store)[0].mode == "apply")
         run_id = slowwave.dream_history(slug, store=store)[0].run_id
-        _until(lambda: "A replica is" in slowwave.dream_status(run_id, store=store).waiting_for)
-        time.sleep(1.5)
+        until(lambda: "A replica is" in slowwave.dream_status(run_id, store=store).waiting_for)
+        ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour' WHERE id = %s", run_id)
+        until(lambda: not slowwave.dream_status(run_id, store=store).stuck)
         status = slowwave.dream_status(run_id, store=store)
         assert (status.state, status.done, status.stuck) == ("applying", 0, False)
         assert "apply waits until it is under 0.5 s" in status.waiting_for
         far.held.clear()
-        work.join(30)
+        work.join()
     assert [r.state for r in results] == ["completed"]
 
 
@@ -184,7 +168,7 @@ def test_a_role_that_may_not_see_replicas_does_not_wait_for_them(store: Store, p
     slug = forgetful(store, rows=3, apply_max_replication_lag_seconds=0.1)
     with replica(postgres) as far:
         far.held.set()
-        _until(lambda: _behind(postgres, 0.3))
+        until(lambda: _behind(postgres, 0.3))
         with store.connect("applier") as connection:
             assert replication_lag(connection) is None
         result = slowwave.dream(slug, "apply", ops=OPS, approver="mara", store=store)

@@ -12,6 +12,8 @@ from benchmarks import matching, worlds
 from benchmarks.listings import Row
 from benchmarks.trial import Trial, is_labelled, measure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:

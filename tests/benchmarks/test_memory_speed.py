@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.memory_speed import Costs, measure, part
 from benchmarks.operations import looked, planned
 from benchmarks.remembered import remembered
@@ -23,6 +25,7 @@ def test_the_same_size_gives_the_same_memories() -> None:
     assert len(one.table("memory_versions")) == 300
 
 
+@pytest.mark.slow
 def test_every_operation_finds_something_in_them() -> None:
     """But those that need what is not there: edits from outside, missing vectors, a page without a promotion."""
     costs = measure(2_000)

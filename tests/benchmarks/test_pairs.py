@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks import pairs
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_vectors_have_the_moments_of_real_ones(tmp_path: Path) -> None:
     """Unit rows, the told moments, and a tenth each of near copies and hard negatives, wherever a chunk ends."""

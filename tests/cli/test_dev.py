@@ -17,6 +17,8 @@ from slowwave.cli import dev
 from slowwave.errors import StoreError
 from slowwave.store import server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
-from tests.dreamers import OPS, STOPPING, dead_run, forgetful, process, wait_for
+from tests.dreamers import OPS, STOPPING, dead_run, forgetful, go_on, process, wait_for
 from tests.memories import ask
 from tests.snapshots import uid
 
@@ -90,15 +90,14 @@ def test_pause_resume_and_cancel_reach_another_process(store: Store, run: Run, t
     """A run that another process does, steered from this one."""
     slug = forgetful(store, rows=30, batch_items=2)
     marker = tmp_path / "run"
-    slow = STOPPING.replace("time.sleep(600)", "time.sleep(1)")
-    with process(store, slow, slug, str(marker), "2") as running:
-        wait_for(marker, running)
-        run_id = marker.read_text()
+    with process(store, STOPPING, slug, str(marker), "2") as running:
+        run_id = wait_for(marker, running)
         assert "waits after its batch" in run("runs", "pause", run_id)[1]
         assert read(run, "runs", "status", run_id)["paused"] is True
         assert "goes on" in run("runs", "resume", run_id)[1]
         assert read(run, "runs", "status", run_id)["paused"] is False
         assert "stops after its batch" in run("runs", "cancel", run_id)[1]
+        go_on(marker)
         assert running.wait(60) == 0
     assert read(run, "runs", "status", run_id)["state"] == "cancelled"
     assert read(run, "runs", "tail", slug)[0]["state"] == "cancelled"

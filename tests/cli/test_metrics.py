@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -252,20 +253,25 @@ def test_it_serves_until_it_is_told_to_end(store: Store) -> None:
     environment = {"SLOWWAVE_DATABASE_URL": store.owner, "PATH": "", "COLUMNS": "200"}
     command = [sys.executable, "-c", "from slowwave.cli.main import main; main()", "metrics", "--port", port]
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # else one of a background job
     ) as serving:
-        killer = threading.Timer(60, serving.kill)
+        killer = threading.Timer(240, serving.kill)
         killer.start()
         assert serving.stdout is not None
         assert f"http://127.0.0.1:{port}/metrics" in serving.stdout.readline()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
             assert answer.headers["content-type"].startswith("text/plain")
             assert one(parsed(answer.read().decode()), "up") == 1
         second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert second.returncode == 1
         assert "cannot be listened on" in second.stderr
-        serving.send_signal(2)
-        assert serving.wait(20) == 0
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(120) == 0
         killer.cancel()
 
 

@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,9 @@ from slowwave.demo.load import load_demo
 from slowwave.language.embedder import embedder_for
 from slowwave.store import server
 from slowwave.store.connect import Store
+from tests.waiting import until
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "demo-harbor"
@@ -132,15 +134,16 @@ def wait_for(
     log: Path | None = None,
 ) -> Any:
     """The first true value of ``seen``."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := seen():
-            return found
-        if process and process.poll() is not None:
-            break
-        time.sleep(0.3)
-    told = log.read_text()[-3000:] if log else ""
-    pytest.fail(f"{what} did not come within {seconds:.0f} s. {told}")
+
+    def come() -> Any:
+        found = seen()
+        assert found or process is None or process.poll() is None, "the process has ended"
+        return found
+
+    try:
+        return until(come, seconds=seconds, pause=0.3)
+    except AssertionError as problem:
+        pytest.fail(f"{what} did not come within {seconds:.0f} s: {problem}. {log.read_text()[-3000:] if log else ''}")
 
 
 def start_a_night(ui: Ui) -> None:

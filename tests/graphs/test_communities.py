@@ -59,6 +59,7 @@ def test_karate_club_without_weights() -> None:
     assert labels.max() == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("groups", "size", "degree", "mixing"), [(5, 16, 12, 0.1), (10, 30, 12, 0.2), (40, 50, 12, 0.3), (60, 200, 14, 0.3)]
 )

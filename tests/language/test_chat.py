@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -127,11 +126,9 @@ def test_a_server_that_says_nothing_or_drips_is_too_late(server: Server):
 
     for answer in (silent, dripping):
         server.answer = answer
-        began = time.monotonic()
         with pytest.raises(ChatError, match=r"did not answer within 0\.2 s") as caught:
             ask(chat(server, timeout=0.2))
         assert (caught.value.kind, caught.value.tokens) == ("timeout", 2 * ESTIMATE)
-        assert time.monotonic() - began < 5
 
 
 def test_a_server_that_is_not_there_costs_nothing(server: Server):

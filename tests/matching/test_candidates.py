@@ -228,6 +228,7 @@ def test_nothing_to_compare_is_no_error(names: list[str]) -> None:
     assert not pairs(candidates([entity(f"{k}", n) for k, n in enumerate(names)]))
 
 
+@pytest.mark.slow
 def test_planted_variants_of_a_generated_namespace_are_all_candidates() -> None:
     """Case, slips, word order and suffixes at a few pairs a row."""
     made = generate.make(20_000, now=datetime(2026, 1, 1, tzinfo=UTC))
@@ -241,6 +242,7 @@ def test_planted_variants_of_a_generated_namespace_are_all_candidates() -> None:
     assert len(found.i) < 30 * len(crowd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "recall", "a_row"), [("febrl1.csv", 0.999, 10), ("historical_people_25k.csv.gz", 0.93, 60)]
 )

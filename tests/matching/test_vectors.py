@@ -205,6 +205,7 @@ def test_rows_without_direction_have_no_pairs() -> None:
     assert (i.tolist(), j.tolist(), score.tolist()) == ([1], [3], [1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [None, np.random.default_rng(0).permutation(40_000)])
 def test_the_matrix_is_not_copied(rows: np.ndarray | None) -> None:
     """Neither for rows of other lengths nor for rows in another order is there a second copy of the vectors at any moment."""

@@ -17,6 +17,7 @@ from tests.nights import new_world, write_a_plan
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_definitions_load_without_warnings_and_without_the_engine() -> None:
     """Every run is a new process that loads them: no package that takes long, no notice that scrolls by."""
     heavy = ["scipy", "pandas", "great_expectations", "matplotlib", "duckdb", "rapidfuzz", "slowwave.night.night"]

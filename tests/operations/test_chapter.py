@@ -13,6 +13,8 @@ import pytest
 from slowwave.operations.spec import operation
 from tests.operations.chapter import PAGE, ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 ADDED = """
 import slowwave.operations.audits, slowwave.operations.planners
 slowwave.operations.audits.__path__.append({audits!r})

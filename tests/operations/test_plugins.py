@@ -15,6 +15,8 @@ from slowwave.errors import SettingsError
 from slowwave.operations import operations
 from tests.operations.chapter import ROOT, blocks, code
 
+pytestmark = pytest.mark.slow
+
 
 def install(folder: Path, modules: dict[str, str], points: dict[str, str]) -> Path:
     """A package ``night_extras`` as an installer leaves it: its modules, and a dist-info that names its entry points."""

@@ -115,6 +115,7 @@ def test_every_line_is_shorter_than_150_characters_whatever_it_holds() -> None:
     assert max(map(len, page.body.split("\n"))) < 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "size"), [(200, 25_000), (10, 25_000), (37, 25_000), (200, 1_000), (200, 2_345)])
 def test_the_index_keeps_its_limits_and_says_what_it_leaves_out(lines: int, size: int) -> None:
     """200 lines and 25 KB out of the box; the best are kept, the rest is one line."""

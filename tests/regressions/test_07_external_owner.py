@@ -18,6 +18,8 @@ from slowwave.store import server
 from slowwave.store.connect import ROLES
 from tests.clusters import external, majors, run
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[2] / "README.md").read_text()
 MESSAGES = (
     '{"namespace": "desk", "created_at": "2026-03-02T10:00:00Z", "role": "user", "content": "The lamp is in room 4."}\n'

@@ -45,6 +45,7 @@ def merges(kind: str, *texts: str) -> int:
     return len(dedupe_memories(make_inputs(snapshot)).items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["semantic", "event"])
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_two_words_never_merge(kind: str, a: str, b: str) -> None:

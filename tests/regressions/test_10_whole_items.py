@@ -75,6 +75,7 @@ def shortened(text: str, stage: str) -> str:
     return str(new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["full", "compressed", "summary"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_line_that_stays_is_whole(shape: str, stage: str) -> None:

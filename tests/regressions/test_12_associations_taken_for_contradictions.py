@@ -53,6 +53,7 @@ def conflicts(edges: list[tuple[str, str, str]], **more: object) -> int:
     return contradictions(make_inputs(snapshot)).numbers["conflicts"]  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MANY)
 @pytest.mark.parametrize(("a", "b"), TWINS)
 def test_two_things_of_nearly_one_name_may_both_be_meant(kind: str, a: str, b: str) -> None:

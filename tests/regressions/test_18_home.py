@@ -23,6 +23,8 @@ from slowwave.store.opening import open_store
 from tests.dreamers import forgetful
 from tests.regressions.test_18_addresses import program
 
+pytestmark = pytest.mark.slow
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root acts in another account's home, or mounts")
 
 

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -308,7 +307,6 @@ def test_a_flood_of_items_is_one_span_an_operation(collector: Collector) -> None
         for operation in ("dedupe_entities", "gc_references")
         for n in range(500)
     ]
-    began = time.perf_counter()
     tell(
         RunStarted(**common(0), mode="apply", trigger="sensor"),
         PhaseStarted(**common(0), phase="apply"),
@@ -318,7 +316,6 @@ def test_a_flood_of_items_is_one_span_an_operation(collector: Collector) -> None
             **common(4), mode="apply", state="completed", ops_total=2000, counts={"applied": 2000}, duration_ms=4000
         ),
     )
-    assert time.perf_counter() - began < 2
     found = collector.spans("op")
     assert len(found) == 2
     for span in found:

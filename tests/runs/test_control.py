@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +13,7 @@ from slowwave.runs.run import Run
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
 from tests.memories import ask, remember
+from tests.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,4 @@ def _cancel_rest(store: Store, run_id: str) -> bool:
 
 
 def _until_somebody_waits(store: Store) -> None:
-    deadline = time.monotonic() + 30
-    while ask(store, "SELECT count(*) FROM pg_locks WHERE NOT granted") == [(0,)]:
-        assert time.monotonic() < deadline, "nobody came to wait"
-        time.sleep(0.02)
+    until(lambda: ask(store, "SELECT 1 FROM pg_locks WHERE NOT granted"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
@@ -44,7 +45,7 @@ def make_snapshot(
     id gets ``uid("<table> <position>")``; required references get ids of nothing; ``jsonb`` may be given as Python values.
     """
     overlay = settings.model_dump(mode="json") if isinstance(settings, Settings) else dict(settings or {})
-    model = Settings.for_namespace(overlay).embedding_model
+    model = _settings(overlay).embedding_model
     if unknown := sorted({*tables} - {*SNAPSHOT_TABLES}) + sorted({*(vectors or {})} - {*VECTORS}):
         raise KeyError(f"A snapshot has no table {unknown[0]!r}.")
     return Snapshot(
@@ -61,13 +62,40 @@ def make_snapshot(
 
 def make_inputs(snapshot: Snapshot, *, baselines: Mapping[str, Mapping[str, object]] | None = None) -> Inputs:
     """What an operation is given: the snapshot, the results of the real SQL models over it and its own settings."""
-    settings = Settings.for_namespace(snapshot.settings)
-    return Inputs(snapshot, run_models(_models(), snapshot, settings), settings, baselines or {})
+    settings = _settings(snapshot.settings)
+    return Inputs(snapshot, _Results(snapshot, settings), settings, baselines or {})
+
+
+class _Results(Mapping[str, pa.Table]):
+    """Results of the SQL models, computed when the first of them is asked for: most operations need none."""
+
+    def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
+        self._run = cache(lambda: run_models(_models(), snapshot, settings))
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self._run()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._run())
+
+    def __len__(self) -> int:
+        return len(self._run())
 
 
 @cache
 def _models() -> tuple[SqlModel, ...]:
     return load_models()
+
+
+def _settings(overlay: Mapping[str, object]) -> Settings:
+    """A namespace's settings; what was read once of the same overlay and the same variables is not read again."""
+    variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith("SLOWWAVE_")))
+    return _read_settings(json.dumps(overlay, sort_keys=True), variables)
+
+
+@cache
+def _read_settings(overlay: str, variables: tuple[tuple[str, str], ...]) -> Settings:
+    return Settings.for_namespace(json.loads(overlay))
 
 
 def make_table(table: Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from slowwave.store.as_of import memories_as_of
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import uid
+from tests.waiting import until
 
 SLUG = "then"
 NAMES = ("archived", "merged", "quarantined", "said", "kept")
@@ -83,8 +83,7 @@ def test_nothing_is_there_before_it_was_recorded(store: Store) -> None:
 
 def clock(store: Store) -> datetime:
     """An instant of the database between two of its transactions."""
-    time.sleep(0.01)
     ((at,),) = ask(store, "SELECT clock_timestamp()")
-    time.sleep(0.01)
+    until(lambda: ask(store, "SELECT 1 WHERE clock_timestamp() > %s", at))
     assert isinstance(at, datetime)
     return at.astimezone(UTC)

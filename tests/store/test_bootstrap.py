@@ -21,6 +21,8 @@ from slowwave.store.opening import open_store
 from tests.clusters import run
 from tests.nights import new_world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

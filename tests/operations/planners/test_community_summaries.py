@@ -343,6 +343,7 @@ def test_without_the_writer_of_the_settings_nothing_is_written() -> None:
     assert (found.items, found.report.numbers["no writer at hand"]) == ((), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bad",
     [

@@ -261,6 +261,7 @@ def test_crowded_blocks_are_searched_as_well_as_small_ones() -> None:
     assert (found.report.numbers["pairs within the window"], found.report.numbers["near pairs"]) == (len(inside), near)
 
 
+@pytest.mark.slow
 def test_a_log_of_years_takes_no_memory_for_pairs_out_of_the_window() -> None:
     """Six thousand events of one subject that all point one way, ten a day: of 18 million near pairs few lie within a day."""
     rows = [event(f"e{n}", n / 10, f"Batch {n} left.", source_chunk_ids=[]) for n in range(6_000)]
@@ -274,6 +275,7 @@ def test_a_log_of_years_takes_no_memory_for_pairs_out_of_the_window() -> None:
     assert peak < 300e6
 
 
+@pytest.mark.slow
 @given(r=st.randoms(use_true_random=False))
 def test_what_a_night_leaves_the_next_one_leaves(r: Random) -> None:
     """Random events: clusters within the window, near their survivor, without a differing number; and convergence."""
