@@ -21,7 +21,7 @@ from slowwave.store.migrate import migrate
 from tests.clusters import cloned, majors
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
-settings.register_profile("ci", max_examples=12, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
+settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
 settings.register_profile("deep", max_examples=300, deadline=None, suppress_health_check=_CHECKS)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -193,3 +193,12 @@ def test_the_databases_of_compose_are_well_by_its_own_logins(tmp_path: Path, maj
             connection.execute("CREATE TABLE t (n int)")
         with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
             psycopg.connect(cluster.url("dagster", "memory_writer", "w"))
+
+
+def test_no_test_waits_for_a_time_or_looks_at_the_clock() -> None:
+    """A machine may be slow: what a test waits for is a condition (``tests/waiting.py``)."""
+    watched = re.compile(r"\btime\.sleep\(|pg_sleep\(|\b(?:perf_counter|process_time)\(|monotonic\(\) - ")
+    tests = (ROOT / "tests").rglob("*.py")
+    assert [
+        f.name for f in tests if f.name != "waiting.py" and f != Path(__file__) and watched.search(f.read_text())
+    ] == []

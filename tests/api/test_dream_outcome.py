@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,6 @@ from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ago, ask, remember
 from tests.pages.test_index import SECRET
 from tests.stand_ins import instead
-from tests.waiting import until
 
 FACT = {"subject": "Mara", "predicate": "lives in", "object": "Lisbon", "fact_text": "Mara lives in Lisbon."}
 
@@ -167,15 +167,24 @@ def test_timed_out_cancels_the_run(store: Store, monkeypatch: pytest.MonkeyPatch
     """Noticed before the next step; the namespace is free, and the run can be gone on with."""
     slug = forgetful(store, rows=2)
     slow = PLANNERS[OPS]
+    timers: list[Timer] = []
+
+    class AtOurWord(Timer):
+        def start(self) -> None:
+            timers.append(self)
 
     def lasts(inputs: Any) -> Any:
-        until(lambda: ask(store, "SELECT 1 FROM night.runs WHERE cancel_requested_at IS NOT NULL"))
+        if len(timers) == 1:
+            timers[0].function()
+            timers.append(timers[0])
         return slow(inputs)
 
+    monkeypatch.setattr("slowwave.api.dream_outcome.Timer", AtOurWord)
     instead(monkeypatch, OPS, lasts)
     found = dream_now(slug, "now", ops=OPS, timeout=1.0, store=store)
     assert (found.outcome, found.apply_runs) == ("timed_out", ())
     assert "cancelled after 1 s" in found.message
+    assert {timer.interval for timer in timers} == {1.0}
     assert ask(store, "SELECT state FROM night.runs WHERE id = %s", found.run_id) == [("cancelled",)]
     assert slowwave.dream(slug, resume_from=found.run_id, store=store).state == "awaiting_approval"
 

@@ -8,9 +8,9 @@ import pytest
 
 from slowwave.errors import SnapshotError
 from slowwave.mutations.cells import canonical
-from slowwave.mutations.rows import rows_by_id, rows_where
+from slowwave.mutations.rows import as_ids, live_ids, rows_by_id, rows_where
 from slowwave.mutations.set_columns import set_columns
-from tests.snapshots import make_snapshot, uid
+from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 INSTANTS = (
     None,
@@ -29,6 +29,12 @@ SNAPSHOT = make_snapshot(
             "importance": n / 3,
         }
         for n, when in enumerate(INSTANTS)
+    ]
+)
+PAIR = make_snapshot(
+    entities=[
+        {"id": uid("a"), "name": "Ann", "entity_type": "person", "source_chunk_ids": [uid("c")]},
+        {"id": uid("b"), "name": "Bo", "entity_type": "tool", "invalidated_at": TAKEN_AT},
     ]
 )
 
@@ -60,3 +66,24 @@ def test_what_a_change_rests_on_is_guarded_and_not_written() -> None:
     assert [w.cell.column for w in mutation.writes] == ["ring", "state"]
     assert [g.cell.column for g in mutation.guards] == ["invalidated_at", "pinned"]
     assert (again.writes, [g.cell.column for g in again.guards]) == ((), ["invalidated_at", "state"])
+
+
+def test_the_rows_asked_for_and_no_others() -> None:
+    """Their columns are in canonical form: lists as tuples."""
+    found = rows_by_id(PAIR, "entities", {uid("a")}, ["name", "source_chunk_ids"])
+    assert found == {uid("a"): {"id": uid("a"), "name": "Ann", "source_chunk_ids": (uid("c"),)}}
+    assert rows_by_id(PAIR, "entities", set(), ["name"]) == {}
+
+
+def test_rows_by_another_column() -> None:
+    assert rows_where(PAIR, "entities", "entity_type", {"tool", "boat"}, ["name"]) == [
+        {"id": uid("b"), "entity_type": "tool", "name": "Bo"}
+    ]
+
+
+def test_what_is_invalidated_does_not_stand() -> None:
+    assert live_ids(PAIR, "entities") == {uid("a")}
+
+
+def test_a_cell_that_holds_no_ids_has_none() -> None:
+    assert (as_ids((uid("c"),)), as_ids(None), as_ids("c")) == ((uid("c"),), (), ())
