@@ -14,6 +14,7 @@ from slowwave.texts.tenses import Cues
         ("We will meet on MONDAY.", "future"),
         ("On MONDAY we will meet.", "future"),
         ("She called; on MONDAY she will come.", "future"),
+        ("She called, and on MONDAY she will come.", "future"),
         ("He is going to call on MONDAY, and he slept well.", "future"),
         ("We planned to go on MONDAY.", "unclear"),
         ("I need bread on MONDAY.", "none"),
