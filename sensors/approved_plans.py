@@ -12,8 +12,8 @@ import dagster as dg
 from jobs.apply import APPROVAL_TAG, apply_config, apply_job
 from resources.store import STORE_PROBLEMS, error_text
 from sensors.runs import IN_FLIGHT
-from slowwave.applying.executor import waiting_approvals
 from slowwave.applying.switches import KILL_SWITCH, apply_disabled, why_disabled
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.store.connect import Store
 
 PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))

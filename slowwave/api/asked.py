@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from slowwave.errors import Refused
-from slowwave.plans.gate import APPROVER
+from slowwave.plans.gate import check_name
 from slowwave.store.connect import Connection
 
 Mode = Literal["dry-run", "apply"]
@@ -20,8 +20,8 @@ def mode_of(text: str | None) -> Mode | None:
 
 def check_approver(name: str | None) -> None:
     """Raise ``Refused`` for a name that cannot sign; None signs nothing."""
-    if name is not None and not APPROVER.fullmatch(name):
-        raise Refused("An approver is named by 2 to 64 letters, digits or . _ @ -, beginning with a letter or digit.")
+    if name is not None:
+        check_name(name)
 
 
 def slug_of(connection: Connection, namespace: str) -> str:

@@ -37,8 +37,8 @@ from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.runs.claims import Stuck
 from slowwave.runs.control import PAUSE_POLL_SECONDS
-from slowwave.runs.heartbeat import beating, expiry_of
-from slowwave.runs.states import HOLDING, State
+from slowwave.runs.heartbeat import beating
+from slowwave.runs.states import State
 from slowwave.runs.writing import NamespaceClaim, control_requests, end_claim, note_progress
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
@@ -70,15 +70,6 @@ WHERE i.plan_hash = %s AND i.item_id = s.item_id
 """
 _COUNT: Final = """
 SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id = ANY(%s::uuid[]) OR status = 'deferred') GROUP BY status
-"""
-_OPEN: Final = """
-SELECT a.id::text AS approval_id, n.slug AS namespace FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id
-WHERE (%(namespace)s::text IS NULL OR n.slug = %(namespace)s)
-AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%(closed)s)) ORDER BY a.recorded_at
-"""
-_HELD: Final = """
-SELECT n.slug AS namespace, n.settings AS overlay, extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float AS age FROM night.runs r
-JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)
 """
 
 
@@ -181,15 +172,6 @@ class _Done:
 
     run_id: str
     counts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A namespace that a run says it holds: its own settings, and the age of the run's heartbeat in seconds."""
-
-    namespace: str
-    overlay: object
-    age: float
 
 
 class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
@@ -388,23 +370,3 @@ def _note_end(store: Store, claim: NamespaceClaim, problem: BaseException, level
 
 def _refusal(problem: psycopg.Error) -> str:
     return f"The database refused it: {refusal(problem)}"
-
-
-def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: bool = False) -> list[tuple[str, str]]:
-    """Approvals that a run may be started for (``night.open_approvals``): (approval, namespace), oldest first.
-
-    Left out are those applied, expired or withdrawn and, unless a person asks (``cancelled``), those whose run a person cancelled and
-    those of a namespace that a run holds now: it would be in vain.
-    """
-    closed = [] if cancelled else ["cancelled"]
-    with store.connect("reader") as connection:
-        rows = connection.execute(_OPEN, {"namespace": namespace, "closed": closed}).fetchall()
-        held = frozenset() if cancelled else _held(connection)
-    return [(str(a), str(n)) for a, n in rows if str(n) not in held]
-
-
-def _held(connection: Connection) -> frozenset[str]:
-    """The namespaces in which a run is alive."""
-    with connection.cursor(row_factory=class_row(_Held)) as cursor:
-        held = cursor.execute(_HELD, (list(HOLDING),)).fetchall()
-    return frozenset(one.namespace for one in held if one.age <= expiry_of(one.overlay))

@@ -27,8 +27,8 @@ from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, u
 from slowwave.plans.diff import Rewording, changes, lost_lines, rewordings
 from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
-from slowwave.plans.gate import revoke as withdraw
 from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, no_plan, read_plan
+from slowwave.plans.revocation import revoke as withdraw
 from slowwave.plans.states import items_text, shown_state
 from slowwave.store.connect import Store
 from slowwave.texts.losses import losses

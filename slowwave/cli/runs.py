@@ -9,8 +9,9 @@ import typer
 
 from slowwave.api.dream_results import DreamStatus
 from slowwave.api.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
-from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
+from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.undo import Undoing
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.cli.dreams import counts_text
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest

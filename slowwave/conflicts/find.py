@@ -30,7 +30,6 @@ class FoundConflicts:
 
 
 _TABLES: Final = ("entities", "entity_aliases", "relationships", "memory_facts", "memories", "memory_versions")
-_ASKED: Final = ("contradiction_detect_similarity_threshold", "neighbour_top_k", "neighbour_similarity")
 _LAST: Final = Last[FoundConflicts]()
 
 
@@ -42,7 +41,8 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     long as its tables are, for an audit and a planner of one night.
     """
     tables = [snapshot.table(name) for name in _TABLES]
-    asked = (snapshot.taken_at, *(getattr(settings, name) for name in _ASKED))
+    chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
+    asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity)
     return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
 
 

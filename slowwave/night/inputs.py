@@ -12,9 +12,7 @@ from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import consolidator_for, writer_for
 from slowwave.operations import Inputs
-from slowwave.plans.ledger import (
-    open_budget,
-)
+from slowwave.plans.token_budget import open_budget
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store

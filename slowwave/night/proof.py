@@ -22,7 +22,7 @@ from slowwave.probes.subset import LIMITS, harm
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.quotation import Known
+from slowwave.texts.quotation import plain
 
 
 def prove(
@@ -36,7 +36,7 @@ def prove(
 ) -> tuple[Plan, Probes]:
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
-    order, read = list(PLANNERS), Known()
+    order, read = list(PLANNERS), plain(item.evidence for item in items)
     arranged = arrange(items, order, read)
     decided = _decided(arranged)
     after = simulate(snapshot, decided)

@@ -15,9 +15,7 @@ from typing import Final
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.language.budget import Budget, Usage
 from slowwave.mutations.cells import canonical_json
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item, Sealed, content_id
@@ -33,20 +31,6 @@ from slowwave.texts.quotation import quotable
 
 _READ_AT_ONCE: Final = 1_000  # items
 
-_BUDGET: Final = """
-SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
-  AS tokens
-FROM night.runs r WHERE r.namespace_id = %(namespace)s AND CASE WHEN %(run)s = '' THEN r.mode = 'plan' AND r.state = 'planning'
-  ELSE r.id::text = %(run)s END ORDER BY r.started_at DESC LIMIT 1
-"""
-_TODAY: Final = """
-SELECT '' AS run_id, coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens FROM night.llm_usage
-WHERE namespace_id = %s AND recorded_at > now() - interval '24 hours'
-"""
-_BOOK: Final = """
-INSERT INTO night.llm_usage (id, namespace_id, run_id, operation, model, input_tokens, output_tokens)
-VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
-"""
 _SUPERSEDE: Final = """
 WITH asked AS (SELECT id, parameters - ARRAY['reason', 'weekly'] AS whole FROM night.runs WHERE namespace_id = %(namespace)s)
 UPDATE night.plans p SET state = 'superseded' FROM asked old, asked new
@@ -150,38 +134,6 @@ class StoredPlan:
             "probes": dict(self.probes),
             "summary": dict(self.summary),
         }
-
-
-def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = "") -> Budget:
-    """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
-
-    Without ``run_id`` the run is the namespace's newest that is planning; without one, calls are allowed and booked nowhere.
-    """
-    with store.connect("reader") as connection:
-        scope = namespace_id(connection, namespace)
-        with connection.cursor(row_factory=class_row(_Spent)) as cursor:
-            run = cursor.execute(_BUDGET, {"namespace": scope, "run": run_id}).fetchone() or _Spent("", 0)
-            today = cursor.execute(_TODAY, (scope,)).fetchone() or _Spent("", 0)
-
-    def record(usage: Usage) -> None:
-        with store.connect("planner") as writing:
-            writing.execute(_BOOK, (scope, run.run_id, usage.operation, usage.model, usage.input, usage.output))
-
-    return Budget(
-        settings.llm_max_tokens_per_run,
-        settings.llm_max_tokens_per_namespace_per_day,
-        run.tokens,
-        today.tokens,
-        record if run.run_id else None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Spent:
-    """Tokens that models have read and written for a run, or for all of a namespace."""
-
-    run_id: str
-    tokens: int
 
 
 def write_plan(
@@ -389,8 +341,8 @@ def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[Stor
     with connection.transaction(), connection.cursor("plan_items", row_factory=class_row(_ItemRow)) as cursor:
         cursor.itersize = _READ_AT_ONCE
         for row in cursor.execute(_ITEMS, (hash_, begin)):
-            told = row.evidence
-            if not (isinstance(told, dict) and isinstance(row.mutation, dict) and isinstance(row.sources, list)):
+            recorded = row.evidence
+            if not (isinstance(recorded, dict) and isinstance(row.mutation, dict) and isinstance(row.sources, list)):
                 raise SlowwaveError(_odd_form(hash_))
             mutation = canonical_json(row.mutation)
             yield StoredItem(
@@ -399,9 +351,9 @@ def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[Stor
                 decision=row.decision,
                 risk=row.risk,
                 tokens=row.tokens,
-                probability=float(str(told["probability"])),
+                probability=float(str(recorded["probability"])),
                 mutation=mutation,
-                evidence=canonical_json(told["evidence"]),
+                evidence=canonical_json(recorded["evidence"]),
                 sources=canonical_json(row.sources),
                 kind=str(row.mutation.get("kind")),
                 status=row.status,

@@ -228,7 +228,7 @@ def test_what_may_not_be_is_refused_in_words(store: Store) -> None:
     off = forgetful(store, "off", rows=1, enabled=False)
     for error, match, call in [
         (Refused, "no mode 'maybe'", {"mode": "maybe"}),
-        (Refused, "An approver is named by", {"mode": "apply", "approver": "x"}),
+        (Refused, "must be named", {"mode": "apply", "approver": "x"}),
         (Refused, "no operation 'dance'", {"ops": "dance"}),
         (DreamForbiddenOpError, "never deletes a document", {"ops": ["delete_document"]}),
         (Refused, "is no run", {"resume_from": "ffff"}),

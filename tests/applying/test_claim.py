@@ -9,8 +9,9 @@ import pytest
 
 import slowwave
 from slowwave.applying.claim import claim_namespace
-from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
 from slowwave.night.runs import at_work, begin, crash, crash_dagster_run, resume

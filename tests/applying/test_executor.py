@@ -13,9 +13,10 @@ import psycopg
 import pytest
 
 from slowwave.applying.events import verify_chain
-from slowwave.applying.executor import ApplyResult, apply_approval, waiting_approvals
+from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.switches import apply_disabled
 from slowwave.applying.undo import undo_run
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
 from slowwave.mutations.cells import Cell, Write

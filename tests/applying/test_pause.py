@@ -12,8 +12,8 @@ import pytest
 
 import slowwave
 from sensors.approved_plans import approved_plans
-from slowwave.applying.executor import waiting_approvals
 from slowwave.applying.switches import read_switch, set_read_only, switch_apply
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused
 from slowwave.runs import planning
 from slowwave.runs.control import PAUSE_POLL_SECONDS

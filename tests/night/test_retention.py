@@ -9,8 +9,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused, UndoBlocked
 from slowwave.night.retention import retain

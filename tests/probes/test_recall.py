@@ -13,7 +13,8 @@ from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
-from slowwave.probes.recall import bootstrap, longest_sentence, recall_probe
+from slowwave.probes.queries import longest_sentence
+from slowwave.probes.recall import bootstrap, recall_probe
 from tests.probes.plans import entity, item, merged
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

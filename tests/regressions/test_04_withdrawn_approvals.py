@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 
-from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.plans.gate import approve, reject

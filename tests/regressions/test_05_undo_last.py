@@ -12,7 +12,8 @@ import json
 import pytest
 
 import slowwave
-from slowwave.applying.executor import apply_approval, waiting_approvals
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.config.settings import Settings
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store

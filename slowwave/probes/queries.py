@@ -1,0 +1,184 @@
+"""Queries of the recall probe and their targets: past recalls, and sentences of raw episodes where none can be replayed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.mutations.new_version import REDACTION
+from slowwave.probes.merges import chain
+from slowwave.search.rows import SEARCHED, searched_table
+from slowwave.snapshots.snapshot import Snapshot
+
+Source = Literal["recall_events", "episodes", "none"]
+
+EPISODES: Final = 100
+"""Questions that are drawn from raw episodes where no recall event can be replayed."""
+
+_QUESTION_WORDS: Final = 32
+_CITING: Final = ("id", "source_chunk_ids")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing to be found: the ids that stand for it before and after the plan; none after it when it is lost."""
+
+    before: frozenset[str]
+    after: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeQuery:
+    """A query and what it should find; at least one target."""
+
+    query: str
+    targets: tuple[Target, ...]
+
+
+def longest_sentence(text: str) -> str:
+    """The sentence that says most, by length (the first of equals), 32 words of it at most."""
+    return " ".join(max(_SENTENCE_END.split(text), key=len).split()[:_QUESTION_WORDS])
+
+
+def questions_of(before: Snapshot, names: Names, tables: Sequence[str], limit: int) -> tuple[Source, list[ProbeQuery]]:
+    """Past recalls where any can be replayed, else sentences of raw episodes."""
+    if events := _event_questions(before, names, tables, limit):
+        return "recall_events", events
+    return "episodes", _episode_questions(before, names, tables)
+
+
+def _event_questions(before: Snapshot, names: Names, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
+    """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
+    events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
+    questions: list[ProbeQuery] = []
+    for event in _rows(events, ("query", "selected_ids", "hit_ids")):
+        ids = (event["selected_ids"] or event["hit_ids"] or ()) if event["query"].strip() else ()
+        targets = names.targets(ids, tables)
+        if targets:
+            questions.append(ProbeQuery(event["query"], targets))
+        if len(questions) == limit:
+            break
+    return questions
+
+
+def _episode_questions(before: Snapshot, names: Names, tables: Sequence[str]) -> list[ProbeQuery]:
+    """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
+    memories = searched_table(before, "memories")
+    memories = memories.filter(pc.equal(memories["kind"], "episodic"))
+    versions = before.table("memory_versions")
+    current = pc.index_in(memories["current_version_id"], value_set=versions["id"].combine_chunks())
+    parts = {"memories": (memories["id"], versions["content"].take(current))}
+    if "chunks" in tables:
+        chunks = searched_table(before, "chunks")
+        parts["chunks"] = (chunks["id"], chunks["content"])
+    raw = pa.table(
+        {
+            name: pa.chunked_array([c for part in parts.values() for c in part[n].chunks], pa.string())
+            for n, name in enumerate(("id", "text"))
+        }
+    )
+    raw = raw.filter(pc.match_substring_regex(raw["text"], r"[\pL\pN]"))
+    order = pc.sort_indices(raw["id"])
+    drawn = np.unique(np.linspace(0, len(raw) - 1, min(EPISODES, len(raw)), dtype=np.int64))
+    return [
+        ProbeQuery(longest_sentence(row["text"]), targets)
+        for row in raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
+        if (targets := names.targets([row["id"]], tables))
+    ]
+
+
+class Names:
+    """What ids of one snapshot mean in both: merges (``into``) followed to their survivors, cited chunks for what has no live row."""
+
+    def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:
+        self._before = before
+        self._live = tuple(
+            {t: frozenset(searched_table(snapshot, t)["id"].to_pylist()) for t in SEARCHED}
+            for snapshot in (before, after)
+        )
+        self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
+        self._into = into
+        self._withheld = _withheld(before, after)
+        self._left_out: set[str] = set()
+        self._cited: dict[str, frozenset[str]] | None = None
+
+    @property
+    def withheld_targets(self) -> int:
+        """Rows that were asked about and are withheld by the plan."""
+        return len(self._left_out)
+
+    def targets(self, ids: Iterable[str], tables: Sequence[str]) -> tuple[Target, ...]:
+        """The targets of a recall among the rows of ``tables``, one for all ids that one survivor stands for.
+
+        Those with no row in ``before`` are out, and so are those that the plan withholds. Chunks stand for the rows that cite them only
+        where chunks are searched.
+        """
+        groups: dict[str, set[str]] = {}
+        for id_ in ids:
+            rows = chain(id_, self._into)
+            groups.setdefault(rows[-1], set()).update(rows)
+        found: list[Target] = []
+        for group in groups.values():
+            if not self._withheld.isdisjoint(group):
+                self._left_out |= self._withheld & group
+            elif (target := self._target(frozenset(group), tables)).before:
+                found.append(target)
+        return tuple(found)
+
+    def _target(self, group: frozenset[str], tables: Sequence[str]) -> Target:
+        live_before, live_after = self._live_rows(tuple(tables))
+        sources = self._sources if "chunks" in tables else _no_sources
+        after = group & live_after or sources(group) & live_after
+        own = group & live_before or sources(group) & live_before
+        return Target(own | (after & live_before), after)
+
+    def _live_rows(self, tables: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Ids of the rows of ``tables`` that can be found before and after the plan."""
+        if tables not in self._sides:
+            before, after = (frozenset[str]().union(*(live[t] for t in tables)) for live in self._live)
+            self._sides[tables] = before, after
+        return self._sides[tables]
+
+    def _sources(self, group: frozenset[str]) -> frozenset[str]:
+        """Chunks that rows of the group cite in ``before``; only questions with a dead target ever read them."""
+        if self._cited is None:
+            live_before, live_after = self._live_rows(SEARCHED)
+            alive = pa.array(sorted(live_before & live_after), pa.string())
+            self._cited = {}
+            for table in ("entities", "memories"):
+                rows = self._before.table(table)
+                gone = rows.filter(pc.invert(pc.is_in(rows["id"], value_set=alive)))
+                self._cited.update((r["id"], frozenset(r["source_chunk_ids"])) for r in _rows(gone, _CITING))
+        return frozenset().union(*(self._cited.get(id_, frozenset()) for id_ in group))
+
+
+def _withheld(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    """Rows that are quarantined, or say less by a redaction, since ``before``."""
+    found: set[str] = set()
+    for table in SEARCHED:
+        rows, old = after.table(table), before.table(table)
+        if rows is not old and "state" in rows.column_names:
+            held, held_before = (t["id"].filter(pc.equal(t["state"], "quarantined")) for t in (rows, old))
+            found |= set(held.to_pylist()) - set(held_before.to_pylist())
+    versions, known = after.table("memory_versions"), before.table("memory_versions")
+    if versions is not known:
+        redactions = versions.filter(pc.equal(versions["reason"], REDACTION))
+        new = pc.invert(pc.is_in(redactions["id"], value_set=known["id"].combine_chunks()))
+        found |= set(redactions["memory_id"].filter(new).to_pylist())
+    return frozenset(found)
+
+
+def _rows(table: pa.Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for batch in table.select(list(columns)).to_batches(max_chunksize=10_000):
+        yield from batch.to_pylist()
+
+
+def _no_sources(group: frozenset[str]) -> frozenset[str]:
+    return frozenset()
