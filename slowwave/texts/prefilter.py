@@ -77,6 +77,8 @@ def found(texts: Texts, *patterns: str) -> Flags:
     if len(texts) <= FEW:
         return np.ones(len(texts), bool)
     column = pc.cast(texts, pa.large_string())
+    if isinstance(column, pa.ChunkedArray):  # of which a mask would have to have the same chunks
+        column = column.combine_chunks()
     other = pc.fill_null(pc.invert(pc.string_is_ascii(column)), False)
     if pc.any(other).as_py():
         column = pc.replace_with_mask(column, other, _levelled(column.filter(other)))
@@ -86,10 +88,10 @@ def found(texts: Texts, *patterns: str) -> Flags:
     return pc.fill_null(hits, False).to_numpy(zero_copy_only=False).astype(bool)
 
 
-def _levelled(texts: pa.ChunkedArray) -> pa.Array:
+def _levelled(texts: pa.Array) -> pa.Array:
     """Texts with plain letters for accented ones, and another sign for those of typography: it is no letter, space or quotation mark,
     as they are for Python's patterns. A mark that stands by itself counts as a control character: leaving it out would shorten the text."""
     found = pc.utf8_normalize(pc.replace_substring_regex(texts, _MARKS, "\x01"), "NFKD")
     for pattern, plain in ((_MARKS, ""), (_SIGNS, "*"), ("[ßẞ]", "ss"), ("[øØ]", "o"), ("[łŁ]", "l")):
         found = pc.replace_substring_regex(found, pattern, plain)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return found

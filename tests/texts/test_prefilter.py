@@ -113,6 +113,14 @@ def test_accents_and_typography_are_levelled() -> None:
     assert flags[: len(prose) + len(other)].tolist() == [False] * len(prose) + [True] * len(other)
 
 
+def test_a_column_in_several_chunks_is_read_as_one() -> None:
+    """As a snapshot's columns are that were written in several batches, with letters beyond ASCII in each."""
+    column = pa.chunked_array([["café", *PLAIN], ["чай", "naïve"], PLAIN])
+    whole = column.combine_chunks()
+    assert prefilter.found(column, *secrets.MAY_HOLD).tolist() == prefilter.found(whole, *secrets.MAY_HOLD).tolist()
+    assert dict(screen_all(column)) == dict(screen_all(whole))
+
+
 @pytest.mark.parametrize("way", ["é — {}", "„{}“", "{}…", "½ {}", "ﬁne: {}", "ça, {} là"])
 def test_what_stands_in_such_prose_is_found(way: str) -> None:
     """Secrets and orders beside accents, typographic quotation marks and ligatures, and accents within orders."""
