@@ -47,14 +47,16 @@ def longest_sentence(text: str) -> str:
     return " ".join(max(_SENTENCE_END.split(text), key=len).split()[:_QUESTION_WORDS])
 
 
-def questions_of(before: Snapshot, names: Names, tables: Sequence[str], limit: int) -> tuple[Source, list[ProbeQuery]]:
+def questions_of(
+    before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int
+) -> tuple[Source, list[ProbeQuery]]:
     """Past recalls where any can be replayed, else sentences of raw episodes."""
     if events := _event_questions(before, names, tables, limit):
         return "recall_events", events
     return "episodes", _episode_questions(before, names, tables)
 
 
-def _event_questions(before: Snapshot, names: Names, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
+def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
     """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
     questions: list[ProbeQuery] = []
@@ -68,7 +70,7 @@ def _event_questions(before: Snapshot, names: Names, tables: Sequence[str], limi
     return questions
 
 
-def _episode_questions(before: Snapshot, names: Names, tables: Sequence[str]) -> list[ProbeQuery]:
+def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str]) -> list[ProbeQuery]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
     memories = searched_table(before, "memories")
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -94,7 +96,7 @@ def _episode_questions(before: Snapshot, names: Names, tables: Sequence[str]) ->
     ]
 
 
-class Names:
+class TargetResolver:
     """What ids of one snapshot mean in both: merges (``into``) followed to their survivors, cited chunks for what has no live row."""
 
     def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:

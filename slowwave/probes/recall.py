@@ -23,7 +23,7 @@ from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.plans.items import Item
 from slowwave.probes.merges import merged_into, won_against
-from slowwave.probes.queries import Names, ProbeQuery, Source, questions_of
+from slowwave.probes.queries import ProbeQuery, Source, TargetResolver, questions_of
 from slowwave.search.retriever import Retriever
 from slowwave.search.rows import SEARCHED
 from slowwave.snapshots.snapshot import Snapshot
@@ -145,7 +145,7 @@ def recall_probe(
 
     Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
     """
-    names = Names(before, after, {**merged_into(after), **won_against(items)})
+    names = TargetResolver(before, after, {**merged_into(after), **won_against(items)})
     limit = settings.recall_probe_queries
     asked = {tables: questions_of(before, names, tables, limit) for tables in (SEARCHED, _ALONE)}
     if not any(questions for _, questions in asked.values()):
