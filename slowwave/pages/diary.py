@@ -88,7 +88,7 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
         path=DREAMS,
         title=_TITLE,
         body=body,
-        input_hash=input_hash(TEMPLATE, opening if days else None, shown, omitted),
+        input_hash=input_hash(TEMPLATE, snapshot.namespace_id, opening if days else None, shown, omitted),
         entries=len(shown),
         sources=tuple(dict.fromkeys(sources)),
         unsafe=tuple(sorted(screen.refused)),

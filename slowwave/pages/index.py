@@ -54,7 +54,7 @@ def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
         path=MEMORY,
         title=_TITLE,
         body=body,
-        input_hash=input_hash(TEMPLATE, inputs, omitted, limits if omitted else None),
+        input_hash=input_hash(TEMPLATE, snapshot.namespace_id, inputs, omitted, limits if omitted else None),
         entries=len(shown),
         sources=tuple(m.memory for m in shown),
         unsafe=tuple(sorted(screen.refused)),

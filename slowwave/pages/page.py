@@ -41,7 +41,10 @@ def fits(body: str, max_lines: int, max_bytes: int) -> bool:
     return body.count("\n") + 1 <= max_lines and len(body.encode()) <= max_bytes
 
 
-def input_hash(template: int, *inputs: object) -> str:
-    """SHA-256 of what was rendered and of the version of the words around it."""
-    text = json.dumps([template, *inputs], ensure_ascii=True, separators=(",", ":"), sort_keys=True)
+def input_hash(template: int, namespace_id: str, *inputs: object) -> str:
+    """SHA-256 of what was rendered, where, and of the version of the words around it.
+
+    With the namespace in it no two namespaces make a page by the same item: an inserted row has the id of its item.
+    """
+    text = json.dumps([template, namespace_id, *inputs], ensure_ascii=True, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

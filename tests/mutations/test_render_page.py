@@ -27,10 +27,11 @@ PATHS = ["MEMORY.md", "DREAMS.md", "topics.md", "a.b-c_d.md"]
 
 
 def pages(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
-    """Some of the paths get a body; those that are there already get another one, or the same."""
+    """Some of the paths get a body; those that are there already get another one, or the same. A hash is of its namespace."""
     bodies = [*NAMES, "# Memory\n\n- line", "<!-- x -->\r\n", "ä\u2028日本"]
     chosen = [p for p in PATHS if r.random() < 0.7]
-    return render_pages(snapshot, [Page(p, r.choice(NAMES), r.choice(bodies), str(r.randrange(3))) for p in chosen])
+    made = [Page(p, r.choice(NAMES), r.choice(bodies), f"{world.slug} {r.randrange(3)}") for p in chosen]
+    return render_pages(snapshot, made)
 
 
 @given(world=worlds(most=2), r=st.randoms(use_true_random=False))

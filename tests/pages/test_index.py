@@ -168,6 +168,13 @@ def test_the_same_inputs_hash_the_same_and_others_do_not() -> None:
     assert index(snapshot_of(notes("a", "b")), pages_max_lines=100) == first
 
 
+def test_no_two_namespaces_have_a_page_of_one_hash() -> None:
+    """Else both would make it by one item, and by one row."""
+    here = snapshot_of(notes("a"))
+    there = replace(here, namespace_id=uid("elsewhere"))
+    assert memory_index(here, Settings()).input_hash != memory_index(there, Settings()).input_hash
+
+
 def test_a_page_of_an_earlier_instant_tells_nothing_of_later_ones() -> None:
     """A night that is planned as of an instant (``--now``) renders what was so then."""
     whole = snapshot_of(notes("first", "second"))
