@@ -160,7 +160,7 @@ def _stale(
             stale.setdefault(str(item), f"{table}.{column} of row {row} is no longer what the plan saw.")
     for table in sorted(tables):
         for item, row in connection.execute(stale_inserts(table).encode(), parameters):
-            stale.setdefault(str(item), f"{table} got row {row} after the plan was made.")
+            stale.setdefault(str(item), f"{table} has row {row} already, which the plan did not see.")
     if with_edges:
         for item, row in connection.execute(RELATIONSHIPS_CHANGED.encode()):
             stale.setdefault(str(item), f"The relationships of entity {row} are no longer those that the plan saw.")

@@ -80,14 +80,15 @@ def stale_cells(table: str, columns: Iterable[str]) -> str:
 
 
 def stale_inserts(table: str) -> str:
-    """Items that would insert a named row which is there already, a page whose path another one has, or a promotion of a memory that is
-    promoted: (item, row that is there).
+    """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path another one
+    has, or a promotion of a memory that is promoted: (item, row that is there).
     """
     only = {"pages": "b.body ->> 'path' = t.path", "promotions": "(b.body ->> 'memory_id')::uuid = t.memory_id"}
     taken = (
         f" OR ({only[table]} AND t.invalidated_at IS NULL AND t.namespace_id = %(namespace)s)" if table in only else ""
     )
-    there = f"(b.named AND {_match(table, 'b')}){taken}"
+    key = " AND t.model = b.key" if table in VECTORS else ""
+    there = f"(t.id = b.row_id{key} AND (b.named OR t.namespace_id <> %(namespace)s)){taken}"
     return (
         f"SELECT b.item_id::text, t.id::text FROM batch_rows b JOIN memory.{table} t ON {there} "
         f"WHERE b.tbl = '{table}' AND b.action = 'insert'"

@@ -76,8 +76,17 @@ def test_a_page_that_somebody_made_meanwhile_makes_the_insert_stale(store: Store
     assert apply(store, world, [first])[1] == {}
     before = digest(store, world.slug)
     _, stale = apply(store, world, [second])
-    assert "pages got row" in stale[second.id]
+    assert "pages has row" in stale[second.id]
     assert digest(store, world.slug) == before
+
+
+def test_a_row_of_another_namespace_is_not_taken_for_its_own(store: Store) -> None:
+    """An inserted row has the id of its item: of two namespaces with one item the second is told so, and nothing counts as applied."""
+    first, second = _empty(store), _empty(store)
+    for world, there in ((first, False), (second, True)):
+        snapshot = export_snapshot(store, world.slug, model=MODEL)
+        item = Item("compile_pages", "render", render_pages(snapshot, [page("one")])[0])
+        assert ("pages has row" in apply(store, world, [item])[1].get(item.id, "")) is there
 
 
 def test_a_body_that_changed_since_makes_the_page_stale(store: Store) -> None:
