@@ -40,7 +40,6 @@ LONGEST: Final = 200
 """Letters up to which names are compared letter by letter; longer ones are prose, and match only when a form is equal."""
 
 _NICKNAMES: Final = 4
-_ACRONYMS: Final = 3
 _ENDS: Final = 5  # words up to which the first and the last stand for a name
 _UPPER: Final = 0.05  # share of names with a capital below which a namespace is written in small letters
 

@@ -37,9 +37,6 @@ Gate = Literal[
 ]
 """The gates of operations.md 6, in the order in which they are asked; ``cooldown`` is one of operations and closes no night."""
 
-CADENCE: Final = frozenset(("too_soon", "too_few_new_records", "too_few_sessions"))
-"""The gates that hold back what is due anyway before long: ``reflection_mode`` always and ``force`` pass them."""
-
 LONGEST_WEEKLY_WAIT_DAYS: Final = 28
 """Days after which few new sessions hold the weekly operations back no longer: what is never spoken of ages as well."""
 

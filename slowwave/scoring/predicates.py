@@ -89,16 +89,6 @@ class Predicate:
         }
 
 
-def single_valued(subjects: Column, predicates: Column, objects: Column) -> frozenset[str]:
-    """The predicates that take one object at a time, in every spelling that ``predicates`` has.
-
-    (n,) columns of the statements, live ones only, relationship types and the ids of their ends as well as the texts of facts.
-    Conservative: a predicate of which the data say too little is not among them; ``weigh`` tells it from one that takes many.
-    """
-    found = weigh(subjects, predicates, objects)
-    return frozenset(s for p in found if p.verdict == "single" for s in p.spellings)
-
-
 def weigh(subjects: Column, predicates: Column, objects: Column) -> tuple[Predicate, ...]:
     """What the data say about each predicate, by key. Texts that differ in case, spaces or punctuation count as one.
 

@@ -126,11 +126,6 @@ def load_snapshot(location: str) -> Snapshot:
     )
 
 
-def load_table(location: str, name: str) -> pa.Table:
-    """One table of a snapshot."""
-    return load_snapshot(location).table(name)
-
-
 def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
     """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
 

@@ -36,7 +36,6 @@ _FIRST_WORD: Final = re.compile(r"\s*([A-Z][a-z'’]*)(?=[\s,])")
 _ENUMERATOR: Final = re.compile(r"[\W_]*(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)][\W_]*|[\W_]+")
 _CLOSING: Final = "\"'”’)]»」』）"
 _OPEN: Final = "([（"
-_CLOSE: Final = ")]）"
 _LONGEST_ABBREVIATION: Final = 16
 
 

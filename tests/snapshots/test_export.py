@@ -12,7 +12,7 @@ from hypothesis import given
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import let_go, load_snapshot, load_table, remove_snapshot, save_snapshot
+from slowwave.snapshots.files import let_go, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
@@ -103,7 +103,6 @@ def test_files_give_the_snapshot_back(store: Store, tmp_path: Path, scheme: str)
     )
     for name, table in snapshot.tables.items():
         assert again.table(name).equals(table), name
-        assert load_table(location, name).equals(table)
     assert isinstance(again.vectors["entity_vectors"].matrix, np.memmap)
     assert again.vectors["entity_vectors"].matrix.tobytes() == snapshot.vectors["entity_vectors"].matrix.tobytes()
     with pytest.raises(SnapshotError, match="never overwritten"):
