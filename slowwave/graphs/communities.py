@@ -94,7 +94,7 @@ def _leiden(edges: EdgeList, resolution: float, seed: int) -> np.ndarray:
     half = sparse.csr_array((weight, (place[a], place[b])), shape=(n, n))
     whole = half + half.T
     rounds = min(max(_ROUND_EDGES // len(a), _ROUNDS[0]), _ROUNDS[1])
-    _, found = graspologic_native.leiden_csr(
+    _, found = graspologic_native.leiden_csr(  # pyright: ignore[reportAttributeAccessIssue] - compiled, and without a stub
         whole.indptr.astype(np.int64),
         whole.indices.astype(np.int32),
         whole.data,

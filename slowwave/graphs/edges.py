@@ -99,7 +99,7 @@ class _Nodes:
         found = self._find(ends, side)
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
-            first = ends[int(unknown[0])]
+            first: Any = ends[int(unknown[0])]
             first = first.as_py() if isinstance(first, pa.Scalar) else first
             raise ValueError(
                 f"The graph was given {len(unknown):,} edges whose {side} is no node (the first is {first!r}); drop them first."
@@ -132,7 +132,7 @@ def _arrow(ids: Ids) -> pa.Array | pa.ChunkedArray | None:
     if len(ids) == 0:
         return pa.array([], pa.null())
     try:
-        found = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids)
+        found: Any = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids)
     except _NO_TYPE:
         return None
     if isinstance(found.type, pa.BaseExtensionType):

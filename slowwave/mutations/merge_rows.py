@@ -111,7 +111,7 @@ def _one(
         for id_, e in incident.items()
         if id_ not in folded
         and len(cluster.intersection(ends := [str(e[end]) for end in ENDPOINTS])) == 1
-        and not absorbed.intersection(ends) - cluster
+        and not absorbed & ({*ends} - cluster)
     ]
     folding, resting, met = fold(mine, dict.fromkeys(absorb, merge.keep), live)
     writes, guards = writes + folding, guards + resting

@@ -355,5 +355,5 @@ def _flushes() -> list[Callable[[int], object]]:
     """What sends at once what waits; an API without an SDK has nothing to send."""
     from opentelemetry import metrics, trace
 
-    providers = (trace.get_tracer_provider(), metrics.get_meter_provider())
+    providers: tuple[Any, ...] = (trace.get_tracer_provider(), metrics.get_meter_provider())
     return [p.force_flush for p in providers if hasattr(p, "force_flush")]
