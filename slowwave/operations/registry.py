@@ -113,7 +113,7 @@ def permits() -> dict[str, tuple[Permit, ...]]:
 
 
 permitted.take_from(permits)  # what lies lower does not import this, and is given it
-vocabulary.take_from(operations)
+vocabulary.take_from(lambda: {name: made.columns for name, made in operations().items()})
 
 
 def _ours() -> Iterator[Operation[Any]]:

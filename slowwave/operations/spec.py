@@ -42,7 +42,8 @@ class Operation(Generic[Result]):
     ``switch`` says whether it is part of a night for which nobody names operations, where the settings do not
     (``slowwave.config.operations``); ``options`` are those of an operation that has no model there. A ``weekly`` one is part of the weekly
     night whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees less or
-    nothing, ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
+    nothing, ``columns`` the names that it gives to columns of its report's table and to keys of its details, which are no memory and are
+    shown where memory is hidden, ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Operation(Generic[Result]):
     permits: tuple[Permit, ...] = ()
     compares: Compares | None = None
     options: type[BaseModel] | None = None
+    columns: tuple[str, ...] = ()
     khora: tuple[str, ...] = ()
     planted: tuple[str, ...] = ()
 
@@ -99,6 +101,7 @@ class Declared(TypedDict, total=False):
     weekly: bool
     compares: Compares | None
     options: type[BaseModel] | None
+    columns: tuple[str, ...]
     khora: tuple[str, ...]
     planted: tuple[str, ...]
 

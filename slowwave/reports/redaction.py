@@ -39,6 +39,7 @@ from slowwave.reports.vocabulary import (
     TEXT_KEYS,
     WORD_KEYS,
     WORDS,
+    columns,
     operations,
 )
 from slowwave.store.connect import Connection
@@ -237,7 +238,7 @@ def _pairs(value: Mapping[object, object] | Mapping[str, object], key: str, *, o
     pairs: list[tuple[str, object]] = []
     for n, (name, part) in enumerate(value.items(), 1):
         known = ours and key not in INSIDE and isinstance(name, str)
-        if known and (name in KEYS or name in operations()):
+        if known and (name in KEYS or name in operations() or name in columns()):
             shown = str(name)
         else:
             shown, known = f"hidden {n}", False

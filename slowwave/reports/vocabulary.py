@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
@@ -48,21 +48,35 @@ _FIELDS: Final = frozenset(
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
 """Names of tables, of memory and of the ledger."""
 
-_sources: Final[list[Callable[[], Collection[str]]]] = []
+_Columns = Mapping[str, Collection[str]]
+"""Names of audits and planners, each with the columns of its report that are its own."""
+
+_sources: Final[list[Callable[[], _Columns]]] = []
 
 
-def take_from(source: Callable[[], Collection[str]]) -> None:
-    """Have ``source`` asked for the names of audits and planners from now on. ``slowwave.operations`` gives its own when it is imported."""
+def take_from(source: Callable[[], _Columns]) -> None:
+    """Have ``source`` asked for audits, planners and their columns from now on; importing ``slowwave.operations`` gives its own."""
     _sources[:] = [source]
     operations.cache_clear()
+    columns.cache_clear()
 
 
 @cache
 def operations() -> frozenset[str]:
     """Names of audits, planners and of what else writes. Where a process has listed no operations yet, ours are the source."""
+    return frozenset(("apply", "undo", *_declared()))
+
+
+@cache
+def columns() -> frozenset[str]:
+    """Columns of reports that audits and planners declare, those of other packages among them."""
+    return frozenset[str]().union(*_declared().values())
+
+
+def _declared() -> _Columns:
     if not _sources:
         import_module("slowwave.operations")
-    return frozenset(("apply", "undo")).union(*(source() for source in _sources))
+    return _sources[0]()
 
 
 WORDS: Final = (

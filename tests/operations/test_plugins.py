@@ -78,6 +78,23 @@ def test_an_installed_package_adds_its_operations(tmp_path: Path) -> None:
     }
 
 
+def test_its_own_columns_are_shown_where_memory_is_hidden(tmp_path: Path) -> None:
+    """Those that it declares, with their numbers; a column that it does not declare may be a name from the data."""
+    audit = code("long_memories").replace('"written": len(row["text"])', '"written": len(row["text"]), "Mara": 1')
+    done = python(
+        install(tmp_path, {"long_memories": audit}, {"it": "night_extras.long_memories"}),
+        "from slowwave.operations import AUDITS\n"
+        "from slowwave.reports.redaction import redact_report\n"
+        "from tests.snapshots import make_inputs, make_snapshot, uid\n"
+        "snapshot = make_snapshot(settings={'operations': {'long_memories': {'characters': 1}}},\n"
+        "    memories=[{'id': uid('m'), 'current_version_id': uid('v')}],\n"
+        "    memory_versions=[{'id': uid('v'), 'memory_id': uid('m'), 'content': 'four'}])\n"
+        "print(redact_report(AUDITS['long_memories'](make_inputs(snapshot)), 'all').table == ("
+        "{'id': uid('m'), 'written': 4, 'hidden 3': 1},))\n",
+    )
+    assert done.stdout.splitlines() == ["True"], done.stderr[-3000:]
+
+
 DELETING = code("archive_blank").replace("retires=1)", "retires=1, deletes=True)")
 
 
