@@ -2,7 +2,7 @@
 
 The kernel of ``slowwave.matching.vectors`` runs beside a blocked NumPy sgemm with the same number of workers and, where
 ``faiss`` can be imported, faiss' flat index. Every case is a process of its own, which loads the vectors, runs, and says wall
-and CPU seconds of the search alone and the peak memory of the whole process.
+and CPU seconds of the search alone and the peak memory of the whole process. One module: the process that measures runs this file again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.steps STEP ARGUMENTS`` prints one line of JSON: wall and CPU seconds of the step alone, the peak resident
 memory of the whole process, and facts about what was done. What a step needs is prepared before its clock runs. Running all
-steps and telling about them belongs to ``benchmarks.speed``.
+steps and telling about them belongs to ``benchmarks.speed``. A list of steps, long because there are many.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words and accidents that generated sets are made of: names by language, streets, titles, typing errors, formats of a phone.
 
 All of it was written for this file or is coined from syllables; names are common ones put together by chance. What the sets
-look like belongs to ``benchmarks.worlds`` and ``benchmarks.hard_negatives``.
+look like belongs to ``benchmarks.worlds`` and ``benchmarks.hard_negatives``. Most of its lines are lists.
 """
 
 from __future__ import annotations

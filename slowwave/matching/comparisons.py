@@ -2,7 +2,8 @@
 
 A comparison is the name, an attribute by the shape of its column, the cosine of the vectors, the neighbours or the documents.
 Each has its levels, and what agreement at a level is worth before any data is seen (``prior``: natural log of a Bayes factor).
-What it is worth in this namespace is learnt by ``slowwave.matching.weights``.
+What it is worth in this namespace is learnt by ``slowwave.matching.weights``. It is one module because the comparisons of a pair share
+one table of columns and levels: split, each would carry the others' numbering.
 """
 
 from __future__ import annotations
