@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,7 @@ _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
     *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
+_CELL: Final = attrgetter("cell.table", "cell.row", "cell.column", "cell.key")
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -128,8 +130,8 @@ def _one(
     return Mutation(
         "merge_rows",
         "entities",
-        writes=tuple(sorted(writes, key=lambda w: w.cell)),
-        guards=tuple(sorted(guards, key=lambda g: g.cell)),
+        writes=tuple(sorted(writes, key=_CELL)),
+        guards=tuple(sorted(guards, key=_CELL)),
         inserts=tuple(inserts),
         keep=_row(merge.keep, keep),
         absorb=tuple(_row(a, entities[a]) for a in absorb),

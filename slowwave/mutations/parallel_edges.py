@@ -48,6 +48,8 @@ def fold(
     guards: list[Guard] = []
     folded: set[str] = set()
     for group in groups.values():
+        if len(group) == 1:
+            continue
         keep, *rest = sorted(group, key=lambda e: (_moves(e, into), str(e["id"])))
         known = dict(keep)
         gone = [edge for edge in rest if _moves(edge, into) and _join(known, edge, live)]

@@ -18,14 +18,25 @@ Fields = dict[str, Value]
 
 def rows_by_id(snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]) -> dict[str, Fields]:
     """id → its columns in canonical form, for the ids asked; an id that the snapshot lacks is an error."""
+    return {str(row["id"]): row for row in _rows(_picked(snapshot, table, ids, columns))}
+
+
+def columns_by_id(
+    snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]
+) -> tuple[list[str], dict[str, list[Value]]]:
+    """The ids asked, sorted, and column → cells (n,) in canonical form in their order; an id that the snapshot lacks is an error."""
+    picked = _picked(snapshot, table, ids, columns).sort_by("id")
+    return picked["id"].to_pylist(), {name: _cells(picked[name]) for name in picked.column_names}
+
+
+def _picked(snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]) -> pa.Table:
     whole = snapshot.table(table)
     picked = whole.select(["id", *columns]).filter(pc.is_in(whole["id"], value_set=_strings(ids)))
-    found = {str(row["id"]): row for row in _rows(picked)}
-    if missing := set(ids) - found.keys():
+    if len(picked) < len(ids) and (missing := set(ids) - set(picked["id"].to_pylist())):
         raise SnapshotError(
             f"Row {min(missing)} of {table} is not in snapshot {snapshot.snapshot_id}: plan on the snapshot's own rows."
         )
-    return found
+    return picked
 
 
 def rows_where(

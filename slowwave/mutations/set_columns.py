@@ -7,7 +7,7 @@ from typing import Literal
 
 from slowwave.mutations.cells import Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row, check
-from slowwave.mutations.rows import rows_by_id
+from slowwave.mutations.rows import columns_by_id
 from slowwave.snapshots.snapshot import Snapshot
 
 
@@ -20,21 +20,21 @@ def set_columns(
 ) -> list[Mutation]:
     """One mutation a row, in id order: row id → column → value. Columns that already hold the value are only guarded, and so are those
     that the change ``rests_on``."""
-    columns = sorted({c for row in values.values() for c in row} | set(rests_on))
-    found = rows_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
+    wanted = {c for row in values.values() for c in row}
+    columns = sorted(wanted | set(rests_on))
+    ids, seen = columns_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
+    guards = [[Guard(Cell(table, id_, "invalidated_at"), at)] for id_, at in zip(ids, seen["invalidated_at"], strict=True)]
+    writes: list[list[Write]] = [[] for _ in ids]
+    for column in columns:
+        for id_, before, write, guard in zip(ids, seen[column], writes, guards, strict=True):
+            if column in wanted and before != (after := values[id_].get(column, before)):
+                write.append(Write(Cell(table, id_, column), "set", before, after))
+            elif column in rests_on or column in values[id_]:
+                guard.append(Guard(Cell(table, id_, column), before))
     mutations: list[Mutation] = []
-    for id_, seen in sorted(found.items()):
-        wanted = values[id_]
-        writes: list[Write] = []
-        guards = [Guard(Cell(table, id_, "invalidated_at"), seen["invalidated_at"])]
-        for column in columns:
-            if column in wanted and seen[column] != wanted[column]:
-                writes.append(Write(Cell(table, id_, column), "set", seen[column], wanted[column]))
-            elif column in wanted or column in rests_on:
-                guards.append(Guard(Cell(table, id_, column), seen[column]))
-        external = seen["external_id"]
+    for id_, external, written, guarded in zip(ids, seen["external_id"], writes, guards, strict=True):
         row = Row(id_, None if external is None else str(external))
-        mutation = Mutation(kind, table, writes=tuple(writes), guards=tuple(guards), rows=(row,))
+        mutation = Mutation(kind, table, writes=tuple(written), guards=tuple(guarded), rows=(row,))
         check(mutation)
         mutations.append(mutation)
     return mutations
