@@ -415,10 +415,18 @@ def _word_levels(
         names.squeezed[p], names.squeezed[q], scorer=OSA.distance, score_cutoff=2, workers=_WORKERS, dtype=np.int32
     )
     winkler = process.cpdist(
-        names.folded[p], names.folded[q], scorer=JaroWinkler.similarity, workers=_WORKERS, dtype=np.float32
+        *(names.folded[p], names.folded[q]),
+        scorer=JaroWinkler.similarity,
+        score_cutoff=0.84,  # a little under the least that counts; what is less is 0
+        workers=_WORKERS,
+        dtype=np.float32,
     )
     ratio = process.cpdist(
-        names.squeezed[p], names.squeezed[q], scorer=OSA.normalized_similarity, workers=_WORKERS, dtype=np.float32
+        *(names.squeezed[p], names.squeezed[q]),
+        scorer=OSA.normalized_similarity,
+        score_cutoff=0.79,
+        workers=_WORKERS,
+        dtype=np.float32,
     )
     alike = (ratio >= 0.9) | ((winkler >= 0.92) & (ratio >= 0.8) & (letters <= _SHORT))
     by_letters = np.where(alike, LEVEL["alike"], np.where((winkler >= 0.85) & (letters <= _SHORT), LEVEL["similar"], 0))

@@ -31,7 +31,7 @@ Read = Callable[[int, int], tuple[Ints, Ints]]
 
 _WORKERS: Final = os.cpu_count() or 1
 _CHUNK: Final = 1_024  # rows multiplied at a time
-_PRODUCTS: Final = 4_000_000  # sums of a chunk
+_PRODUCTS: Final = 2_000_000  # sums of a chunk
 _READ: Final = 16_384  # rows read at a time
 _SPANS: Final = (
     12  # parts of the rows that share an index of those after them: pairs within a part are multiplied twice
@@ -41,6 +41,8 @@ _BUCKETS: Final = 1 << 24  # more features than that share numbers by hashing
 _NONZEROS: Final = 24_000_000  # entries of a matrix: large populations keep the rarest features of each row
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _SLACK: Final = 1e-5  # rounding of sums in float32
+_FREQUENT: Final = 256  # features that are met by a bound before they are multiplied
+_REACHED: Final = 40  # pairs a row within that bound, from which whole products cost less than one sum a pair
 _SHARE: Final = 0.8  # of the cosine asked for that the rarest features alone must reach
 
 
@@ -91,7 +93,7 @@ class TfIdfRows:
 
     def cosines(self, i: Ints, j: Ints) -> Reals:
         """Cosines (p,) of pairs of rows."""
-        return np.asarray(self.matrix[i].multiply(self.matrix[j]).sum(axis=1), np.float32).ravel()
+        return _dots(self.matrix, i, self.matrix, j)
 
     def near(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> tuple[Ints, Ints, int]:
         """Pairs i, j with a cosine ≥ ``cosine``, for every row at most the ``most`` nearest of those after it; with ``focus`` (n,)
@@ -99,12 +101,18 @@ class TfIdfRows:
         missed; else a pair that agrees in its most frequent features only."""
         query, kept, lost = self._rarest(work)
         least = _least(kept, lost, cosine)
+        rare, rest, heavy = self._split_frequent(query, least)
 
         def pairs(rows: Ints, index: Any, first: int) -> tuple[Ints, Ints, int]:
-            at, j, partial = _product(query, rows, index, least[rows])
+            at, j = _within_reach(rare[rows], index, least[rows] - _SLACK, rest[rows], heavy[first:])
+            if len(at) > _REACHED * len(rows):
+                at, j, partial = _product(query, rows, index, least[rows])
+            else:
+                partial = _dots(query, rows[at], self.matrix, j + first)
             j += first
             new = (j > rows[at] if focus is None else j != rows[at]) & (self.kind[j] == self.kind[rows[at]])
-            at, j, _ = _best(at[new], j[new], partial[new], 2 * most)
+            good = new & (partial >= least[rows[at]])
+            at, j, _ = _best(at[good], j[good], partial[good], 2 * most)
             true = self.cosines(rows[at], j)
             good = true >= cosine - _SLACK
             at, j, cut = _best(at[good], j[good], true[good], most)
@@ -145,6 +153,21 @@ class TfIdfRows:
         query = sparse.csr_matrix((matrix.data[fits], matrix.indices[fits], ends), shape=matrix.shape)
         kept, whole = (np.asarray(m.multiply(m).sum(axis=1), np.float32).ravel() for m in (query, matrix))
         return query, kept, np.maximum(whole - kept, 0)
+
+    def _split_frequent(self, query: Any, least: Reals) -> tuple[Any, Reals, Reals]:
+        """The query without the most frequent features, which are most of its cost, but for rows that could reach ``least`` by these
+        alone; the length that each row of it lost so, and the length of each row of the matrix in these features."""
+        frequent = np.arange(self.matrix.shape[1]) >= self.matrix.shape[1] - _FREQUENT
+
+        def length(matrix: Any) -> Reals:
+            return np.sqrt(np.asarray(matrix.multiply(matrix) @ frequent.astype(np.float32), np.float32)).ravel()
+
+        heavy, rest = length(self.matrix), length(query)
+        rest[rest * heavy.max(initial=0) >= least - 2 * _SLACK] = 0
+        left = ~frequent[query.indices] | np.repeat(rest == 0, np.diff(query.indptr))
+        ends = np.concatenate([[0], np.cumsum(left)])[query.indptr].astype(query.indptr.dtype)
+        rare = sparse.csr_matrix((query.data[left], query.indices[left], ends), shape=query.shape)
+        return rare, rest, heavy
 
     def _parts(self, rows: Ints, work: float) -> list[Ints]:
         """Rows to multiply at a time, so many that their products fit into the chunk."""
@@ -206,6 +229,23 @@ def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, In
     good = part.data[hits] >= least[at]
     at, hits = at[good], hits[good]
     return at, part.indices[hits].astype(np.int64), part.data[hits]
+
+
+def _within_reach(part: Any, index: Any, least: Reals, rest: Reals, heavy: Reals) -> tuple[Ints, Ints]:
+    """(row, column) of a part (m, features) of a query times an index, where the sum reaches ``least`` (m,) together with all that the
+    features left out of the part may add: by Cauchy-Schwarz the product of ``rest`` (m,) and ``heavy`` (columns,)."""
+    sums = (part @ index).tocsr()
+    bound = heavy[sums.indices]
+    sizes = np.diff(sums.indptr)
+    bound *= np.repeat(rest, sizes)
+    bound += sums.data
+    hits = np.flatnonzero(bound >= np.repeat(least, sizes))
+    return np.searchsorted(sums.indptr, hits, side="right") - 1, sums.indices[hits].astype(np.int64)
+
+
+def _dots(a: Any, i: Ints, b: Any, j: Ints) -> Reals:
+    """Products (p,) of rows i of one matrix with rows j of another."""
+    return np.asarray(a[i].multiply(b[j]).sum(axis=1), np.float32).ravel()
 
 
 def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:

@@ -83,7 +83,12 @@ def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
 
     Returns the matrix itself, not a copy, when every row already is of unit length.
     """
-    rows, kept = _directions(np.asarray(matrix, np.float32), None)
+    found = np.asarray(matrix, np.float32)
+    if len(found) <= _CHUNK:  # thousands of calls have a few unit rows
+        norms = np.sqrt(np.einsum("ij,ij->i", found, found))
+        if np.abs(norms - 1).max(initial=0) < _UNIT:
+            return found, np.arange(len(found))
+    rows, kept = _directions(found, None)
     if rows.numbers is None and rows.scale is None:
         return rows.block(0, len(rows)), kept
     out = np.empty((len(rows), matrix.shape[1]), np.float32)

@@ -23,7 +23,9 @@ def set_columns(
     wanted = {c for row in values.values() for c in row}
     columns = sorted(wanted | set(rests_on))
     ids, seen = columns_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
-    guards = [[Guard(Cell(table, id_, "invalidated_at"), at)] for id_, at in zip(ids, seen["invalidated_at"], strict=True)]
+    guards = [
+        [Guard(Cell(table, id_, "invalidated_at"), at)] for id_, at in zip(ids, seen["invalidated_at"], strict=True)
+    ]
     writes: list[list[Write]] = [[] for _ in ids]
     for column in columns:
         for id_, before, write, guard in zip(ids, seen[column], writes, guards, strict=True):

@@ -74,6 +74,25 @@ def test_less_work_finds_less_and_invents_nothing() -> None:
     assert len(some) > 0.5 * len(every)
 
 
+def test_frequent_features_that_are_only_bounded_lose_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many of them as most rows can do without, with and without a limit of work, for all rows and for a focus."""
+    held, kind = drawn(600)
+    rows, focus = rows_of(held, kind, 60), np.arange(600) % 7 == 0
+    asked = [(work, at) for work in (_EVERYTHING, 60) for at in (None, focus)]
+
+    def pairs() -> list[set[tuple[int, int]]]:
+        return [set(zip(*(c.tolist() for c in rows.near(0.5, work, 600, at)[:2]), strict=True)) for work, at in asked]
+
+    monkeypatch.setattr("slowwave.matching.tfidf._FREQUENT", 0)
+    whole = pairs()
+    monkeypatch.setattr("slowwave.matching.tfidf._FREQUENT", 12)
+    _, rest, _ = rows._split_frequent(rows.matrix, np.full(600, 0.5, np.float32))
+    assert np.count_nonzero(rest) > 200
+    for reached in (40, 0):
+        monkeypatch.setattr("slowwave.matching.tfidf._REACHED", reached)
+        assert pairs() == whole
+
+
 def test_a_crowd_is_cut_to_the_nearest_and_counted() -> None:
     """A hundred rows that are all alike."""
     i, _, cut = rows_of([np.array([1, 2])] * 100, np.zeros(100, np.int64), 3).near(0.5, _EVERYTHING, 5)
