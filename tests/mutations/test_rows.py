@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.errors import SnapshotError
 from slowwave.mutations.cells import canonical
-from slowwave.mutations.rows import as_ids, live_ids, rows_by_id, rows_where
+from slowwave.mutations.rows import as_ids, columns_by_id, live_ids, rows_by_id, rows_where
 from slowwave.mutations.set_columns import set_columns
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
@@ -47,6 +47,9 @@ def test_cells_are_those_that_one_by_one_would_be_made() -> None:
         for row in SNAPSHOT.table("memories").to_pylist()
     }
     assert rows_by_id(SNAPSHOT, "memories", expected.keys(), columns) == expected
+    ids, cells = columns_by_id(SNAPSHOT, "memories", expected.keys(), columns)
+    assert ids == sorted(expected)
+    assert cells == {"id": ids} | {c: [expected[id_][c] for id_ in ids] for c in columns}
     assert rows_where(SNAPSHOT, "memories", "id", expected.keys(), columns) == list(expected.values())
     assert expected[uid("m2")]["valid_from"] == "1969-12-31T23:59:59.999999+00:00"
 
