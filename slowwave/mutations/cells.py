@@ -25,7 +25,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Final, Literal
+from math import isfinite
+from typing import Final, Literal, NamedTuple
 
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
@@ -41,8 +42,7 @@ Action = Literal["set", "add", "now", "item", "row"]
 RELATIONSHIPS: Final = "#relationships"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Cell:
+class Cell(NamedTuple):
     """One column of one row of the ``memory`` schema."""
 
     table: str
@@ -51,8 +51,7 @@ class Cell:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One cell changed: ``seen`` is what the plan saw, ``value`` what it shall be (a delta for ``add``, a number of ``row``)."""
 
     cell: Cell
@@ -61,8 +60,7 @@ class Write:
     value: Value = None
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """One cell that must still hold what the plan saw."""
 
     cell: Cell
@@ -239,41 +237,52 @@ def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
     }
 
 
-def writes_to_json(writes: Sequence[Write]) -> list[list[object]]:
-    """Writes as plans store them: [table, row, key, column, action, seen, value]."""
-    return [
-        [w.cell.table, w.cell.row, w.cell.key, w.cell.column, w.action, _out(w.seen), _out(w.value)] for w in writes
-    ]
+def value_json(value: Value) -> str:
+    """The canonical JSON of a cell's value: ``canonical_json`` of it, made without looking for what a cell cannot hold."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, tuple):
+        return f"[{','.join(map(quoted, value))}]"
+    if isinstance(value, float):
+        return float.__repr__(value) if isfinite(value) else canonical_json(value)
+    return "true" if value is True else "false" if value is False else int.__repr__(value)
+
+
+def write_json(write: Write) -> str:
+    """The canonical JSON of a write as plans store it: [table, row, key, column, action, seen, value]."""
+    (table, row, column, key), action, seen, value = write
+    return f'[{quoted(table)},{quoted(row)},{quoted(key)},{quoted(column)},"{action}",{value_json(seen)},{value_json(value)}]'
 
 
 def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
-    """The inverse of ``writes_to_json``."""
+    """The inverse of ``write_json``, for each of several."""
     return tuple(
         Write(Cell(str(t), str(r), str(c), str(k)), _action(a), _in(seen), _in(value))
         for t, r, k, c, a, seen, value in rows
     )
 
 
-def guards_to_json(guards: Sequence[Guard]) -> list[list[object]]:
-    """Guards as plans store them: [table, row, key, column, seen]."""
-    return [[g.cell.table, g.cell.row, g.cell.key, g.cell.column, _out(g.seen)] for g in guards]
+def guard_json(guard: Guard) -> str:
+    """The canonical JSON of a guard as plans store it: [table, row, key, column, seen]."""
+    (table, row, column, key), seen = guard
+    return f"[{quoted(table)},{quoted(row)},{quoted(key)},{quoted(column)},{value_json(seen)}]"
 
 
 def guards_from_json(rows: Iterable[Sequence[object]]) -> tuple[Guard, ...]:
-    """The inverse of ``guards_to_json``."""
+    """The inverse of ``guard_json``, for each of several."""
     return tuple(Guard(Cell(str(t), str(r), str(c), str(k)), _in(seen)) for t, r, k, c, seen in rows)
 
 
-def inserts_to_json(inserts: Sequence[Insert]) -> list[list[object]]:
-    """Inserts as plans store them: [table, row, key, values], and refs where there are any."""
-    return [
-        [i.table, i.row, i.key, {c: _out(v) for c, v in i.values.items()}, *([dict(i.refs)] if i.refs else [])]
-        for i in inserts
-    ]
+def insert_json(insert: Insert) -> str:
+    """The canonical JSON of an insert as plans store it: [table, row, key, values], and refs where there are any."""
+    refs = f",{_object(insert.refs)}" if insert.refs else ""
+    return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{refs}]"
 
 
 def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
-    """The inverse of ``inserts_to_json``."""
+    """The inverse of ``insert_json``, for each of several."""
     return tuple(
         Insert(
             str(t),
@@ -287,13 +296,13 @@ def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
     )
 
 
-def deletes_to_json(deletes: Sequence[Delete]) -> list[list[object]]:
-    """Deletes as plans store them: [table, row, key, the row as it was seen]."""
-    return [[d.table, d.row, d.key, {c: _out(v) for c, v in d.seen.items()}] for d in deletes]
+def delete_json(delete: Delete) -> str:
+    """The canonical JSON of a delete as plans store it: [table, row, key, the row as it was seen]."""
+    return f"[{quoted(delete.table)},{quoted(delete.row)},{quoted(delete.key)},{_object(delete.seen)}]"
 
 
 def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
-    """The inverse of ``deletes_to_json``."""
+    """The inverse of ``delete_json``, for each of several."""
     return tuple(
         Delete(str(t), str(r), str(k), {str(c): _in(v) for c, v in seen.items()})
         for t, r, k, seen in rows
@@ -306,6 +315,10 @@ _CANONICAL: Final = json.JSONEncoder(
 ).encode  # json.dumps makes one for each value
 
 
+quoted: Final = json.encoder.encode_basestring
+"""The canonical JSON of a text."""
+
+
 def canonical_json(value: object) -> str:
     """The one JSON text of a value: sorted keys, no spaces, no NaN."""
     return _CANONICAL(value)
@@ -316,8 +329,8 @@ def table_of(name: str) -> Table:
     return metadata.tables[f"memory.{name}"]
 
 
-def _out(value: Value) -> object:
-    return list(value) if isinstance(value, tuple) else value
+def _object(values: Mapping[str, Value]) -> str:
+    return f"{{{','.join(f'{quoted(name)}:{value_json(values[name])}' for name in sorted(values))}}}"
 
 
 def _in(value: object) -> Value:

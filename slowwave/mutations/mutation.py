@@ -8,9 +8,10 @@ simulation (``simulate``), application and undo (``statements``) are written onc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
@@ -21,30 +22,34 @@ from slowwave.mutations.cells import (
     Insert,
     Write,
     column_of,
+    delete_json,
     deletes_from_json,
-    deletes_to_json,
+    guard_json,
     guards_from_json,
-    guards_to_json,
+    insert_json,
     inserts_from_json,
-    inserts_to_json,
     is_counter,
+    quoted,
     row_columns,
+    value_json,
+    write_json,
     writes_from_json,
-    writes_to_json,
 )
 from slowwave.store.tables import VECTORS
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row named for people (``external_id``) and for the database (``id``)."""
 
     id: str
     external_id: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        """As plans show it."""
-        return {"id": self.id, "external_id": self.external_id}
+    def canonical(self) -> str:
+        """Its canonical JSON."""
+        return f'{{"external_id":{value_json(self.external_id)},"id":{quoted(self.id)}}}'
+
+
+_SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts", "guards", "deletes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +76,24 @@ class Mutation:
         named = (insert.values.get("member_ids") for insert in self.inserts)
         return [ids for ids in named if isinstance(ids, tuple)]
 
-    def to_json(self) -> dict[str, object]:
-        """The form that is sealed, stored and shown."""
-        shown: dict[str, object] = {"kind": self.kind, "table": self.table}
+    def canonical(self) -> str:
+        """Its canonical JSON, which is sealed and stored, and of which an item's id is made."""
+        absorb = keep = rows = ""
         if self.keep:
-            shown["keep"] = self.keep.to_json()
-            shown["absorb"] = [r.to_json() for r in self.absorb]
+            absorb, keep = f'"absorb":{_all(self.absorb)},', f'"keep":{self.keep.canonical()},'
         else:
-            shown["rows"] = [r.to_json() for r in self.rows]
-        shown["writes"] = writes_to_json(self.writes)
-        shown["inserts"] = inserts_to_json(self.inserts)
-        shown["guards"] = guards_to_json(self.guards)
-        if self.deletes:
-            shown["deletes"] = deletes_to_json(self.deletes)
-        return shown
+            rows = f'"rows":{_all(self.rows)},'
+        deletes = f'"deletes":[{",".join(map(delete_json, self.deletes))}],' if self.deletes else ""
+        return (
+            f'{{{absorb}{deletes}"guards":[{",".join(map(guard_json, self.guards))}],'
+            f'"inserts":[{",".join(map(insert_json, self.inserts))}],{keep}"kind":{quoted(self.kind)},'
+            f'{rows}"table":{quoted(self.table)},"writes":[{",".join(map(write_json, self.writes))}]}}'
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The form that is shown: ``canonical``, the kind first."""
+        stored = json.loads(self.canonical())
+        return {name: stored[name] for name in _SHOWN if name in stored}
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Mutation:
@@ -286,6 +295,10 @@ def _belongs_to(delete: Delete) -> tuple[str, str] | None:
     if delete.table in VECTORS:
         return VECTORS[delete.table], delete.row
     return ("memories", str(delete.seen["memory_id"])) if "memory_id" in delete.seen else None
+
+
+def _all(rows: Iterable[Row]) -> str:
+    return f"[{','.join(row.canonical() for row in rows)}]"
 
 
 def _list(value: object) -> Sequence[Sequence[object]]:

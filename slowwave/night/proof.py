@@ -15,14 +15,13 @@ from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.items import Item
 from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, sealed
+from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, arranged_again, sealed
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.subset import LIMITS, harm
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.quotation import plain
 
 
 def prove(
@@ -36,15 +35,16 @@ def prove(
 ) -> tuple[Plan, Probes]:
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
-    order, read = list(PLANNERS), plain(item.evidence for item in items)
-    arranged = arrange(items, order, read)
+    order = list(PLANNERS)
+    arranged = arrange(items, order)
     decided = _decided(arranged)
     after = simulate(snapshot, decided)
     release()
     specifics = specifics_probe(snapshot, after, decided)
-    asked = {i.id: replace(i, decision="review", risk="high") for i in items if i.id in specifics.items_losing()}
+    losing = specifics.items_losing()
+    asked = {i.id: replace(i, decision="review", risk="high") for i in decided if i.id in losing}
     if asked:
-        arranged = arrange([asked.get(i.id, i) for i in items], order, read)
+        arranged = arranged_again(arranged, asked, order)
         decided = _decided(arranged)
         after = simulate(snapshot, decided)
     reviews = [i for i in arranged.items if i.decision == "review"]

@@ -15,7 +15,7 @@ from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
 from slowwave.operations.registry import khora_kinds, operations
 from slowwave.operations.spec import Operation
 from slowwave.reports.model import Report
-from slowwave.texts.quotation import plain, quotable
+from slowwave.texts.quotation import quotable_all
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
 """Kinds that no night may do, whoever asks."""
@@ -89,17 +89,31 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
 
 def _quotable(report: Report) -> Report:
     """The report without what screening would redact: it is kept, shown and sent."""
-    known = plain((report.headline, report.table, *(v for f in report.findings for v in (f.message, f.details))))
+    said = [v for f in report.findings for v in (f.message, f.details)]
+    parts = [
+        report.headline,
+        report.numbers,
+        report.table,
+        report.details,
+        *((p.title, p.labels) for p in report.plots),
+    ]
+    quoted = quotable_all([*said, *parts])
+    headline, numbers, table, details, *plots = quoted[len(said) :]
     return replace(
         report,
-        headline=quotable(report.headline, known),
-        numbers=quotable(report.numbers, known),
+        headline=headline,
+        numbers=numbers,
         findings=tuple(
-            replace(f, message=quotable(f.message, known), details=quotable(f.details, known)) for f in report.findings
+            replace(f, message=message, details=details)
+            for f, message, details in zip(
+                report.findings, quoted[: len(said) : 2], quoted[1 : len(said) : 2], strict=True
+            )
         ),
-        table=quotable(report.table, known),
-        plots=tuple(replace(p, title=quotable(p.title, known), labels=quotable(p.labels, known)) for p in report.plots),
-        details=quotable(report.details, known),
+        table=table,
+        plots=tuple(
+            replace(p, title=title, labels=labels) for p, (title, labels) in zip(report.plots, plots, strict=True)
+        ),
+        details=details,
     )
 
 

@@ -11,16 +11,17 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from slowwave.mutations.cells import (
     Cell,
     canonical_json,
-    deletes_to_json,
+    delete_json,
+    guard_json,
     guarded,
-    guards_to_json,
-    writes_to_json,
+    quoted,
+    value_json,
+    write_json,
     written,
 )
 from slowwave.mutations.mutation import Mutation
@@ -31,8 +32,6 @@ _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 _SAYS: Final = frozenset(
     ("name", "entity_type", "attributes", "subject", "predicate", "object", "current_version_id")
 )  # of a merged entity, fact or memory
-
-_quoted: Final = lru_cache(1_024)(canonical_json)  # of the few words that items have in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,9 @@ class Sealed:
     def line(self) -> str:
         """The canonical JSON of the whole item (``Item.to_json``)."""
         return (
-            f'{{"decision":{_quoted(self.decision)},"evidence":{self.evidence},"id":"{self.id}",'
-            f'"mutation":{self.mutation},"operation":{_quoted(self.operation)},'
-            f'"probability":{canonical_json(self.probability)},"risk":{_quoted(self.risk)},'
+            f'{{"decision":{quoted(self.decision)},"evidence":{self.evidence},"id":"{self.id}",'
+            f'"mutation":{self.mutation},"operation":{quoted(self.operation)},'
+            f'"probability":{value_json(self.probability)},"risk":{quoted(self.risk)},'
             f'"sources":{self.sources},"tokens":{self.tokens}}}'
         )
 
@@ -79,7 +78,7 @@ class Sealed:
 
 def content_id(operation: str, decision: str, mutation: str) -> str:
     """The id of an item by its content; ``mutation`` is its canonical JSON."""
-    return str(uuid.uuid5(_ITEMS, f"[{_quoted(operation)},{_quoted(decision)},{mutation}]"))
+    return str(uuid.uuid5(_ITEMS, f"[{quoted(operation)},{quoted(decision)},{mutation}]"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class Item:
     _subject: str = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self, sealed_id: str) -> None:
-        id_ = sealed_id or content_id(self.operation, self.decision, canonical_json(self.mutation.to_json()))
+        id_ = sealed_id or content_id(self.operation, self.decision, self.mutation.canonical())
         object.__setattr__(self, "id", id_)
 
     def writes(self) -> frozenset[Cell]:
@@ -129,23 +128,26 @@ class Item:
     def _remembered_as(self) -> str:
         named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
         if self.mutation.kind == "merge_rows":
-            seen: list[list[object]] = guards_to_json(named)
+            seen = [guard_json(g) for g in named]
         elif self.mutation.kind == "insert_summary":
-            seen = [list(members) for members in self.mutation.members()]
+            seen = [value_json(members) for members in self.mutation.members()]
             if self.mutation.table == "memories":
-                seen = guards_to_json([g for g in named if g.cell.column == "current_version_id"])
+                seen = [guard_json(g) for g in named if g.cell.column == "current_version_id"]
         elif self.mutation.kind == "render_page":
-            made = [i.values for i in self.mutation.inserts]
-            seen = [[w.value] for w in self.mutation.writes if w.cell.column == "input_hash"]
-            seen = seen or [[values.get("path"), values.get("input_hash")] for values in made]
+            seen = [f"[{value_json(w.value)}]" for w in self.mutation.writes if w.cell.column == "input_hash"]
+            seen = seen or [
+                f"[{value_json(i.values.get('path'))},{value_json(i.values.get('input_hash'))}]"
+                for i in self.mutation.inserts
+            ]
         else:
             reworded = self.mutation.kind == "new_version"
             writes = [w for w in self.mutation.writes if not (reworded and w.cell.table in VECTORS)]
-            seen = writes_to_json(writes) + deletes_to_json(self.mutation.deletes)
+            seen = [*map(write_json, writes), *map(delete_json, self.mutation.deletes)]
             if self.mutation.table == "memories":
-                seen += guards_to_json([g for g in named if g.cell.column == "current_version_id"])
-        rows = [self.operation, self.mutation.kind, list(self.mutation.row_ids()), sorted(map(canonical_json, seen))]
-        return hashlib.sha256(canonical_json(rows).encode()).hexdigest()
+                seen += [guard_json(g) for g in named if g.cell.column == "current_version_id"]
+        about = value_json(self.mutation.row_ids()), value_json(tuple(sorted(seen)))
+        said = f"[{quoted(self.operation)},{quoted(self.mutation.kind)},{','.join(about)}]"
+        return hashlib.sha256(said.encode()).hexdigest()
 
     def to_json(self) -> dict[str, object]:
         """The form that is sealed, stored and shown (status and reason are the store's)."""
@@ -170,9 +172,9 @@ class Item:
             risk=self.risk,
             tokens=self.tokens,
             probability=self.probability,
-            mutation=canonical_json(self.mutation.to_json()),
+            mutation=self.mutation.canonical(),
             evidence=canonical_json(dict(self.evidence)),
-            sources=canonical_json(self.sources),
+            sources=value_json(self.sources),
         )
 
     @classmethod

@@ -27,7 +27,7 @@ from slowwave.runs.planning import end_plan_run
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
-from slowwave.texts.quotation import quotable
+from slowwave.texts.quotation import quotable_all
 
 _READ_AT_ONCE: Final = 1_000  # items
 
@@ -386,14 +386,12 @@ def write_findings(
 ) -> None:
     """Keep findings for the metrics and for people who ask later."""
     scope = namespace_id(connection, namespace)
+    messages, details = quotable_all([f.message for f in findings]), quotable_all([f.details for f in findings])
     with connection.cursor() as cursor:
         cursor.executemany(
             _NOTE_FINDING,
             [
-                (
-                    *(scope, run_id, operation, f.severity, quotable(f.message)),
-                    Jsonb({"rows": list(f.rows), **quotable(f.details)}),
-                )
-                for f in findings
+                (scope, run_id, operation, f.severity, message, Jsonb({"rows": list(f.rows), **about}))
+                for f, message, about in zip(findings, messages, details, strict=True)
             ],
         )

@@ -16,7 +16,7 @@ from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
 from slowwave.plans.items import Item, Sealed
 from slowwave.plans.permitted import refuse_unpermitted
-from slowwave.texts.quotation import Known, quotable
+from slowwave.texts.quotation import quotable_all
 
 SCHEMA = "slowwave-plan/1"
 
@@ -82,14 +82,31 @@ def sealed(header: Header, arranged: ArrangedItems) -> Plan:
     return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
 
 
-def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = None) -> ArrangedItems:
+def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
     """Which items stand and which wait. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is kept without
-    what screening would redact, ``read`` being what was read of it before. Cost: linear in cells and in the distinct texts of the evidence.
+    what screening would redact. Cost: linear in cells and in the texts of the evidence.
 
     Raises ``Refused`` for an item that does what its operation may not.
     """
     items = list(items)
     refuse_unpermitted(items, "planned")
+    for item in items:
+        check(item.mutation)
+    evidence = quotable_all([item.evidence for item in items])
+    quoted = [i if kept is i.evidence else replace(i, evidence=kept) for i, kept in zip(items, evidence, strict=True)]
+    return _placed(quoted, order)
+
+
+def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Sequence[str]) -> ArrangedItems:
+    """What was arranged, with other items for some of its ids: they come in their own place, and what they stood against may stand now.
+
+    Raises ``Refused`` for a changed item that does what its operation may not.
+    """
+    refuse_unpermitted(changed.values(), "planned")
+    return _placed([changed.get(i.id, i) for i in (*before.items, *before.deferred_items)], order)
+
+
+def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
     rank = {operation: n for n, operation in enumerate(order)}
     times = Counter(i.id for i in items)
     ranked = sorted(
@@ -108,13 +125,10 @@ def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = No
     late: list[Item] = []
     deferred: dict[str, str] = {}
     met: set[str] = set()
-    read = {} if read is None else read
-    for proposed in ranked:
-        if proposed.id in met:
+    for item in ranked:
+        if item.id in met:
             continue  # of a proposal made twice, the better founded stays
-        met.add(proposed.id)
-        item = _quotable(proposed, read)
-        check(item.mutation)
+        met.add(item.id)
         writes, guards = item.writes(), item.guards()
         cells = writes | guards
         free, unguarded = cells.difference(written), writes.difference(guarded)  # these do not hash a cell again
@@ -127,12 +141,6 @@ def arrange(items: Iterable[Item], order: Sequence[str], read: Known | None = No
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
     return ArrangedItems(tuple(taken), tuple(late), deferred)
-
-
-def _quotable(item: Item, read: Known) -> Item:
-    """The item with evidence that may be kept: whatever a planner quoted, no secret stands in it."""
-    evidence = quotable(item.evidence, read)
-    return item if evidence is item.evidence else replace(item, evidence=evidence)
 
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:

@@ -8,7 +8,7 @@ and inserted values refer. What a plan *saw* is not: a provenance array may hold
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -75,23 +75,27 @@ class IsolationProbe:
 def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe:
     """Look every row up that ``items`` name, table by table; rows that the plan itself inserts are its own."""
     cells = 0
-    named: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))  # table → row → items
-    own: dict[str, set[str]] = defaultdict(set)
+    named: dict[str, set[str]] = defaultdict(set)
     for item in items:
         mutation = item.mutation
         cells += len(mutation.writes) + len(mutation.guards) + sum(len(i.values) for i in mutation.inserts)
         cells += sum(len(d.seen) for d in mutation.deletes)
-        for n, insert in enumerate(mutation.inserts):
-            if not insert.row:
-                own[insert.table].add(inserted_id(item.id, n))
         for table, row in _rows(item):
-            named[VECTORS.get(table, table)][row].add(item.id)
-    foreign = [
-        ForeignRow(item, table, row)
-        for table, rows in named.items()
-        for row in _missing(snapshot, table, [r for r in rows if r not in own[table]])
-        for item in rows[row]
-    ]
+            named[VECTORS.get(table, table)].add(row)
+    missing = {(table, row) for table, rows in named.items() for row in _missing(snapshot, table, rows)}
+    if missing:  # what the plan itself inserts
+        missing -= {
+            (insert.table, inserted_id(item.id, n))
+            for item in items
+            for n, insert in enumerate(item.mutation.inserts)
+            if not insert.row
+        }
+    foreign = {
+        ForeignRow(item.id, VECTORS.get(table, table), row)
+        for item in (items if missing else ())
+        for table, row in _rows(item)
+        if (VECTORS.get(table, table), row) in missing
+    }
     return IsolationProbe(cells, tuple(sorted(foreign)))
 
 
@@ -124,8 +128,8 @@ def _referred(table: str, column: str, value: Value) -> Iterator[tuple[str, str]
             yield target, id_
 
 
-def _missing(snapshot: Snapshot, table: str, rows: Sequence[str]) -> list[str]:
-    asked = pa.array(rows, pa.string())
+def _missing(snapshot: Snapshot, table: str, rows: Iterable[str]) -> list[str]:
+    asked = pa.array(list(rows), pa.string())
     if table not in snapshot.tables:
         return asked.to_pylist()
     return asked.filter(pc.invert(pc.is_in(asked, value_set=snapshot.table(table)["id"].combine_chunks()))).to_pylist()

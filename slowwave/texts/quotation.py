@@ -6,8 +6,9 @@ the ledger passes ``quotable``; what has to be cut passes ``quote``, as half a s
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,10 +21,14 @@ _LARGEST: Final = 10**11
 """Numbers beyond it are looked at like texts: a card has more digits."""
 
 _MANY: Final = 1_000
-"""Texts from which looking through them as a column takes less than reading each."""
+"""Values from which looking through them as a column takes less than reading each."""
 
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAMES_ONE: Final = re.compile(r"pass|pwd|secret|token|(?<![a-z])key|cred|auth(?!or)", re.IGNORECASE)
+
+_NAMED: Final = r'(?i:pass|pwd|secret|token|key|cred|auth)[^"]*":'  # a key of which ``_NAMES_ONE`` may say so
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 Known = dict[str, str]
 """Text → what may be quoted of it: equal texts are read once."""
@@ -45,31 +50,20 @@ def quotable(value: Any, known: Known | None = None) -> Any:
     return _value(value, "", {} if known is None else known)
 
 
-def plain(values: Iterable[Any]) -> Known:
-    """The texts in some JSON values, in every depth, that hold nothing to be marked, for ``quotable``: looked through as one column."""
-    texts = list(
-        {text for value in values for text in _texts(value) if len(text) >= _SHORTEST and not _OURS.fullmatch(text)}
-    )
-    if len(texts) < _MANY:
-        return {}
+def quotable_all(values: Sequence[Any]) -> list[Any]:
+    """What ``quotable`` gives for each of some JSON values. Many are looked through as one column of JSON, and only those read that may
+    hold something: a text of it stands there as it is, beside quotation marks, unless its JSON has a backslash."""
+    known: Known = {}
+    if len(values) < _MANY:
+        return [quotable(value, known) for value in values]
     import pyarrow as pa  # which takes a while to load, as do the rules of screening
 
     from slowwave.texts import prefilter
     from slowwave.texts.secrets import MAY_HOLD
 
-    suspect = prefilter.found(pa.array(texts, pa.large_string()), *MAY_HOLD)
-    return {text: text for text, may in zip(texts, suspect.tolist(), strict=True) if not may}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _texts(part)
+    column = pa.array(map(_JSON, values), pa.large_string())
+    suspect = prefilter.found(column, *MAY_HOLD, _NAMED, r"\\").tolist()
+    return [quotable(value, known) if may else value for value, may in zip(values, suspect, strict=True)]
 
 
 def _value(value: Any, key: str, known: Known) -> Any:

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from slowwave.mutations.cells import Cell, Guard, Insert, Write, guarded
+from dataclasses import replace
+
+import pytest
+
+from slowwave.mutations.cells import (
+    Cell,
+    Delete,
+    Guard,
+    Insert,
+    Value,
+    Write,
+    canonical_json,
+    guarded,
+    value_json,
+)
+from slowwave.mutations.mutation import Mutation, Row
 from tests.snapshots import uid
 
 TARGET, ROW = uid("target"), uid("row")
@@ -28,3 +43,26 @@ def test_a_counter_rests_on_its_row_and_a_guard_on_its_cell() -> None:
         Cell("entities", TARGET, "name"),
         Cell("memories", TARGET, ""),
     }
+
+
+def test_the_canonical_json_of_a_mutation_is_that_of_any_value() -> None:
+    """Written piece by piece, it is what the encoder makes of the same value, whatever a cell holds."""
+    odd = 'a "quoted"\\ line\n\x07 é \u2028'
+    held: list[Value] = [None, True, False, 7, -1.5e-9, 1e22, "", odd, (), (odd, ROW)]
+    cells = [Cell("entities", ROW, f"c{n}", odd) for n in range(len(held))]
+    insert = Insert("memory_versions", {"z": 1, odd: "b", "a": None}, refs={"memory_id": 0})
+    whole = Mutation(
+        "merge_rows",
+        odd,
+        writes=tuple(Write(cell, "set", value, value) for cell, value in zip(cells, held, strict=True)),
+        guards=tuple(Guard(cell, value) for cell, value in zip(cells, held, strict=True)),
+        inserts=(insert, Insert("entity_vectors", {}, ROW, "m")),
+        deletes=(Delete("memories", ROW, "", {"b": odd, "a": (ROW,)}),),
+        rows=(Row(ROW), Row(TARGET, odd)),
+    )
+    merge = replace(whole, rows=(), keep=Row(ROW, odd), absorb=(Row(TARGET),), deletes=())
+    for mutation in (whole, merge):
+        assert mutation.canonical() == canonical_json(mutation.to_json())
+        assert Mutation.as_stored(mutation.to_json()) == mutation
+    with pytest.raises(ValueError, match="Out of range"):
+        value_json(float("nan"))

@@ -233,7 +233,7 @@ def test_an_item_that_points_at_what_it_deletes_is_stale(store: Store) -> None:
     (item,) = purge(store, "memory_facts", ["middle", "old"])
     (write,) = item.mutation.writes
     left = digest(store, "purge")
-    forged = replace(item, mutation=replace(item.mutation, writes=(replace(write, value=uid("middle")),)))
+    forged = replace(item, mutation=replace(item.mutation, writes=(write._replace(value=uid("middle")),)))
     _, stale = apply(store, namespace, [forged])
     assert f"is named by row {uid('held')} of memory_facts" in stale[forged.id]
     assert digest(store, "purge") == left
@@ -332,8 +332,8 @@ def test_items_conflict_with_the_deletion_of_a_row_they_touch() -> None:
     row = Cell("memories", uid("m"), "")
     touching = [
         set_columns(snapshot, "set_state", "memories", {uid("m"): {"state": "archived"}})[0],
-        Mutation("set_state", "memories", guards=(Guard(replace(row, column="importance"), 0.5),)),
-        Mutation("merge_rows", "memories", (Write(replace(row, column="access_count"), "add", None, 1),)),
+        Mutation("set_state", "memories", guards=(Guard(row._replace(column="importance"), 0.5),)),
+        Mutation("merge_rows", "memories", (Write(row._replace(column="access_count"), "add", None, 1),)),
         Mutation("merge_rows", "memories", (Write(Cell("memories", uid("n"), "merged_into"), "set", None, uid("m")),)),
     ]
     for first, second in [(item(purge_m, "a"), item(t, "b")) for t in touching]:

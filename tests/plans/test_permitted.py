@@ -91,7 +91,7 @@ def test_a_merge_ends_relationships_of_what_it_absorbs_and_no_others() -> None:
     guard = Guard(Cell("entities", gone, RELATIONSHIPS), (edge,))
     merge = Mutation("merge_rows", "entities", (write,), (guard,), keep=Row(keep), absorb=(Row(gone),))
     assert not violation(Item("dedupe_entities", "merge", merge))
-    for other in (replace(guard, seen=()), replace(guard, cell=replace(guard.cell, row=keep))):
+    for other in (guard._replace(seen=()), guard._replace(cell=guard.cell._replace(row=keep))):
         item = Item("dedupe_entities", "merge", replace(merge, guards=(other,)))
         assert edge in violation(item)
         assert not approvable_by_policy(item, EVERY)
