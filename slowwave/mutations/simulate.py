@@ -7,9 +7,10 @@ stamps is compared as null or not null. Staleness cannot occur: items are simula
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,36 @@ from slowwave.store.tables import VECTORS
 
 def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
     """The snapshot after the items. Cost: one pass over each touched column."""
-    writes: dict[tuple[str, str], list[tuple[str, Write]]] = defaultdict(list)
+    return _made(snapshot, list(items), None)
+
+
+def simulate_anew(
+    snapshot: Snapshot, items: Sequence[Identified], after: Snapshot, done: Sequence[Identified]
+) -> Snapshot:
+    """What ``simulate`` makes of the items, given that it made ``after`` of ``done``.
+
+    Tables are those of ``after`` where nothing touches them that only one of the two does. Items of one id are the same.
+    """
+    now, then = ({item.id for item in some} for some in (items, done))
+    differing = [i for i in items if i.id not in then] + [i for i in done if i.id not in now]
+    tables = frozenset(table for item in differing for table in _tables(item))
+    made = _made(snapshot, items, tables)
+    return replace(
+        after,
+        tables={name: made.tables[name] if name in tables else table for name, table in after.tables.items()},
+        vectors={name: made.vectors[name] if name in tables else v for name, v in after.vectors.items()},
+    )
+
+
+def _tables(item: Identified) -> Iterator[str]:
+    yield from (write.cell.table for write in item.mutation.writes)
+    yield from (insert.table for insert in item.mutation.inserts)
+    yield from (delete.table for delete in item.mutation.deletes)
+
+
+def _made(snapshot: Snapshot, items: Sequence[Identified], only: Collection[str] | None) -> Snapshot:
+    """The snapshot with the items done, in all tables or in some ``only``."""
+    writes: dict[str, dict[str, list[tuple[str, Write]]]] = defaultdict(lambda: defaultdict(list))
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     vectors: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)
@@ -33,21 +63,27 @@ def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
     for item in items:
         item_id, mutation = item.id, item.mutation
         for write in mutation.writes:
-            if write.cell.table in VECTORS:
-                vectors[write.cell.table][write.cell.row] = decode(str(write.value))
+            cell = write.cell
+            if only is not None and cell.table not in only:
+                continue
+            if cell.table in VECTORS:
+                vectors[cell.table][cell.row] = decode(str(write.value))
             else:
-                writes[write.cell.table, write.cell.column].append((item_id, write))
+                writes[cell.table][cell.column].append((item_id, write))
         for n, insert in enumerate(mutation.inserts):
+            if only is not None and insert.table not in only:
+                continue
             row, values = insert.named(item_id)
             if insert.table in VECTORS:
                 vectors[insert.table][row] = decode(str(values["vector"]))
             else:
                 rows[insert.table].append(inserted_row(item_id, n, insert.table, values) | {"recorded_at": stamp})
         for delete in mutation.deletes:
-            gone[delete.table].append(delete.row)
+            if only is None or delete.table in only:
+                gone[delete.table].append(delete.row)
     tables = dict(snapshot.tables)
-    for (table, column), changes in writes.items():
-        tables[table] = _write_column(tables[table], column, changes, stamp)
+    for table, columns in writes.items():
+        tables[table] = _write_columns(tables[table], columns, stamp)
     for table, added in rows.items():
         tables[table] = _append(tables[table], added)
     for table in gone.keys() - VECTORS.keys():
@@ -64,32 +100,46 @@ def inserted_row(item_id: str, n: int, table: str, values: Mapping[str, Value]) 
     return {"id": inserted_id(item_id, n), **by, **values}
 
 
-def _write_column(table: pa.Table, column: str, changes: Sequence[tuple[str, Write]], stamp: Value) -> pa.Table:
-    field = table.schema.field(column)
-    positions = pc.index_in(
-        pa.array([w.cell.row for _, w in changes], pa.string()), value_set=table["id"].combine_chunks()
-    )
-    if positions.null_count:
-        raise SnapshotError(f"A plan writes {column} of a row that its snapshot does not hold: plan the night again.")
-    old = table[column].combine_chunks()
-    places = positions.to_pylist()
-    touched = dict(zip(places, old.take(positions).to_pylist(), strict=True))
-    for position, (item_id, write) in zip(places, changes, strict=True):
+def _write_columns(table: pa.Table, columns: Mapping[str, Sequence[tuple[str, Write]]], stamp: Value) -> pa.Table:
+    rows = list(dict.fromkeys(write.cell.row for changes in columns.values() for _, write in changes))
+    places = pc.index_in(pa.array(rows, pa.string()), value_set=table["id"].combine_chunks())
+    if places.null_count:
+        raise SnapshotError(
+            f"A plan writes {', '.join(sorted(columns))} of a row that its snapshot does not hold: plan the night again."
+        )
+    at = dict(zip(rows, places.to_pylist(), strict=True))
+    for column, changes in columns.items():
+        field = table.schema.field(column)
+        values = _written(table[column].combine_chunks(), field.type, changes, at, stamp)
+        table = table.set_column(table.schema.get_field_index(column), field, values)
+    return table
+
+
+def _written(
+    old: pa.Array, kind: pa.DataType, changes: Sequence[tuple[str, Write]], at: Mapping[str, int], stamp: Value
+) -> pa.Array:
+    """A column with what is written to it; ``at`` is where each row stands."""
+    touched: dict[int, Any] = {}
+    if any(write.action == "add" for _, write in changes):
+        places = [at[write.cell.row] for _, write in changes]
+        touched = dict(zip(places, old.take(pa.array(places)).to_pylist(), strict=True))
+    now = _native(stamp, kind)
+    for item_id, write in changes:
+        position = at[write.cell.row]
         match write.action:
             case "add":
                 touched[position] += write.value
             case "now":
-                touched[position] = _native(stamp, field.type)
+                touched[position] = now
             case "item":
                 touched[position] = item_id
             case "row":
                 touched[position] = inserted_id(item_id, int(str(write.value)))
             case "set":
-                touched[position] = _native(write.value, field.type)
+                touched[position] = _native(write.value, kind)
     order = np.arange(len(old))
     order[list(touched)] = len(old) + np.arange(len(touched))
-    values = pa.concat_arrays([old, pa.array(list(touched.values()), field.type)]).take(pa.array(order))
-    return table.set_column(table.schema.get_field_index(column), field, values)
+    return pa.concat_arrays([old, pa.array(list(touched.values()), kind)]).take(pa.array(order))
 
 
 def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:

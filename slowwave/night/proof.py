@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from slowwave.mutations.simulate import simulate
+from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.night.convergence import changed_tables, convergence_probe, sees, touched
 from slowwave.night.outcome import Probes
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
@@ -45,8 +45,8 @@ def prove(
     asked = {i.id: replace(i, decision="review", risk="high") for i in decided if i.id in losing}
     if asked:
         arranged = arranged_again(arranged, asked, order)
-        decided = _decided(arranged)
-        after = simulate(snapshot, decided)
+        done, decided = decided, _decided(arranged)
+        after = simulate_anew(snapshot, decided, after, done)
     reviews = [i for i in arranged.items if i.decision == "review"]
     specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
     asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())

@@ -7,7 +7,7 @@ those whose rows recall no longer finds, and the operations behind most of what 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.mutations.cells import inserted_id
-from slowwave.mutations.simulate import simulate
+from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.plans.items import Item
 from slowwave.probes.blast_radius import TYPES, BlastRadius, blast_radius
 from slowwave.probes.recall import Baseline, RecallProbe, recall_probe
@@ -115,7 +115,7 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
     rest = [item for item in items if item.id not in out]
     if not out or not rest:
         return Harm(recall, radius)
-    changed = simulate(before, rest)
+    changed = simulate_anew(before, rest, after, items)
     release()
     if not (
         blast_radius(before, rest, settings, after=changed).passed
@@ -131,12 +131,13 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
     Of recall, all that touch a lost row. Of a table or type beyond its cap, whole operations, those that touch most of its rows first,
     until what is left is within: half an operation would only slip under the cap.
     """
-    rows = _rows(items)
+    beyond = radius.beyond()
+    rows = _rows(items, {*recall.lost, *(row for table, _, _ in beyond for row in radius.rows[table])})
     found: set[str] = set()
     if not recall.passed:
         found |= {item for row in recall.lost for item in rows.get(row, ())}
     operations = {item.id: item.operation for item in items}
-    for table, name, group in radius.beyond():
+    for table, name, group in beyond:
         touched = radius.rows[table]
         if name:
             same = _of_type(before, table, name, touched)
@@ -154,19 +155,18 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
     return frozenset(found)
 
 
-def _rows(items: Sequence[Item]) -> Mapping[str, list[str]]:
-    """Row → the items that write, delete or insert it."""
+def _rows(items: Sequence[Item], wanted: Collection[str]) -> Mapping[str, list[str]]:
+    """Each of some rows → the items that write, delete or insert it."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        for row in {*_touched(item)}:
-            found[row].append(item.id)
+        mutation = item.mutation
+        touched = {write.cell.row for write in mutation.writes}
+        touched.update(delete.row for delete in mutation.deletes)
+        touched.update(insert.row or inserted_id(item.id, n) for n, insert in enumerate(mutation.inserts))
+        for row in touched:
+            if row in wanted:
+                found[row].append(item.id)
     return found
-
-
-def _touched(item: Item) -> Iterator[str]:
-    yield from (write.cell.row for write in item.mutation.writes)
-    yield from (delete.row for delete in item.mutation.deletes)
-    yield from (insert.row or inserted_id(item.id, n) for n, insert in enumerate(item.mutation.inserts))
 
 
 def _of_type(snapshot: Snapshot, table: str, name: str, ids: Iterable[str]) -> frozenset[str]:

@@ -28,7 +28,7 @@ from slowwave.mutations.purge_rows import purge_rows
 from slowwave.mutations.rename_type import rename_type
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.set_vector import set_vector
-from slowwave.mutations.simulate import simulate
+from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
@@ -268,6 +268,29 @@ def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: Wor
     for run, _ in runs:
         undo(store, world, run)
     assert digest(store, world.slug) == before
+
+
+@given(world=worlds(most=9), r=st.randoms(use_true_random=False))
+def test_a_future_made_of_another_future_is_the_one_made_of_the_snapshot(store: Store, world: World, r: Random) -> None:
+    """Items that come and go touch their own tables alone; all others are those of the first future, not copies of them."""
+    load_world(store, world)
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    proposed = [Item(kind, "change", m) for kind in KINDS for m in KINDS[kind](snapshot, world, r)]
+    header = Header(world.namespace_id, world.slug, snapshot.snapshot_id, "f")
+    items = seal(header, proposed, list(KINDS)).items
+    one, other = ([i for i in items if r.random() < share] for share in (0.7, 0.9))
+    first = simulate(snapshot, one)
+    anew, expected = simulate_anew(snapshot, other, first, one), simulate(snapshot, other)
+    differing = [i for i in items if (i in one) != (i in other)]
+    touched = {c.table for i in differing for c in (*(w.cell for w in i.mutation.writes), *i.mutation.inserts)}
+    touched |= {delete.table for i in differing for delete in i.mutation.deletes}
+    for name, table in expected.tables.items():
+        assert anew.tables[name].equals(table), name
+        assert name in touched or anew.tables[name] is first.tables[name]
+    for name, vectors in expected.vectors.items():
+        assert anew.vectors[name].ids.equals(vectors.ids)
+        assert anew.vectors[name].matrix.tobytes() == vectors.matrix.tobytes()
+        assert name in touched or anew.vectors[name] is first.vectors[name]
 
 
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
