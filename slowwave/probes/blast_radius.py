@@ -262,8 +262,8 @@ def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
     places = pc.index_in(old["id"], value_set=rows["id"].combine_chunks()).combine_chunks()
     gone = pc.is_null(places).to_numpy(zero_copy_only=False)
     kept[gone], lost[gone] = _RETIRED, tokens[gone]
-    if "merged_into" in old.column_names:
-        whole = after.table(table)
+    whole = after.table(table)
+    if "merged_into" in whole.column_names:
         survived = whole["id"].filter(pc.is_valid(whole["merged_into"])).combine_chunks()
         merged = gone & pc.is_in(old["id"], value_set=survived).to_numpy()
     then = [column.combine_chunks() for column in own]
@@ -281,8 +281,10 @@ def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
 
 def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
     """The rows of a table that stand, and the columns of their words, never null."""
-    rows = searched_table(snapshot, table)
-    if "is_active" in rows.column_names:
+    known = snapshot.table(table).column_names
+    switch = ("is_active",) if "is_active" in known else ()
+    rows = searched_table(snapshot, table, ("id", TYPES.get(table, "id"), *TEXTS[table], *switch))
+    if switch:
         rows = rows.filter(rows["is_active"])
     if table == "memories":
         return rows, [version_texts(snapshot, rows["current_version_id"])]

@@ -72,13 +72,13 @@ def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[s
 
 def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str]) -> list[ProbeQuery]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
-    memories = searched_table(before, "memories")
+    memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
     versions = before.table("memory_versions")
     current = pc.index_in(memories["current_version_id"], value_set=versions["id"].combine_chunks())
     parts = {"memories": (memories["id"], versions["content"].take(current))}
     if "chunks" in tables:
-        chunks = searched_table(before, "chunks")
+        chunks = searched_table(before, "chunks", ("id", "content"))
         parts["chunks"] = (chunks["id"], chunks["content"])
     raw = pa.table(
         {
@@ -102,7 +102,7 @@ class TargetResolver:
     def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:
         self._before = before
         self._live = tuple(
-            {t: frozenset(searched_table(snapshot, t)["id"].to_pylist()) for t in SEARCHED}
+            {t: frozenset(searched_table(snapshot, t, ("id",))["id"].to_pylist()) for t in SEARCHED}
             for snapshot in (before, after)
         )
         self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}

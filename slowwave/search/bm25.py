@@ -84,16 +84,16 @@ class Counts:
         return _counted(rows[known], codes[known], (len(texts), len(self.words)))
 
 
-def postings(counts: sparse.csr_array) -> sparse.csr_array:
-    """Counts (n, v) → BM25 weights (v, n) float32: a row holds what its word adds to each text's score.
+def postings(counts: sparse.csr_array, words: np.ndarray) -> sparse.csr_array:
+    """Counts (n, v) → BM25 weights (w, n) float32 of some words: a row holds what its word adds to each text's score.
 
-    The scores of queries with counts Q (m, v) are ``Q @ postings(counts)``.
+    The scores of queries with counts Q (m, v), which are of no other words, are ``Q[:, words] @ postings(counts, words)``.
     """
     n = len(counts.indptr) - 1
     lengths = np.asarray(counts.sum(axis=1), np.float64)
     mean = lengths.mean() if lengths.any() else 1.0
     damping = (K1 * (1 - B + B * lengths / mean)).astype(np.float32)
-    by_word = sparse.csr_array(counts.T.tocsr())
+    by_word = sparse.csr_array(counts[:, words].T.tocsr())
     found = np.diff(by_word.indptr)
     idf = np.log1p((n - found + 0.5) / (found + 0.5)).astype(np.float32)
     tf = by_word.data

@@ -36,7 +36,11 @@ class _Block:
 
     matrix: np.ndarray
     rows: np.ndarray
-    inverse_norms: np.ndarray
+
+    def inverse_norms(self) -> np.ndarray:
+        """(n,), 0 for a vector of zeros. It reads the whole matrix, which a search by words alone does not."""
+        norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix))
+        return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 class Retriever:
@@ -56,7 +60,6 @@ class Retriever:
         self.embed = embed
         self.rows = searched_rows(snapshot, tables)
         self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
-        self._postings = postings(self.counts.matrix)
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]
 
     def embedded(self, queries: Sequence[str]) -> np.ndarray | None:
@@ -93,8 +96,10 @@ class Retriever:
 
     def _by_words(self, queries: Sequence[str], depth: int) -> Ranked:
         asked = self.counts.count_known(pa.array(queries, pa.large_string()))
+        words = np.unique(asked.indices)
+        asked, weights = asked[:, words], postings(self.counts.matrix, words)
         found = [
-            _shifted(best((asked[start:end] @ self._postings).toarray(), depth, _BM25_STEP), start)
+            _shifted(best((asked[start:end] @ weights).toarray(), depth, _BM25_STEP), start)
             for start, end in _tiles(len(queries), len(self.rows))
         ]
         return ranked(_joined(found), depth)
@@ -107,10 +112,10 @@ class Retriever:
                     f"Queries have vectors of {vectors.shape[1]} numbers and the namespace's rows of {block.matrix.shape[1]}: "
                     "they come from different models. Set embedding_model to the namespace's model."
                 )
-            unsearched = np.flatnonzero(block.rows < 0)
+            unsearched, inverse_norms = np.flatnonzero(block.rows < 0), block.inverse_norms()
             for start, end in _tiles(len(vectors), len(block.matrix)):
                 scores = vectors[start:end] @ block.matrix.T
-                scores *= block.inverse_norms
+                scores *= inverse_norms
                 scores[:, unsearched] = -1
                 part = best(scores, depth, _COSINE_STEP)
                 found.append(_shifted(ScoredRows(part.query, block.rows[part.row], part.score), start))
@@ -132,9 +137,7 @@ def _block(snapshot: Snapshot, name: str, ids: pa.Array) -> _Block | None:
     if vectors is None or not len(vectors):
         return None
     rows = pc.fill_null(pc.index_in(vectors.ids, value_set=ids), -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors.matrix, vectors.matrix))
-    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    return _Block(vectors.matrix, rows, inverse) if (rows >= 0).any() else None
+    return _Block(vectors.matrix, rows) if (rows >= 0).any() else None
 
 
 def _tiles(queries: int, rows: int) -> Iterator[tuple[int, int]]:

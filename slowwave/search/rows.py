@@ -39,14 +39,16 @@ def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> Searc
     return SearchedRows(ids.take(order), pc.fill_null(texts, "").take(order))
 
 
-def searched_table(snapshot: Snapshot, table: str) -> pa.Table:
-    """The live rows of one table whose state, where there is one, is ``active``."""
-    rows = snapshot.live(table)
-    return rows.filter(pc.equal(rows["state"], "active")) if "state" in rows.column_names else rows
+def searched_table(snapshot: Snapshot, table: str, columns: Sequence[str]) -> pa.Table:
+    """Some columns of the live rows of one table whose state, where there is one, is ``active``."""
+    if "state" not in snapshot.table(table).column_names:
+        return snapshot.live(table, columns)
+    rows = snapshot.live(table, (*columns, "state"))
+    return rows.filter(pc.equal(rows["state"], "active")).select(list(dict.fromkeys(columns)))
 
 
 def _entities(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    rows = searched_table(snapshot, "entities")
+    rows = searched_table(snapshot, "entities", ("id", "name", "description"))
     # One thread keeps the aliases of an entity in id order, so that equal rows have equal texts.
     known = snapshot.table("entity_aliases").group_by("entity_id", use_threads=False).aggregate([("alias", "list")])
     joined = pc.binary_join(known["alias_list"], " ")
@@ -58,12 +60,13 @@ def _entities(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
 
 
 def _chunks(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    rows = searched_table(snapshot, "chunks")
+    rows = searched_table(snapshot, "chunks", ("id", "content"))
     return rows["id"], rows["content"]
 
 
 def _memories(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    rows, versions = searched_table(snapshot, "memories"), snapshot.table("memory_versions")
+    rows = searched_table(snapshot, "memories", ("id", "current_version_id"))
+    versions = snapshot.table("memory_versions")
     current = pc.index_in(rows["current_version_id"], value_set=versions["id"].combine_chunks())
     return rows["id"], versions["content"].take(current)
 

@@ -7,7 +7,7 @@ Column types: ids are 36-character strings, ``uuid[]`` are lists of them, ``json
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -63,9 +63,13 @@ class Snapshot:
                 f"Snapshot {self.snapshot_id} has no table {name!r}. It was written by another version: run the night again."
             ) from None
 
-    def live(self, name: str) -> pa.Table:
-        """Rows that are neither invalidated nor ended in the world before the snapshot was taken."""
+    def live(self, name: str, columns: Iterable[str] | None = None) -> pa.Table:
+        """Rows that are neither invalidated nor ended in the world before the snapshot was taken, with some columns or all.
+
+        They are copied unless all rows stand: name columns where few are read.
+        """
         table = self.table(name)
+        chosen = table if columns is None else table.select(list(dict.fromkeys(columns)))
         names = set(table.column_names)
         mask = None
         if "invalidated_at" in names:
@@ -74,4 +78,4 @@ class Snapshot:
             now = pa.scalar(self.taken_at, pa.timestamp("us", tz="UTC"))
             current = pc.or_(pc.is_null(table["valid_to"]), pc.fill_null(pc.greater(table["valid_to"], now), False))
             mask = current if mask is None else pc.and_(mask, current)
-        return table if mask is None else table.filter(mask)
+        return chosen if mask is None or pc.all(mask, min_count=0).as_py() else chosen.filter(mask)

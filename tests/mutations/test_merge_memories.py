@@ -122,7 +122,7 @@ def test_a_retired_memory_is_not_merged(retired: dict[str, object]) -> None:
 
 def merges(snapshot: Snapshot, _world: World, r: Random) -> list[Mutation]:
     """Live memories in random disjoint groups."""
-    live = searched_table(snapshot, "memories")["id"].to_pylist()
+    live = searched_table(snapshot, "memories", ("id",))["id"].to_pylist()
     r.shuffle(live)
     groups: list[Alike] = []
     while len(live) >= 2:
