@@ -195,4 +195,6 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
 
 
 def _text(table: str, value: Value) -> str | None:
-    return vector_literal(value) if table in VECTORS and isinstance(value, str) else literal(value)
+    if isinstance(value, str):  # most are, or null
+        return vector_literal(value) if table in VECTORS else value
+    return None if value is None else literal(value)

@@ -460,7 +460,7 @@ journal = Table(
     "journal",
     metadata,
     Column("id", BigInteger, primary_key=True),
-    _namespace(),
+    Column("namespace_id", Uuid, nullable=False),  # triggers see that it is there
     Column("run_id", Uuid, nullable=False),
     Column("item_id", Uuid, nullable=False),
     Column("table_name", Text, nullable=False),
@@ -478,8 +478,8 @@ journal = Table(
 before_images = Table(
     "before_images",
     metadata,
-    Column("journal_id", BigInteger, ForeignKey("night.journal.id"), primary_key=True),
-    _namespace(),
+    Column("journal_id", BigInteger, primary_key=True, autoincrement=False),  # that there is such an entry, triggers see
+    Column("namespace_id", Uuid, nullable=False),
     Column("before", Text),
     Column("after", Text),
     schema="night",
