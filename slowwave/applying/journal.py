@@ -224,7 +224,7 @@ def _read_items(connection: Connection, source: Run, items: Collection[str]) -> 
         (source.plan_hash, list(items)),
     )
     found = [
-        _Applied(str(item), Mutation.as_stored(mutation))
+        _Applied(str(item), Mutation.as_stored({**mutation, "guards": []}))  # what it rested on was not journalled
         for item, operation, decision, mutation in rows
         if isinstance(mutation, dict) and content_id(str(operation), str(decision), canonical_json(mutation)) == item
     ]

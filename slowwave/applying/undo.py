@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -65,9 +66,8 @@ _MARK: Final = """
 UPDATE night.plan_items SET status = %s WHERE namespace_id = %s AND item_id = ANY(%s::uuid[]) AND status IN ('applied', 'undone')
   RETURNING plan_hash, item_id, operation, subject, mutation
 """
-_NOTE_REJECTION: Final = """
-INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id)
-  VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], 'undone', 'undo', %s, %s)
+_NOTE_REJECTIONS: Final = """
+COPY night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id) FROM STDIN
 """
 _ITEMS: Final = """
 SELECT DISTINCT ON (item_id) item_id::text, operation, decision, mutation FROM night.plan_items WHERE item_id = ANY(%s::uuid[])
@@ -350,11 +350,10 @@ def _mark(connection: Connection, namespace_id: str, items: Sequence[str], statu
     ).fetchall()
     if status != "undone":
         return
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            _NOTE_REJECTION,
-            [(namespace_id, op, subject, _row_ids(mutation), plan, item) for plan, item, op, subject, mutation in rows],
-        )
+    with connection.cursor() as cursor, cursor.copy(_NOTE_REJECTIONS) as copy:
+        for plan, item, operation, subject, mutation in rows:
+            row_ids = [uuid.UUID(row) for row in _row_ids(mutation)]
+            copy.write_row((uuid.uuid4(), namespace_id, operation, subject, row_ids, "undone", "undo", plan, item))
 
 
 def _row_ids(mutation: object) -> list[str]:
