@@ -120,6 +120,8 @@ class Workbench:
         self._create(self._clone, self._filled)
         self.step("whole night", "whole_night", self._clone, ops="all")
         self._create(self._clone, self._filled)
+        self.step("whole night through Dagster", "dagster_night", self._clone, ops="all")
+        self._create(self._clone, self._filled)
         self.step("night by default", "whole_night", self._clone)
         self.step("unchanged night", "unchanged_night", self._clone)
 

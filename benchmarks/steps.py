@@ -304,6 +304,28 @@ def whole_night(bench: Bench) -> Measured:
     )
 
 
+def dagster_night(bench: Bench) -> Measured:
+    """The same night as a run of ``night_job`` in one process, loading the definitions included, but not Python and what it imports."""
+    import dagster as dg
+
+    from memory_assets.definitions import build_defs
+    from memory_assets.operations import OPERATIONS_TAG
+    from memory_assets.partitions import namespaces
+
+    store, ops = bench.store, bench.arguments.get("ops")
+
+    def work() -> dg.ExecuteInProcessResult:
+        made = build_defs({"store": store})
+        with dg.DagsterInstance.ephemeral() as instance:
+            instance.add_dynamic_partitions(str(namespaces.name), [NAMESPACE])
+            return made.resolve_job_def("night_job").execute_in_process(
+                instance=instance, partition_key=NAMESPACE, tags={OPERATIONS_TAG: str(ops)} if ops else {}
+            )
+
+    clock, done = _timed(work)
+    return clock.measured(steps=len(done.get_step_success_events()))
+
+
 def unchanged_night(bench: Bench) -> Measured:
     """The night after, in a namespace that nobody touched."""
     store = bench.store
@@ -382,7 +404,18 @@ STEPS: Final[dict[str, Callable[[Bench], Measured]]] = {
     step.__name__: step
     for step in (
         *(fill_database, export, copy_floor, save_and_load, models, audit, planner, sealing, simulation, probe),
-        *(plan_write, plan_read, whole_night, unchanged_night, approval, apply, undo, bare_update, ranks),
+        *(
+            plan_write,
+            plan_read,
+            whole_night,
+            dagster_night,
+            unchanged_night,
+            approval,
+            apply,
+            undo,
+            bare_update,
+            ranks,
+        ),
         ranks_networkx,
     )
 }

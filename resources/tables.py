@@ -4,6 +4,7 @@ Snapshot tables are stored by the snapshot itself; here only a pointer is kept, 
 ``slowwave.night.results``.
 """
 
+from collections.abc import Generator
 from functools import lru_cache
 from typing import Final
 
@@ -11,8 +12,11 @@ import dagster as dg
 
 from slowwave.night.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
 from slowwave.snapshots.files import database_base, load_snapshot
+from slowwave.snapshots.memory_release import tight_memory
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
+from slowwave.texts.screened import each_text_once
 
 _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}
 
@@ -24,17 +28,22 @@ def mapped_snapshot(location: str) -> Snapshot:
 
 
 class NightFiles(dg.IOManager):
-    """Loads every input as a ``Result``: the value, and where the snapshot lies that it comes from."""
+    """Loads every input as a ``Result``: the value, and where the snapshot lies that it comes from.
+
+    What the steps of this run made is kept till the run ends, as a night of the library keeps it, and is not read again.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._base = ""
+        self._made: dict[tuple[str, str], Result] = {}
 
     def handle_output(self, context: dg.OutputContext, obj: Result) -> None:
         """Write the value, unless it is the snapshot's own, and note that it is the newest of its asset."""
         name = ".".join(context.asset_key.path)
         if context.asset_key.path[0] != "snapshot":
             save_result(obj, name)
+            self._made[obj.location, name] = obj
         point(obj.location, name)
 
     def load_input(self, context: dg.InputContext) -> Result:
@@ -43,12 +52,17 @@ class NightFiles(dg.IOManager):
         self._base = self._base or database_base(self._store)
         location = latest(self._base, context.asset_partition_key, f"{group}.{name}")
         if group != "snapshot":
-            return Result(location, _LOADERS[group](location, f"{group}.{name}"))
+            made = self._made.get((location, f"{group}.{name}"))
+            return made or Result(location, _LOADERS[group](location, f"{group}.{name}"))
         snapshot = mapped_snapshot(location)
         return Result(location, snapshot.vectors[name] if name in snapshot.vectors else snapshot.table(name))
 
 
 @dg.io_manager(required_resource_keys={"store"}, description="Files beside the snapshot that they were computed from.")
-def night_files(context: dg.InitResourceContext) -> NightFiles:
-    """The store tells which folder is this database's own; it is asked when a step first loads something."""
-    return NightFiles(context.resources.store)
+def night_files(context: dg.InitResourceContext) -> Generator[NightFiles]:
+    """The store tells which folder is this database's own; it is asked when a step first loads something.
+
+    It lives as long as the run, and so does what a night of the library sets up around its steps.
+    """
+    with each_text_once(), few_collections(), tight_memory():
+        yield NightFiles(context.resources.store)

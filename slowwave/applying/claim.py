@@ -19,6 +19,7 @@ from slowwave.store.connect import Connection
 _FEW_ROWS: Final = "SET LOCAL random_page_cost = 1.1"
 """A batch names its rows by their ids. At PostgreSQL's default, made for disks that turn, its statements would read whole tables."""
 
+
 def claim_namespace(
     connection: Connection,
     namespace: str,
