@@ -478,9 +478,7 @@ journal = Table(
 before_images = Table(
     "before_images",
     metadata,
-    Column(
-        "journal_id", BigInteger, primary_key=True, autoincrement=False
-    ),  # that there is such an entry, triggers see
+    Column("journal_id", BigInteger, primary_key=True, autoincrement=False),  # triggers see that the entry is there
     Column("namespace_id", Uuid, nullable=False),
     Column("before", Text),
     Column("after", Text),
