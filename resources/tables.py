@@ -58,7 +58,9 @@ class NightFiles(dg.IOManager):
         return Result(location, snapshot.vectors[name] if name in snapshot.vectors else snapshot.table(name))
 
 
-@dg.io_manager(required_resource_keys={"store"}, description="Files beside the snapshot that they were computed from.")
+@dg.io_manager(  # pyright: ignore[reportArgumentType]  Dagster takes a generator; its types leave it out for IO managers
+    required_resource_keys={"store"}, description="Files beside the snapshot that they were computed from."
+)
 def night_files(context: dg.InitResourceContext) -> Generator[NightFiles]:
     """The store tells which folder is this database's own; it is asked when a step first loads something.
 
