@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from mmap import mmap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,7 +162,7 @@ def _without_vectors(vectors: Vectors, ids: Sequence[str]) -> Vectors:
 
 def _write_vectors(vectors: Vectors, changes: Mapping[str, np.ndarray]) -> Vectors:
     known = vectors.rows_of(pa.array(list(changes), pa.string()))
-    matrix = np.array(vectors.matrix) if len(vectors) else np.empty((0, len(next(iter(changes.values())))), np.float32)
+    matrix = _own(vectors.matrix) if len(vectors) else np.empty((0, len(next(iter(changes.values())))), np.float32)
     new: dict[str, np.ndarray] = {}
     for position, (id_, vector) in zip(known, changes.items(), strict=True):
         if position < 0:
@@ -173,6 +176,14 @@ def _write_vectors(vectors: Vectors, changes: Mapping[str, np.ndarray]) -> Vecto
     return Vectors(
         vectors.model, pa.array([ids[i] for i in order], pa.string()), np.vstack([matrix, *new.values()])[order]
     )
+
+
+def _own(matrix: np.ndarray) -> np.ndarray:
+    """The matrix to write to. Of one that is a mapped file, only the pages that are written take memory."""
+    if isinstance(matrix, np.memmap) and isinstance(matrix.base, mmap) and isinstance(matrix.filename, (str, Path)):
+        with suppress(OSError):  # retention has removed the file
+            return np.memmap(matrix.filename, matrix.dtype, "c", matrix.offset, matrix.shape)
+    return np.array(matrix)
 
 
 def _native(value: object, kind: pa.DataType) -> object:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -33,9 +34,11 @@ from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.nights import new_world
 from tests.worlds import MODEL, START, World, assert_same, load_world, worlds
 
 Build = Callable[[Snapshot, World, Random], list[Mutation]]
@@ -303,6 +306,26 @@ def test_some_items_of_a_run_come_back_alone(store: Store, world: World, r: Rand
     undo(store, world, run, [i.id for i in gone])
     kept = [i for i in items if i not in gone]
     assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, kept), items)
+
+
+def test_vectors_of_a_mapped_file_are_written_beside_it(store: Store, tmp_path: Path) -> None:
+    """The future holds the pages that it writes, the file stays as it is; without the file the matrix is copied."""
+    world = new_world(store)
+    known = [row["id"] for row in world.rows["entity_vectors"]][:2]
+    turned = {id_: np.array([0, 0, 0, 1], np.float32) for id_ in known}
+    snapshot, items = plan(store, world, lambda s, w, r: set_vector(s, "entity_vectors", turned), Random(1))
+    loaded = load_snapshot(save_snapshot(snapshot, str(tmp_path)))
+    (file,) = tmp_path.glob("*/*/entity_vectors.npy")
+    before = file.read_bytes()
+    expected = simulate(snapshot, items).vectors["entity_vectors"].matrix
+    after = simulate(loaded, items).vectors["entity_vectors"].matrix
+    assert isinstance(after, np.memmap)
+    assert after.tobytes() == expected.tobytes() != loaded.vectors["entity_vectors"].matrix.tobytes()
+    assert file.read_bytes() == before
+    file.unlink()
+    copied = simulate(loaded, items).vectors["entity_vectors"].matrix
+    assert not isinstance(copied, np.memmap)
+    assert copied.tobytes() == expected.tobytes()
 
 
 def test_an_edge_inserted_after_planning_makes_the_merge_stale(store: Store) -> None:
