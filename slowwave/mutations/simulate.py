@@ -28,8 +28,8 @@ from slowwave.store.tables import VECTORS
 
 
 def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
-    """The snapshot after the items. Cost: one pass over each touched column."""
-    return _made(snapshot, list(items), None)
+    """The snapshot after the items, those of one id once. Cost: one pass over each touched column."""
+    return _made(snapshot, items, None)
 
 
 def simulate_anew(
@@ -56,15 +56,14 @@ def _tables(item: Identified) -> Iterator[str]:
     yield from (delete.table for delete in item.mutation.deletes)
 
 
-def _made(snapshot: Snapshot, items: Sequence[Identified], only: Collection[str] | None) -> Snapshot:
+def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str] | None) -> Snapshot:
     """The snapshot with the items done, in all tables or in some ``only``."""
     writes: dict[str, dict[str, list[tuple[str, Write]]]] = defaultdict(lambda: defaultdict(list))
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     vectors: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)
     stamp = canonical(snapshot.taken_at)
-    for item in items:
-        item_id, mutation = item.id, item.mutation
+    for item_id, mutation in {item.id: item.mutation for item in items}.items():
         for write in mutation.writes:
             cell = write.cell
             if only is not None and cell.table not in only:

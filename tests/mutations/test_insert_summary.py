@@ -135,3 +135,16 @@ def _applied(store: Store, world: World, summary: Summary) -> str:
     _, stale = apply(store, world, [item])
     assert stale == {}
     return inserted_id(item.id, 0)
+
+
+def test_equal_items_are_one(store: Store) -> None:
+    """Two proposals of the same content have one id: simulated as applied, the row is there once."""
+    world = new_world(store)
+    ids = tuple(e["id"] for e in world.rows["entities"] if e["invalidated_at"] is None)
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    items = [
+        Item("test", "change", *insert_summary(snapshot, [Summary(ids[:3], PAYLOADS[0], ids[:1])])) for _ in range(2)
+    ]
+    assert len({item.id for item in items}) == 1
+    apply(store, world, items)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
