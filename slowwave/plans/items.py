@@ -99,9 +99,13 @@ class Item:
     sealed_id: InitVar[str] = ""
     id: str = field(init=False, default="")
     _subject: str = field(init=False, default="", repr=False, compare=False)
+    _canonical: str = field(init=False, default="", repr=False, compare=False)
+    """Its mutation's JSON, which the id was made of: kept because sealing and writing take the same text."""
 
     def __post_init__(self, sealed_id: str) -> None:
-        id_ = sealed_id or content_id(self.operation, self.decision, self.mutation.canonical())
+        if not sealed_id:
+            object.__setattr__(self, "_canonical", self.mutation.canonical())
+        id_ = sealed_id or content_id(self.operation, self.decision, self._canonical)
         object.__setattr__(self, "id", id_)
 
     def writes(self) -> frozenset[Cell]:
@@ -172,7 +176,7 @@ class Item:
             risk=self.risk,
             tokens=self.tokens,
             probability=self.probability,
-            mutation=self.mutation.canonical(),
+            mutation=self._canonical or self.mutation.canonical(),
             evidence=canonical_json(dict(self.evidence)),
             sources=value_json(self.sources),
         )
