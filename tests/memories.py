@@ -19,10 +19,12 @@ MODEL = "fast-use-v3"
 NOW = datetime.now(UTC).replace(microsecond=0)
 _ORDER = (
     *(
+        "corpora",
         "documents",
         "chunks",
         "entities",
         "entity_aliases",
+        "links",
         "relationships",
         "memory_facts",
         "memories",

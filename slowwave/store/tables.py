@@ -114,6 +114,22 @@ changes = Table(
     schema="memory",
 )
 
+corpora = Table(
+    "corpora",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("root", Text, nullable=False),  # a folder
+    Column("profile", Text, nullable=False),
+    _score("standing"),  # how much its answers count beside others
+    _json("settings"),
+    _json("sync_state"),  # what the last sync saw of the files
+    _instant("synced_at"),
+    *_system(),
+    *_versioned(),
+    schema="memory",
+)
+
 documents = Table(
     "documents",
     metadata,
@@ -126,6 +142,11 @@ documents = Table(
     _json("metadata"),
     *_bitemporal(),
     *_versioned(),
+    Column("corpus_id", Uuid, ForeignKey("memory.corpora.id")),
+    Column("path", Text),  # relative to the corpus's root, with slashes
+    Column("content_hash", Text),  # SHA-256 of the file's bytes
+    Column("plane", Text, nullable=False, server_default="durable"),  # durable, sessions
+    Column("version_of", Uuid, ForeignKey("memory.documents.id")),  # what this was until invalidated_at
     schema="memory",
 )
 
@@ -140,6 +161,9 @@ chunks = Table(
     Column("content", Text, nullable=False),
     *_system(),
     *_versioned(),
+    Column("start_line", Integer),  # of the document's content, from 1
+    Column("end_line", Integer),
+    Column("content_hash", Text),  # SHA-256 of the text
     schema="memory",
 )
 
@@ -176,6 +200,23 @@ entity_aliases = Table(
     Column("source", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("recorded_by", Uuid),
+    schema="memory",
+)
+
+links = Table(
+    "links",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("document_id", Uuid, ForeignKey("memory.documents.id"), nullable=False),
+    Column("kind", Text, nullable=False),  # wikilink, markdown, embed, mention
+    Column("target", Text, nullable=False),  # as it is written
+    Column("target_document_id", Uuid, ForeignKey("memory.documents.id")),
+    Column("entity_id", Uuid, ForeignKey("memory.entities.id")),
+    Column("anchor", Text, nullable=False, server_default=""),  # the heading or block that it names
+    Column("line", Integer, nullable=False),
+    *_system(),
+    *_versioned(),
     schema="memory",
 )
 
@@ -600,17 +641,19 @@ switches = Table(
     schema="night",
 )
 
-DERIVED_COLUMNS: Final = ("content_version", "updated_at")
-"""Columns kept by triggers: never exported, digested or compared."""
+DERIVED_COLUMNS: Final = ("content_version", "updated_at", "sync_state", "synced_at")
+"""Columns kept by triggers, and what a sync remembers of its folder: never exported, digested or compared."""
 
 COUNTERS: Final = {"entities": ("mention_count",), "memories": ("access_count", "reinforcement_count")}
 """Columns written as deltas only; they carry no fingerprint."""
 
 EXPORTED: Final = (
+    corpora,
     documents,
     chunks,
     entities,
     entity_aliases,
+    links,
     relationships,
     memory_facts,
     memories,
