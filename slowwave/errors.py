@@ -27,6 +27,10 @@ class SettingsError(SlowwaveError):
     """A setting has a value that it cannot have."""
 
 
+class NotInCorpus(Refused):
+    """What was asked for is no page that a corpus holds, or none that is shown."""
+
+
 class ImportRefused(Refused):
     """A row of an import file cannot be taken."""
 

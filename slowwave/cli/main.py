@@ -69,6 +69,11 @@ VERBS: Final = {
         "doctor",
         "Say what is wrong with the database, each with its remedy; exit code 1 when something is.",
     ),
+    "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch and export them."),
+    "get": Verb(
+        "links", "get", "Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."
+    ),
+    "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
     "import": Verb("imports", "app", "Import messages, Letta agents or entities."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),

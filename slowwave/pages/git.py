@@ -21,12 +21,12 @@ from slowwave.pages.page import MEMORY
 _SECONDS: Final = 30
 _BUSY_SECONDS: Final = 10  # that another git in the same repository is waited for: namespaces may share one
 _BUSY_PAUSE: Final = 0.2
-_IDENTITY: Final = (  # author and committer may have names of their own in somebody's configuration, which would win
+IDENTITY: Final = (  # author and committer may have names of their own in somebody's configuration, which would win
     *("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost"),
     *("-c", "author.name=slowwave", "-c", "author.email=slowwave@localhost"),
     *("-c", "committer.name=slowwave", "-c", "committer.email=slowwave@localhost"),
 )
-_QUIET: Final = (
+QUIET: Final = (
     *("--literal-pathspecs", "--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"),
 )
@@ -70,9 +70,9 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
         """What git prints; empty where it failed in words that hold ``unless``."""
         while True:
             done = subprocess.run(
-                [program, *_QUIET, *_IDENTITY, *arguments],
+                [program, *QUIET, *IDENTITY, *arguments],
                 cwd=base,
-                env=_environment(),
+                env=git_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
@@ -153,7 +153,7 @@ def _verb(arguments: Sequence[str]) -> str:
     return next((a for n, a in enumerate(arguments) if not a.startswith("-") and arguments[n - 1] != "-c"), "")
 
 
-def _environment() -> dict[str, str]:
+def git_environment() -> dict[str, str]:
     """The environment without what would point git at another repository, index, editor or identity."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SLOWWAVE_"))}
     return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -1,0 +1,216 @@
+"""``slowwave corpus``: folders of Markdown that a namespace follows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.progress import progress
+from slowwave.cli.session import (
+    Json,
+    Namespace,
+    chosen_namespaces,
+    err,
+    open_store,
+    plain,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
+from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import Corpus, add_corpus, chosen_corpus, corpora_of
+from slowwave.corpus.profile import profiles
+from slowwave.corpus.status import corpus_status
+from slowwave.corpus.sync import CorpusSync, sync_corpus
+from slowwave.errors import Refused
+from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
+
+app = typer.Typer(
+    help="Folders of Markdown: follow, sync, watch and export them.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Every = Annotated[str, typer.Argument(help="Name of a namespace; all of them where none is said.")]
+One = Annotated[str | None, typer.Option("--corpus", help="Name of one corpus's folder.")]
+Emptied = Annotated[
+    bool, typer.Option("--emptied", help="The folder is meant to hold no page: its documents are gone.")
+]
+_SHOWN = 20
+
+
+@app.command()
+def add(
+    namespace: Namespace,
+    folder: Annotated[Path, typer.Argument(help="The folder that holds the files.")],
+    profile: Annotated[str | None, typer.Option(help="How it is laid out: dory, vault or plain.")] = None,
+    json: Json = False,
+) -> None:
+    """Follow a folder, and sync it. The namespace is made where there is none."""
+    if profile is not None and profile not in profiles():
+        raise Refused(f"There is no profile {profile[:64]!r}. Profiles: {', '.join(profiles())}.")
+    store = open_store()
+    with store.connect("owner") as connection:
+        from slowwave.imports.rows import chosen_slug
+
+        corpus = add_corpus(connection, chosen_slug(namespace) or namespace, folder, profile)
+    _show([_sync(store, namespace, corpus, embedder_for(_settings(store, namespace)), emptied=False)], as_json=json)
+    if not json:
+        suggest(
+            "Sync it again, or whenever a file changes",
+            f"{program()} corpus sync {namespace}",
+            f"{program()} corpus watch {namespace}",
+        )
+
+
+@app.command()
+def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False, json: Json = False) -> None:
+    """Bring documents to what the files say: new, changed, moved and gone ones. Unchanged files are not read."""
+    store = open_store()
+    done: list[CorpusSync] = []
+    for name in chosen_namespaces(store, namespace):
+        with store.connect("reader") as connection:
+            found = (
+                chosen_corpus(connection, namespace_id(connection, name), corpus)
+                if corpus is None or namespace != "ALL"
+                else []
+            )
+        embedder = embedder_for(_settings(store, name))
+        done += [_sync(store, name, one, embedder, emptied=emptied) for one in found if one.folder is not None]
+    if not done:
+        raise Refused("There is no corpus with a folder here. `slowwave corpus add NAMESPACE FOLDER` follows one.")
+    _show(done, as_json=json)
+
+
+@app.command()
+def status(namespace: Every = "ALL", json: Json = False) -> None:
+    """Which folders are followed, and what they hold."""
+    store = open_store()
+    rows: list[dict[str, object]] = []
+    for name in chosen_namespaces(store, namespace):
+        model = _settings(store, name).embedding_model
+        with store.connect("reader") as connection:
+            found = corpus_status(connection, namespace_id(connection, name), model)
+        rows += [{"namespace": name, **one.to_json()} for one in found]
+    if json:
+        show_json(rows)
+        return
+    columns = (
+        "root",
+        "namespace",
+        "profile",
+        "pages",
+        "versions",
+        "chunks",
+        "without vector",
+        "links",
+        "broken",
+        "synced at",
+    )
+    keys = (
+        "root",
+        "namespace",
+        "profile",
+        "pages",
+        "versions",
+        "chunks",
+        "chunks_without_vector",
+        "links",
+        "broken_links",
+        "synced_at",
+    )
+    show_table("Corpora", columns, [[row[key] if row[key] is not None else "never" for key in keys] for row in rows])
+
+
+@app.command()
+def export(
+    namespace: Namespace,
+    folder: Annotated[Path, typer.Argument(help="A folder that is empty or not there yet.")],
+    corpus: One = None,
+    git: Annotated[bool, typer.Option("--git", help="Every version that was synced, as a history in git.")] = False,
+    json: Json = False,
+) -> None:
+    """Write the pages back as files, byte for byte."""
+    from slowwave.corpus.export import export_corpora
+
+    with open_store().connect("reader") as connection:
+        found = chosen_corpus(connection, namespace_id(connection, namespace), corpus)
+        if not found:
+            raise Refused(f"{namespace} follows no folder. `slowwave corpus add {namespace} FOLDER` does.")
+        done = export_corpora(connection, found, folder, git=git)
+    if json:
+        show_json([asdict(one) for one in done])
+        return
+    for one in done:
+        history = f", with a history of {one.commits:,} commits" if git else ""
+        say(f"{one.pages:,} pages ({one.bytes:,} bytes) written to {plain(one.folder)}{history}.")
+
+
+@app.command()
+def watch(namespace: Namespace, corpus: One = None) -> None:
+    """Sync now, and whenever a file has changed and stood still for a second. Ctrl-C ends it."""
+    from slowwave.corpus.watch import watch_corpora
+
+    store = open_store()
+    with store.connect("reader") as connection:
+        found = chosen_corpus(connection, namespace_id(connection, namespace), corpus)
+    try:
+        watch_corpora(
+            store,
+            namespace,
+            found,
+            embedder_for(_settings(store, namespace)),
+            lambda outcome: _show([outcome], as_json=False),
+            lambda problem: say(f"Refused: {plain(problem, 1_000)}", console=err),
+        )
+    except KeyboardInterrupt:
+        say("No longer watching.")
+
+
+def _settings(store: Store, namespace: str) -> Settings:
+    with store.connect("reader") as connection:
+        return namespace_settings(connection, namespace)
+
+
+def _sync(store: Store, namespace: str, corpus: Corpus, embedder: Embedder, *, emptied: bool) -> CorpusSync:
+    with store.connect("owner") as connection, progress(f"Reading {Path(corpus.root).name}") as tell:
+        current = next((one for one in corpora_of(connection, corpus.namespace_id) if one.id == corpus.id), corpus)
+        return sync_corpus(
+            connection,
+            namespace,
+            current,
+            embedder,
+            emptied=emptied,
+            progress=lambda done, total: tell(done, total, ""),
+        )
+
+
+def _show(done: list[CorpusSync], *, as_json: bool) -> None:
+    if as_json:
+        show_json([one.to_json() for one in done])
+        return
+    columns = ("folder", "new", "changed", "moved", "gone", "unchanged", "embedded", "left out")
+    rows = [
+        (one.root, one.new, one.changed, one.moved, one.gone, one.unchanged, one.chunks_embedded, len(one.left_out))
+        for one in done
+    ]
+    show_table("Synced", columns, rows)
+    for one in done:
+        for out in one.left_out[:_SHOWN]:
+            place = f", line {out.line}" if out.line else ""
+            say(f"left out {plain(out.path)}{place}: {plain(out.reason)}", console=err)
+        if len(one.left_out) > _SHOWN:
+            say(f"and {len(one.left_out) - _SHOWN:,} others; --json names them all.", console=err)
+        if one.unsettled:
+            say(f"{len(one.unsettled):,} files were being written, and are read the next time.", console=err)
+        if one.screened:
+            said = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
+            say(
+                f"screening: pages {said}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+                console=err,
+            )

@@ -1,0 +1,1 @@
+"""Folders of Markdown as documents: reading, frontmatter, chunks, links, sync and export."""

@@ -1,0 +1,101 @@
+"""Corpora: the folders that a namespace follows, as rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from slowwave.corpus.profile import profile
+from slowwave.errors import Refused
+from slowwave.imports.namespaces import claim
+from slowwave.imports.stored import row_id
+from slowwave.store.connect import Connection
+
+SESSIONS_ROOT: Final = "sessions:"
+"""The root of the corpus that imported sessions are in: no folder."""
+SESSIONS_STANDING: Final = 0.5
+DEFAULT_PROFILE: Final = "plain"
+
+_COLUMNS: Final = "id::text, namespace_id::text, root, profile, standing, synced_at, sync_state"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A folder that a namespace follows. ``sync_state`` is what the last sync saw."""
+
+    id: str
+    namespace_id: str
+    root: str
+    profile: str
+    standing: float
+    synced_at: datetime | None
+    sync_state: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its files are; None where it has none."""
+        return None if self.root == SESSIONS_ROOT else Path(self.root)
+
+
+def corpora_of(connection: Connection, namespace_id: str) -> list[Corpus]:
+    """The corpora of a namespace, in the order in which they were added."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM memory.corpora WHERE namespace_id = %s AND invalidated_at IS NULL ORDER BY recorded_at, id",  # noqa: S608
+        (namespace_id,),
+    ).fetchall()
+    return [Corpus(*row) for row in rows]  # type: ignore[arg-type]
+
+
+def add_corpus(connection: Connection, slug: str, folder: Path, profile_name: str | None = None) -> Corpus:
+    """Follow a folder; one that is followed already is found. The namespace is made where there is none, the profile is else ``plain``."""
+    profile(profile_name or DEFAULT_PROFILE)
+    root = folder.expanduser().resolve()
+    if not root.is_dir():
+        raise Refused(f"{folder} is no folder. Name the folder that holds the Markdown files.")
+    return _added(connection, slug, str(root), profile_name, 1.0)
+
+
+def sessions_corpus(connection: Connection, slug: str) -> Corpus:
+    """The corpus that imported sessions are in; it is made with the first."""
+    return _added(connection, slug, SESSIONS_ROOT, "dory", SESSIONS_STANDING)
+
+
+def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -> list[Corpus]:
+    """All corpora, or the one whose folder has this name. Raises ``Refused``."""
+    found = corpora_of(connection, namespace_id)
+    if name is None:
+        return found
+    named = [corpus for corpus in found if name in (corpus.root, Path(corpus.root).name)]
+    if not named:
+        known = ", ".join(Path(corpus.root).name for corpus in found) or "none"
+        raise Refused(f"There is no corpus {name[:64]!r} in this namespace. Corpora: {known}.")
+    return named
+
+
+def save_state(connection: Connection, corpus: Corpus, state: Mapping[str, Any], *, done: bool) -> Corpus:
+    """Note what a sync saw; ``done`` says that it came to its end now."""
+    connection.execute(
+        "UPDATE memory.corpora SET sync_state = %s::jsonb, synced_at = CASE WHEN %s THEN now() ELSE synced_at END WHERE id = %s",
+        (json.dumps(state), done, corpus.id),
+    )
+    return replace(corpus, sync_state=state)
+
+
+def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:
+    with connection.transaction():
+        namespace = claim(connection, slug, Counter())
+        connection.execute(
+            "INSERT INTO memory.corpora (id, namespace_id, root, profile, standing) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            (row_id(namespace, "corpora", root), namespace, root, profile_name or DEFAULT_PROFILE, standing),
+        )
+        found = next(corpus for corpus in corpora_of(connection, namespace) if corpus.root == root)
+    if profile_name not in (None, found.profile):
+        raise Refused(
+            f"{root} is followed already, by the profile {found.profile}. A corpus keeps its profile: name that one, or no profile."
+        )
+    return found

@@ -1,0 +1,191 @@
+"""The graph of links: what a page links to, what links to it, and what is broken. Each is one query; depth and edges are bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.corpus.corpora import chosen_corpus
+from slowwave.corpus.markdown import anchor_key
+from slowwave.corpus.page_lookup import page_id
+from slowwave.errors import Refused
+from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id
+
+Direction = Literal["out", "in", "both"]
+LinkReason = Literal["no such page", "no such heading", "no such block"]
+
+MOST_EDGES: Final = 500
+DEEPEST: Final = 6
+_MOST_BROKEN: Final = 10_000
+
+
+class LinkRequest(BaseModel):
+    """A question about links. ``path`` is asked for by neighbors and backlinks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    op: Literal["neighbors", "backlinks", "lint"]
+    path: str | None = Field(default=None, max_length=1_000, description="Path of a page, relative to its corpus.")
+    direction: Direction = Field(default="out", description="Links of the page, links to it, or both (neighbors).")
+    depth: int = Field(default=1, ge=1, le=DEEPEST, description="Steps from the page (neighbors).")
+    max_edges: int = Field(default=40, ge=1, le=MOST_EDGES, description="Edges that are returned.")
+    exclude_prefixes: list[str] = Field(
+        default_factory=list, max_length=50, description="Folders that are passed over."
+    )
+    corpus: str | None = Field(default=None, description="Name of a corpus's folder, where several hold the path.")
+
+
+class LinkEdge(BaseModel):
+    """A page that links to another, or names an entity (``to`` is then its name)."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_path: str = Field(alias="from")
+    to: str
+    anchor: str
+    kind: str
+    line: int
+    created: datetime
+
+
+class BrokenLink(BaseModel):
+    """A link to nothing."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_path: str = Field(alias="from")
+    to: str
+    line: int
+    reason: LinkReason
+
+
+class LinkResponse(BaseModel):
+    """Edges, the nearest first; of pages that link several times, the first link. ``total_count`` counts those that were cut off, too."""
+
+    op: Literal["neighbors", "backlinks"]
+    path: str
+    edges: list[LinkEdge]
+    count: int
+    total_count: int
+    truncated: bool
+
+
+class LintResponse(BaseModel):
+    """Links that lead nowhere, and pages that link to themselves."""
+
+    op: Literal["lint"] = "lint"
+    broken: list[BrokenLink]
+    self_links: list[str]
+    count: int
+
+
+_EDGES: Final = """
+WITH RECURSIVE pages AS (
+  SELECT d.id, d.path FROM memory.documents d WHERE d.namespace_id = %(namespace)s AND d.corpus_id IS NOT NULL AND d.invalidated_at IS NULL
+    AND NOT jsonb_exists(d.metadata, 'quarantined') AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
+), edges AS (
+  SELECT DISTINCT ON (l.document_id, coalesce(l.target_document_id, l.entity_id))
+    l.document_id, l.target_document_id, l.entity_id, l.kind, l.anchor, l.line, l.recorded_at
+  FROM memory.links l WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.document_id IS DISTINCT FROM l.target_document_id
+    AND coalesce(l.target_document_id, l.entity_id) IS NOT NULL
+  ORDER BY l.document_id, coalesce(l.target_document_id, l.entity_id), l.kind = 'mention', l.line
+), walk (id, depth) AS (
+  SELECT %(start)s::uuid, 0
+  UNION
+  SELECT p.id, w.depth + 1 FROM walk w
+  JOIN edges e ON (%(out)s AND e.document_id = w.id) OR (%(in)s AND e.target_document_id = w.id)
+  JOIN pages p ON p.id = CASE WHEN e.document_id = w.id THEN e.target_document_id ELSE e.document_id END
+  WHERE w.depth + 1 < %(depth)s
+), near AS (
+  SELECT id, min(depth) AS depth FROM walk GROUP BY id
+), found AS (
+  SELECT f.path AS from_path, coalesce(t.path, n.name) AS to_path, e.anchor, e.kind, e.line, e.recorded_at, min(w.depth) AS depth
+  FROM near w
+  JOIN edges e ON (%(out)s AND e.document_id = w.id) OR (%(in)s AND e.target_document_id = w.id)
+  JOIN pages f ON f.id = e.document_id
+  LEFT JOIN pages t ON t.id = e.target_document_id
+  LEFT JOIN memory.entities n ON n.id = e.entity_id AND n.invalidated_at IS NULL
+  WHERE coalesce(t.path, n.name) IS NOT NULL
+  GROUP BY 1, 2, 3, 4, 5, 6
+)
+SELECT from_path, to_path, anchor, kind, line, recorded_at, count(*) OVER () FROM found
+ORDER BY depth, kind = 'mention', from_path, line, to_path LIMIT %(most)s
+"""
+
+_LINT: Final = """
+SELECT d.path, l.target, l.anchor, l.line, l.target_document_id = l.document_id, t.id IS NOT NULL,
+  coalesce(t.metadata -> 'headings', '[]'), coalesce(t.metadata -> 'blocks', '[]'), l.kind
+FROM memory.links l JOIN memory.documents d ON d.id = l.document_id AND d.invalidated_at IS NULL
+LEFT JOIN memory.documents t ON t.id = l.target_document_id AND t.invalidated_at IS NULL
+WHERE l.namespace_id = %(namespace)s AND d.corpus_id = ANY(%(corpora)s::uuid[]) AND l.invalidated_at IS NULL AND l.kind <> 'mention'
+  AND (t.id IS NULL OR l.anchor <> '' OR l.target_document_id = l.document_id)
+  AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
+ORDER BY d.path, l.line, l.target
+"""
+
+
+def links(connection: Connection, namespace: str, request: LinkRequest) -> LinkResponse | LintResponse:
+    """Answer a question about links. Raises ``NotInCorpus`` for a page that there is not."""
+    within = namespace_id(connection, namespace)
+    if request.op == "lint":
+        return _lint(connection, within, request)
+    if request.path is None:
+        raise Refused(f"{request.op} asks for a page. Name its path, relative to the corpus.")
+    start = page_id(connection, within, request.path, request.corpus)
+    back = request.op == "backlinks"
+    direction = "in" if back else request.direction
+    rows: Any = connection.execute(
+        _EDGES.encode(),
+        {
+            "namespace": within,
+            "start": start,
+            "out": direction in ("out", "both"),
+            "in": direction in ("in", "both"),
+            "depth": 1 if back else request.depth,
+            "most": request.max_edges,
+            "excluded": request.exclude_prefixes,
+        },
+    ).fetchall()
+    edges = [
+        LinkEdge.model_validate(dict(zip(("from", "to", "anchor", "kind", "line", "created"), row, strict=False)))
+        for row in rows
+    ]
+    total = int(rows[0][6]) if rows else 0
+    return LinkResponse(
+        op="backlinks" if back else "neighbors",
+        path=request.path,
+        edges=edges,
+        count=len(edges),
+        total_count=total,
+        truncated=total > len(edges),
+    )
+
+
+def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResponse:
+    corpora = [corpus.id for corpus in chosen_corpus(connection, within, request.corpus)]
+    rows: Any = connection.execute(
+        _LINT.encode(), {"namespace": within, "corpora": corpora, "excluded": request.exclude_prefixes}
+    ).fetchall()
+    broken: list[BrokenLink] = []
+    selves: dict[str, None] = {}
+    for path, target, anchor, line, itself, there, headings, blocks, kind in rows:
+        reason = _reason(there=there, anchor=anchor, headings=headings, blocks=blocks)
+        if reason is not None:
+            to = f"{target}#{anchor}" if anchor else target
+            broken.append(BrokenLink.model_validate({"from": path, "to": to, "line": line, "reason": reason}))
+        if itself and not anchor and kind != "embed":
+            selves[path] = None
+    return LintResponse(broken=broken[:_MOST_BROKEN], self_links=list(selves), count=len(broken) + len(selves))
+
+
+def _reason(*, there: bool, anchor: str, headings: Sequence[str], blocks: Sequence[str]) -> LinkReason | None:
+    if not there:
+        return "no such page"
+    if anchor.startswith("^"):
+        return None if anchor[1:] in blocks else "no such block"
+    key = anchor_key(anchor)
+    return None if not key or any(anchor_key(heading) == key for heading in headings) else "no such heading"

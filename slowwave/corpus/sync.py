@@ -1,0 +1,348 @@
+"""Sync: a folder's files become a corpus's documents. What changed is read, what is gone is retired, what moved keeps its identity.
+
+A sync can be stopped at any point and run again: batches that were written stand, and files that say what their document says are not
+written again. Of one namespace there is one sync at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+
+from slowwave.corpus.corpora import Corpus, save_state
+from slowwave.corpus.folder_scan import FolderScan, LeftOut, scan_folder
+from slowwave.corpus.frontmatter import UnreadableFile
+from slowwave.corpus.linking import known_names, resolve_links, write_mentions
+from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, page_file, read_bytes
+from slowwave.corpus.profile import Profile, profile
+from slowwave.corpus.writing import PageTally, PageWrite, PageWriter
+from slowwave.errors import Refused
+from slowwave.imports.batches import BATCH_CHARACTERS, Progress, batches
+from slowwave.imports.loading import LoadedVectors
+from slowwave.imports.namespaces import refuse_read_only
+from slowwave.imports.screening import BadRow, Screening
+from slowwave.imports.stored import row_id
+from slowwave.language.embedder import Embedder
+from slowwave.store.connect import Connection
+
+DEBOUNCE: Final = 1.0
+"""Seconds for which a file has to stand still before it is read: editors write in several steps."""
+
+Clock = Callable[[], float]
+"""Seconds since 1970, as files' times are."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSync:
+    """What a sync found and did. ``unsettled`` are paths that were being written: they are read the next time."""
+
+    corpus: str
+    root: str
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    gone: int = 0
+    unchanged: int = 0
+    unsettled: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    added: Mapping[str, int] = field(default_factory=dict)
+    chunks_embedded: int = 0
+    vectors_reused: int = 0
+    links_resolved: int = 0
+    screened: Mapping[str, int] = field(default_factory=dict)
+    quarantined: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        counts = {name: getattr(self, name) for name in ("new", "changed", "moved", "gone", "unchanged")}
+        return {
+            "corpus": self.corpus,
+            "root": self.root,
+            **counts,
+            "unsettled": list(self.unsettled),
+            "left_out": [out.to_json() for out in self.left_out],
+            "added": dict(self.added),
+            "chunks_embedded": self.chunks_embedded,
+            "vectors_reused": self.vectors_reused,
+            "links_resolved": self.links_resolved,
+            "screened": dict(self.screened),
+            "quarantined": self.quarantined,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A file to be read and written."""
+
+    path: str
+    mark: FileMark
+    hash: str
+    document_id: str
+    formerly: Literal["", "changed", "moved"]
+
+
+@contextmanager
+def one_sync(connection: Connection, namespace_id: str, slug: str) -> Generator[None]:
+    """Hold the right to sync a namespace. Raises ``Refused`` where somebody else has it."""
+    key = (namespace_id,)
+    row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 2))", key).fetchone()
+    if row is None or not row[0]:
+        raise Refused(
+            f"Another sync of {slug} is at work, so this one did nothing. Wait until it is done, or let it go on alone."
+        )
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 2))", key)
+
+
+def sync_corpus(
+    connection: Connection,
+    slug: str,
+    corpus: Corpus,
+    embedder: Embedder,
+    *,
+    emptied: bool = False,
+    progress: Progress | None = None,
+    clock: Clock = time.time,
+    pause: Callable[[float], None] = time.sleep,
+) -> CorpusSync:
+    """Bring a corpus to what its folder holds. ``emptied`` says that a folder without any page is meant.
+
+    Raises ``Refused`` (no folder, another sync, a read-only namespace, an empty folder that was not), ``EmbeddingError``, ``StoreError``;
+    batches before that stand.
+    """
+    if corpus.folder is None:
+        raise Refused(
+            "These sessions were imported and have no folder to look at. `slowwave import sessions FILE` adds others."
+        )
+    refuse_read_only(connection, [slug])
+    with one_sync(connection, corpus.namespace_id, slug):
+        return _Sync(connection, slug, corpus, corpus.folder, embedder, progress, clock, pause).run(emptied=emptied)
+
+
+class _Sync:
+    def __init__(
+        self,
+        connection: Connection,
+        slug: str,
+        corpus: Corpus,
+        folder: Path,
+        embedder: Embedder,
+        progress: Progress | None,
+        clock: Clock,
+        pause: Callable[[float], None],
+    ) -> None:
+        self._connection, self._slug, self._corpus, self._folder = connection, slug, corpus, folder
+        self._progress, self._clock, self._pause = progress, clock, pause
+        self._profile: Profile = profile(corpus.profile)
+        self._tally = PageTally()
+        self._writer = PageWriter(connection, slug, corpus, LoadedVectors(embedder), self._tally)
+        self._screening = Screening.of(connection)
+        self._documents: dict[str, tuple[str, str]] = {}
+        """Path → id and hash of the live documents."""
+        self._state: dict[str, Any] = {}
+        self._unsettled: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def run(self, *, emptied: bool) -> CorpusSync:
+        begun = self._clock()
+        connection = self._connection
+        state: Any = connection.execute(
+            "SELECT sync_state FROM memory.corpora WHERE id = %s", (self._corpus.id,)
+        ).fetchone()
+        self._state = dict(state[0]) if state else {}
+        for id_, path, hash_ in connection.execute(
+            "SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL",
+            (self._corpus.id,),
+        ):
+            self._documents[str(path)] = (str(id_), str(hash_))
+        scan = scan_folder(self._folder, self._profile, self._documents)
+        if not scan.files and not scan.left_out and self._documents and not emptied:
+            raise Refused(
+                f"{self._folder} holds no page, and {len(self._documents):,} documents came from it, so nothing was taken for gone. Mount "
+                "what should be there, or say --emptied."
+            )
+        files: dict[str, list[Any]] = self._state.get("files", {})
+        seen: dict[str, list[Any]] = {}
+        fresh = self._fresh(scan, files, seen, begun)
+        work, gone = self._sorted_out(scan, fresh)
+        self._counts["unchanged"] = len(scan.files) - len(work) - len(self._unsettled) - self._counts["unread"]
+        unfinished = bool(work or gone) or not self._state.get("whole", False)
+        if unfinished:
+            save_state(connection, self._corpus, {**self._state, "whole": False}, done=False)
+        written = self._write(work, scan, seen)
+        if gone:
+            self._writer.retire([self._documents[path][0] for path in gone])
+        resolved, names = self._link(unfinished, written)
+        whole = {"whole": True, "files": seen, "names": names}
+        save_state(connection, self._corpus, whole if whole != self._state else self._state, done=True)
+        counts = {name: self._counts[name] for name in ("new", "changed", "moved", "unchanged")}
+        return CorpusSync(
+            self._corpus.id,
+            self._corpus.root,
+            **counts,
+            gone=len(gone),
+            unsettled=tuple(sorted(self._unsettled)),
+            left_out=tuple(sorted(scan.left_out, key=lambda out: out.path)),
+            added=dict(self._tally.added),
+            chunks_embedded=self._tally.chunks_embedded,
+            vectors_reused=self._tally.vectors_reused,
+            links_resolved=resolved,
+            screened=dict(self._screening.found),
+            quarantined=self._screening.quarantined,
+        )
+
+    def _fresh(
+        self, scan: FolderScan, files: Mapping[str, list[Any]], seen: dict[str, list[Any]], begun: float
+    ) -> dict[str, tuple[FileMark, str]]:
+        """Path → mark and hash of the files that have been touched since the last sync, read once for their hash.
+
+        Files that do not stand still yet are waited for, once. ``seen`` gets what may be passed over the next time.
+        """
+        touched: list[str] = []
+        for path, mark in scan.files.items():
+            known = files.get(path)
+            document = self._documents.get(path)
+            if known and document and known == [mark.size, mark.mtime, document[1]]:
+                seen[path] = known
+            else:
+                touched.append(path)
+        young = [path for path in touched if self._young(scan.files[path])]
+        found: dict[str, tuple[FileMark, str]] = {}
+        waiting = frozenset(young)
+        for path in (path for path in touched if path not in waiting):
+            self._hash(path, scan, found)
+        if young:
+            newest = max(scan.files[path].mtime for path in young) / 1e9
+            self._pause(max(0.0, min(DEBOUNCE, newest + DEBOUNCE - self._clock())))
+            for path in young:
+                self._hash(path, scan, found)
+        for path, (mark, hash_) in found.items():
+            if mark.mtime / 1e9 < begun:  # a file touched within the tick of this sync would look untouched to the next
+                seen[path] = [mark.size, mark.mtime, hash_]
+        return found
+
+    def _young(self, mark: FileMark) -> bool:
+        now = self._clock()
+        return now - DEBOUNCE < mark.mtime / 1e9 <= now + DEBOUNCE
+
+    def _hash(self, path: str, scan: FolderScan, found: dict[str, tuple[FileMark, str]]) -> None:
+        mark = scan.files[path]
+        try:
+            found[path] = (mark, content_hash(read_bytes(self._folder / path, mark, self._profile.largest_file)))
+        except Unsettled:
+            self._unsettled.append(path)
+        except UnreadableFile as problem:
+            self._leave(scan, path, problem.line, str(problem))
+
+    def _leave(self, scan: FolderScan, path: str, line: int, reason: str) -> None:
+        """What cannot be taken is named, and its document stays as it is."""
+        scan.left_out.append(LeftOut(path, line, reason))
+        self._counts["unread"] += 1
+
+    def _sorted_out(self, scan: FolderScan, fresh: Mapping[str, tuple[FileMark, str]]) -> tuple[list[_Work], list[str]]:
+        """What is to be written, and the paths of documents that are gone. A new file that says what a gone one said is that one, moved."""
+        untold = {out.path for out in scan.left_out}
+        closed = tuple(scan.closed)
+        gone = [
+            path
+            for path in self._documents
+            if path not in scan.files and path not in untold and not path.startswith(closed or ("\0",))
+        ]
+        left: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(gone):
+            left[self._documents[path][1]].append(path)
+        taken = {
+            str(id_)
+            for (id_,) in self._connection.execute(
+                "SELECT id::text FROM memory.documents WHERE corpus_id = %s", (self._corpus.id,)
+            )
+        }
+        work: list[_Work] = []
+        for path, (mark, hash_) in fresh.items():
+            if path in self._documents:
+                id_, before = self._documents[path]
+                if before != hash_:
+                    work.append(_Work(path, mark, hash_, id_, "changed"))
+                continue
+            if left[hash_]:
+                name = PurePosixPath(path).name
+                former = min(left[hash_], key=lambda old: (PurePosixPath(old).name != name, old))
+                left[hash_].remove(former)
+                gone.remove(former)
+                work.append(_Work(path, mark, hash_, self._documents[former][0], "moved"))
+            else:
+                work.append(_Work(path, mark, hash_, _new_id(self._corpus.id, path, taken), ""))
+        return work, gone
+
+    def _write(self, work: Sequence[_Work], scan: FolderScan, seen: dict[str, list[Any]]) -> list[str]:
+        written: list[str] = []
+        done = 0
+        for batch in batches(work, lambda one: one.mark.size, BATCH_CHARACTERS):
+            pages: list[PageWrite] = []
+            for one in batch:
+                page = self._read(one, scan)
+                if page is None:
+                    seen.pop(one.path, None)
+                else:
+                    pages.append(page)
+                    self._counts[one.formerly or "new"] += 1
+            if pages:
+                self._writer.write(pages)
+                written += [page.document_id for page in pages]
+            done += len(batch)
+            if self._progress is not None:
+                self._progress(done, len(work))
+        return written
+
+    def _read(self, one: _Work, scan: FolderScan) -> PageWrite | None:
+        try:
+            content = read_bytes(self._folder / one.path, one.mark, self._profile.largest_file)
+            if content_hash(content) != one.hash:
+                raise Unsettled
+            file = page_file(one.path, content, self._profile)
+            state = self._screening.state(self._slug, file.text)
+        except Unsettled:
+            self._unsettled.append(one.path)
+            return None
+        except UnreadableFile as problem:
+            self._leave(scan, one.path, problem.line, str(problem))
+            return None
+        except BadRow as problem:
+            self._leave(scan, one.path, 0, str(problem))
+            return None
+        return PageWrite(file, one.document_id, one.formerly, state)
+
+    def _link(self, unfinished: bool, written: Sequence[str]) -> tuple[int, dict[str, str]]:
+        """Links and mentions of all pages; of a folder in which nothing moved, only what new names say."""
+        connection = self._connection
+        names = known_names(connection, self._corpus)
+        before: dict[str, str] = self._state.get("names", {})
+        resolved = 0
+        with connection.transaction():
+            if unfinished:
+                resolved = resolve_links(connection, self._corpus)
+            every = (
+                written
+                if self._state.get("whole", False)
+                else [id_ for id_, _ in self._documents.values()] + list(written)
+            )
+            if every or before != names.keys():
+                write_mentions(connection, self._corpus, names, before, every, self._tally)
+        return resolved, names.keys()
+
+
+def _new_id(corpus_id: str, path: str, taken: set[str]) -> str:
+    """The id of a document that begins at a path; a later one where another began there."""
+    n = 0
+    while (found := row_id(corpus_id, "documents", path, str(n))) in taken:
+        n += 1
+    taken.add(found)
+    return found

@@ -1,0 +1,1 @@
+"""Folders of Markdown and what becomes of them."""
