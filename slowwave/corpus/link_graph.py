@@ -85,12 +85,15 @@ class LintResponse(BaseModel):
 
 _EDGES: Final = """
 WITH RECURSIVE pages AS (
-  SELECT d.id, d.path FROM memory.documents d WHERE d.namespace_id = %(namespace)s AND d.corpus_id IS NOT NULL AND d.invalidated_at IS NULL
-    AND NOT jsonb_exists(d.metadata, 'quarantined') AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
+  SELECT d.id, d.path FROM memory.documents d
+  WHERE d.namespace_id = %(namespace)s AND d.corpus_id IS NOT NULL AND d.invalidated_at IS NULL
+    AND NOT jsonb_exists(d.metadata, 'quarantined')
+    AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
 ), edges AS (
   SELECT DISTINCT ON (l.document_id, coalesce(l.target_document_id, l.entity_id))
     l.document_id, l.target_document_id, l.entity_id, l.kind, l.anchor, l.line, l.recorded_at
-  FROM memory.links l WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.document_id IS DISTINCT FROM l.target_document_id
+  FROM memory.links l
+  WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.document_id IS DISTINCT FROM l.target_document_id
     AND coalesce(l.target_document_id, l.entity_id) IS NOT NULL
   ORDER BY l.document_id, coalesce(l.target_document_id, l.entity_id), l.kind = 'mention', l.line
 ), walk (id, depth) AS (

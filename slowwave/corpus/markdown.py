@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
@@ -65,7 +65,11 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
     tags: dict[str, None] = {}
     prose: list[tuple[int, str]] = []
     level = 0
-    for token in _parser().parse(body):
+    defined: dict[str, Any] = {}
+    tokens = _parser().parse(body, defined)
+    references = defined.get("references", {})
+    notes = {str(found["href"]) for label, found in references.items() if label.startswith("^")}
+    for token in tokens:
         level = int(token.tag[1]) if token.type == "heading_open" else level if token.type == "inline" else 0
         if token.type != "inline" or token.map is None:
             continue
@@ -77,6 +81,8 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
             if child.type == "text":
                 tags.update(dict.fromkeys(_TAG.findall(child.content)))
                 prose.append((at, child.content))
+            elif child.attrGet("href") in notes:
+                continue  # to CommonMark, a footnote is a link to its first word
             elif (link := _link(child, at)) is not None:
                 links.append(link)
     return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))

@@ -61,15 +61,17 @@ def get_page(connection: Connection, namespace: str, request: GetRequest) -> Get
     part = lines[request.from_line - 1 :][: request.lines or MOST_LINES]
     after = request.from_line + len(part)
     fields = metadata.get("frontmatter", {}) if isinstance(metadata, dict) else {}
-    return GetResponse(
-        path=str(path),
-        from_line=request.from_line,
-        content="".join(part),
-        lines_returned=len(part),
-        total_lines=len(lines),
-        next=after if after <= len(lines) else None,
-        hash=str(hash_),
-        frontmatter=dict(fields),
+    return GetResponse.model_validate(
+        {
+            "path": path,
+            "from": request.from_line,
+            "content": "".join(part),
+            "lines_returned": len(part),
+            "total_lines": len(lines),
+            "next": after if after <= len(lines) else None,
+            "hash": hash_,
+            "frontmatter": fields,
+        }
     )
 
 

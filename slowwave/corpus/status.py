@@ -10,13 +10,15 @@ from slowwave.store.connect import Connection
 
 _STATUS = """
 SELECT k.id::text, k.root, k.profile, k.standing, k.synced_at,
-  (SELECT count(*) FROM memory.documents d WHERE d.corpus_id = k.id AND d.invalidated_at IS NULL),
-  (SELECT count(*) FROM memory.documents d WHERE d.corpus_id = k.id AND d.version_of IS NOT NULL),
-  (SELECT count(*) FROM memory.documents d WHERE d.corpus_id = k.id AND d.invalidated_at IS NULL AND jsonb_exists(d.metadata, 'quarantined')),
-  c.chunks, c.bare, l.links, l.broken
+  p.pages, p.versions, p.quarantined, c.chunks, c.bare, l.links, l.broken
 FROM memory.corpora k
 CROSS JOIN LATERAL (
-  SELECT count(*) AS chunks, count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM memory.chunk_vectors v WHERE v.id = c.id AND v.model = %(model)s)) AS bare
+  SELECT count(*) FILTER (WHERE d.invalidated_at IS NULL) AS pages, count(*) FILTER (WHERE d.version_of IS NOT NULL) AS versions,
+    count(*) FILTER (WHERE d.invalidated_at IS NULL AND jsonb_exists(d.metadata, 'quarantined')) AS quarantined
+  FROM memory.documents d WHERE d.corpus_id = k.id) p
+CROSS JOIN LATERAL (
+  SELECT count(*) AS chunks,
+    count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM memory.chunk_vectors v WHERE v.id = c.id AND v.model = %(model)s)) AS bare
   FROM memory.documents d JOIN memory.chunks c ON c.document_id = d.id AND c.invalidated_at IS NULL
   WHERE d.corpus_id = k.id AND d.invalidated_at IS NULL) c
 CROSS JOIN LATERAL (
@@ -46,7 +48,8 @@ class CorpusStatus:
 
     def to_json(self) -> dict[str, object]:
         """As ``--json`` shows it."""
-        return asdict(self) | {"synced_at": self.synced_at.isoformat() if self.synced_at else None}
+        shown: dict[str, object] = asdict(self)
+        return shown | {"synced_at": self.synced_at.isoformat() if self.synced_at else None}
 
 
 def corpus_status(connection: Connection, namespace_id: str, model: str) -> list[CorpusStatus]:
