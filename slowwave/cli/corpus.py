@@ -28,6 +28,7 @@ from slowwave.corpus.profile import profiles
 from slowwave.corpus.status import corpus_status
 from slowwave.corpus.sync import CorpusSync, sync_corpus
 from slowwave.errors import Refused
+from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
@@ -56,8 +57,6 @@ def add(
         raise Refused(f"There is no profile {profile[:64]!r}. Profiles: {', '.join(profiles())}.")
     store = open_store()
     with store.connect("owner") as connection:
-        from slowwave.imports.rows import chosen_slug
-
         corpus = add_corpus(connection, chosen_slug(namespace) or namespace, folder, profile)
     _show([_sync(store, namespace, corpus, embedder_for(_settings(store, namespace)), emptied=False)], as_json=json)
     if not json:

@@ -15,9 +15,10 @@ from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
+from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import embedder_for
 
-app = typer.Typer(help="Import messages, Letta agents or entities.", no_args_is_help=True)
+app = typer.Typer(help="Import messages, Letta agents, entities or sessions.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
 Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
@@ -50,6 +51,37 @@ def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: 
 def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """CSV, also gzipped, with id, source, entity_type, name, attrs."""
     _run(import_entities, file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def sessions(
+    files: Annotated[list[Path], typer.Argument(help="The files to read.")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
+    on_error: OnError = "stop",
+    json: Json = False,
+) -> None:
+    """JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without calls of tools and without secrets."""
+    from slowwave.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
+
+    store = open_store()
+    slug = chosen_slug(namespace) or namespace
+    embedder = embedder_for(Settings.for_namespace({}))
+    with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:
+        done = import_sessions(
+            connection, files, slug, embedder=embedder, on_error=on_error, progress=lambda n, total: tell(n, total, "")
+        )
+    if json:
+        show_json(done.to_json())
+        return
+    for out in done.skipped:
+        say(f"left out {out.file} {out.place}: {out.reason}", console=err)
+    if done.screened:
+        message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(done.screened.items()))
+        say(f"screening: sessions {message}; {done.quarantined:,} quarantined.", console=err)
+    say(
+        f"{done.seen:,} lines read into {slug}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
+        f"{done.unchanged:,} unchanged."
+    )
 
 
 def _run(

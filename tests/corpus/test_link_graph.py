@@ -73,7 +73,7 @@ def test_neighbors_and_backlinks(vault: Folder) -> None:
     back = ask(vault, "backlinks", "Equipment/Crane.md")
     assert [edge.from_path for edge in back.edges] == ["Harbor.md", "Notes/Inspection.md"]
     both = ask(vault, "neighbors", "Equipment/Crane.md", direction="both", depth=3)
-    assert both.total_count == both.count == 8
+    assert both.total_count == both.count == 9
 
 
 def test_edges_are_bounded_and_folders_passed_over(vault: Folder) -> None:
