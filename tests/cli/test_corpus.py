@@ -1,0 +1,107 @@
+"""``slowwave corpus``, ``get``, ``link`` and ``import sessions``, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    for path, text in {
+        "harbor.md": "# Harbor\n\nSee [[crane]] and [[gone]].\n",
+        "crane.md": "# Crane\n\nTwelve tons.\n",
+    }.items():
+        folder.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+        os.utime(folder / path, (1_780_000_000, 1_780_000_000))
+    return folder
+
+
+def said(run: Run, *arguments: str) -> Any:
+    code, out, err = run(*arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_path: Path) -> None:
+    """add → sync → status → link → get → export; each says what it did."""
+    (added,) = said(run, "corpus", "add", "work", str(notes), "--profile", "vault")
+    assert (added["new"], added["chunks_embedded"], added["left_out"]) == (2, 2, [])
+    (notes / "bad.md").write_bytes(b"\xff")
+    code, out, err = run("corpus", "sync", "work")
+    assert code == 0
+    assert "unchanged" in out
+    assert "bad.md, line 1: it is not UTF-8" in err
+    (status,) = said(run, "corpus", "status")
+    assert {
+        k: status[k]
+        for k in ("namespace", "profile", "pages", "chunks", "chunks_without_vector", "links", "broken_links")
+    } == {
+        **{
+            "namespace": "work",
+            "profile": "vault",
+            "pages": 2,
+            "chunks": 2,
+            "chunks_without_vector": 0,
+            "links": 2,
+            "broken_links": 1,
+        },
+    }
+    assert [one["to"] for one in said(run, "link", "lint", "work")["broken"]] == ["gone"]
+    assert [edge["to"] for edge in said(run, "link", "neighbors", "work", "harbor")["edges"]] == ["crane.md"]
+    assert said(run, "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
+    assert run("get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
+    (done,) = said(run, "corpus", "export", "work", str(tmp_path / "out"))
+    assert done["pages"] == 2
+    assert (tmp_path / "out" / "harbor.md").read_bytes() == (notes / "harbor.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("corpus", "sync"), "slowwave corpus add"),
+        (("corpus", "add", "work", "absent"), "no folder"),
+        (("corpus", "add", "work", ".", "--profile", "roam"), "dory, plain, vault"),
+        (("corpus", "add", "No Slug!", "."), "cannot be used"),
+        (("corpus", "status", "absent"), "no namespace"),
+        (("get", "work", "a.md"), "no namespace"),
+        (("link", "ring", "work"), "neighbors"),
+        (("link", "neighbors", "work", "a.md", "--depth", "99"), "depth"),
+        (("import", "sessions", "absent.jsonl", "-n", "work"), "cannot be read"),
+    ],
+)
+def test_what_may_not_be_is_refused_in_words(store: Store, run: Run, arguments: tuple[str, ...], words: str) -> None:
+    if arguments == ("corpus", "sync"):
+        with store.connect("owner") as owner:
+            owner.execute("INSERT INTO memory.namespaces (id, slug) VALUES (gen_random_uuid(), 'bare')")
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert words in err.replace("\n", " ")
+
+
+def test_sessions_are_imported_and_a_changed_folder_is_a_change(
+    store: Store, run: Run, notes: Path, tmp_path: Path
+) -> None:
+    """A night that found nothing new is `unchanged`; after a sync that brought something it is not."""
+    file = tmp_path / "a.jsonl"
+    file.write_text(
+        json.dumps({"role": "user", "content": "Who opens the gate?", "timestamp": "2026-05-04T09:00:00Z"}) + "\n"
+    )
+    assert said(run, "import", "sessions", str(file), "-n", "work")["new"] == 1
+    said(run, "corpus", "add", "work", str(notes))
+    said(run, "night", "work")
+    assert "unchanged" in said(run, "night", "work")["skipped"]
+    said(run, "corpus", "sync", "work")
+    assert "unchanged" in said(run, "night", "work")["skipped"]
+    (notes / "crane.md").write_text("# Crane\n\nFourteen tons.\n")
+    assert said(run, "corpus", "sync", "work")[0]["changed"] == 1
+    assert said(run, "night", "work")["skipped"] == ""
