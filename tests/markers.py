@@ -16,7 +16,13 @@ from slowwave.store.tables import EXPORTED
 
 MARKER: Final = "zqxmarker"
 
-_OURS: Final = {("memories", "kind"), ("memories", "state"), ("entities", "state"), ("documents", "plane"), ("links", "kind")}
+_OURS: Final = {
+    ("memories", "kind"),
+    ("memories", "state"),
+    ("entities", "state"),
+    ("documents", "plane"),
+    ("links", "kind"),
+}
 """Columns that planners read as words of a closed list, or that the database holds to one."""
 
 _BASE64: Final = re.compile(r"base64,([A-Za-z0-9+/=]+)")

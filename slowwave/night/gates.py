@@ -50,7 +50,7 @@ SELECT count(*), greatest(count(DISTINCT session), count(DISTINCT (recorded_at A
   UNION ALL SELECT session_id, recorded_at FROM memory.memory_facts WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
   UNION ALL SELECT NULL, recorded_at FROM memory.entities WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
   UNION ALL SELECT NULL, recorded_at FROM memory.relationships WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
-  UNION ALL SELECT metadata ->> 'session_id', greatest(recorded_at, invalidated_at) FROM memory.documents  -- pages that were written or left
+  UNION ALL SELECT metadata ->> 'session_id', greatest(recorded_at, invalidated_at) FROM memory.documents  -- pages written or gone
   WHERE namespace_id = %(scope)s AND corpus_id IS NOT NULL AND greatest(recorded_at, invalidated_at) > %(since)s
 ) news
 """

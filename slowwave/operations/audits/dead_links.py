@@ -1,0 +1,101 @@
+"""Dead links: links of pages that mean no page, headings and blocks that are not there, and pages that nothing links to.
+
+A link's heading is compared as ``slowwave link lint`` compares it: by its letters and digits. Mentions are no links: nobody wrote them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Finding, Report
+
+_SHOWN: Final = 10
+_COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entity_id", "anchor", "line", "id")
+
+
+@operation(kind="audit", reads=("links", "documents"), after=("dead_references",))
+def dead_links(inputs: Inputs) -> Report:
+    """Links of pages that mean no page or no heading or block of one, links to the page itself, and pages that nothing links to.
+
+    Numbers and findings only; `slowwave link lint` lists the same by day. Pages belong to a corpus (`slowwave corpus add`).
+    """
+    pages = inputs.snapshot.live("documents")
+    pages = pages.filter(pc.is_valid(pages["corpus_id"])).select(["id", "path", "plane", "metadata"])
+    known: dict[str, dict[str, Any]] = {row["id"]: row for row in pages.to_pylist()}
+    links = inputs.snapshot.live("links").select(list(_COLUMNS))
+    links = links.filter(pc.is_in(links["document_id"], value_set=pages["id"].combine_chunks()))
+    links = links.sort_by([("document_id", "ascending"), ("line", "ascending"), ("id", "ascending")])
+    written = links.filter(pc.not_equal(links["kind"], "mention")).to_pylist()
+    reasons = [(row, reason) for row in written if (reason := _reason(row, known))]
+    selves = {
+        row["document_id"] for row in written if row["target_document_id"] == row["document_id"] and not row["anchor"]
+    }
+    lonely = _lonely(links, known)
+    counts = {name: sum(reason == name for _, reason in reasons) for name in ("no page", "no heading", "no block")}
+    return Report(
+        "dead_links",
+        f"{len(reasons):,} of {len(written):,} links on {len(known):,} pages lead nowhere; nothing links to {len(lonely):,} pages.",
+        {
+            "pages": len(known),
+            "links": len(written),
+            "mentions": len(links) - len(written),
+            "dead": len(reasons),
+            **{name.replace(" ", "_"): count for name, count in counts.items()},
+            "pages_that_link_to_themselves": len(selves),
+            "pages_without_backlink": len(lonely),
+        },
+        tuple(
+            Finding(
+                f"“{known[row['document_id']]['path']}”, line {row['line']}: {reason} for “{_shown(row)}”.",
+                (row["document_id"], row["id"]),
+                "warning",
+            )
+            for row, reason in reasons
+        ),
+        tuple(
+            {"path": known[row["document_id"]]["path"], "line": row["line"], "target": _shown(row), "reason": reason}
+            for row, reason in reasons[:_SHOWN]
+        ),
+        details={"dead": len(reasons), "lonely": len(lonely)},
+    )
+
+
+def _reason(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> str:
+    """Why a link is dead; empty for one that leads somewhere."""
+    page = known.get(row["target_document_id"] or "")
+    if page is None:
+        return "no page"
+    anchor = row["anchor"]
+    if not anchor:
+        return ""
+    fields = json.loads(page["metadata"] or "{}")
+    if anchor.startswith("^"):
+        return "" if anchor[1:] in fields.get("blocks", ()) else "no block"
+    key = _key(anchor)
+    return "" if not key or any(_key(heading) == key for heading in fields.get("headings", ())) else "no heading"
+
+
+def _lonely(links: pa.Table, known: dict[str, dict[str, Any]]) -> set[str]:
+    """Durable pages that no other page links to or names."""
+    linked = {
+        target
+        for source, target in zip(
+            links["document_id"].to_pylist(), links["target_document_id"].to_pylist(), strict=True
+        )
+        if source != target
+    }
+    return {id_ for id_, page in known.items() if page["plane"] == "durable"} - linked
+
+
+def _shown(row: dict[str, Any]) -> str:
+    return f"{row['target']}#{row['anchor']}" if row["anchor"] else row["target"]
+
+
+def _key(anchor: str) -> str:
+    return re.sub(r"[\W_]+", "", anchor.rpartition("#")[2].casefold())
