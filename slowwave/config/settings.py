@@ -209,7 +209,8 @@ class Settings(BaseSettings):
     )
 
     embedding_model: str = Field(
-        default="fast-use-v3", description="Model of new vectors; the offline default comes as a wheel."
+        default="fast-use-v3",
+        description="Model of new vectors: fast-use-v3, all-minilm-l6-v2-int8 (extra minilm), or an endpoint's.",
     )
     embedding_endpoint: str = Field(
         default="", description="Base URL of an OpenAI-compatible server; empty means offline."

@@ -1,4 +1,4 @@
-"""Embedders: texts in, unit vectors out, with no model beyond NumPy or through any OpenAI-compatible endpoint.
+"""Embedders: texts in, unit vectors out, by a model from a wheel or through any OpenAI-compatible endpoint.
 
 Which model a namespace uses is a setting; storing and comparing vectors belong to ``slowwave.store`` and
 ``slowwave.matching``. The endpoint's key comes from ``SLOWWAVE_EMBEDDING_API_KEY`` and nowhere else, and no error repeats
@@ -23,6 +23,7 @@ import numpy as np
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError
 from slowwave.language.endpoint import Endpoint
+from slowwave.language.minilm import MINILM_MODEL, MiniLMEmbedder
 
 OFFLINE_MODEL: Final = "fast-use-v3"
 OFFLINE_DIMENSIONS: Final = 512
@@ -180,19 +181,20 @@ class EndpointEmbedder:
 
 def embedder_for(settings: Settings) -> Embedder:
     """The embedder that the settings name. Raises ``EmbeddingError`` when model and endpoint do not fit together."""
+    offline: Mapping[str, Callable[[], Embedder]] = {OFFLINE_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
     if settings.embedding_endpoint:
-        if settings.embedding_model == OFFLINE_MODEL:
+        if settings.embedding_model in offline:
             raise EmbeddingError(
-                f"SLOWWAVE_EMBEDDING_ENDPOINT is set, but the model is still the offline one ({OFFLINE_MODEL}): vectors of two "
-                "models must not share a name. Set SLOWWAVE_EMBEDDING_MODEL to the model that the endpoint serves."
+                f"SLOWWAVE_EMBEDDING_ENDPOINT is set, but the model is still an offline one ({settings.embedding_model}): vectors of "
+                "two models must not share a name. Set SLOWWAVE_EMBEDDING_MODEL to the model that the endpoint serves."
             )
         return EndpointEmbedder(settings.embedding_endpoint, settings.embedding_model)
-    if settings.embedding_model != OFFLINE_MODEL:
+    if settings.embedding_model not in offline:
         raise EmbeddingError(
             f"The model {settings.embedding_model!r} needs an endpoint, and none is set. Set SLOWWAVE_EMBEDDING_ENDPOINT to a "
-            f"server that has it, or SLOWWAVE_EMBEDDING_MODEL to {OFFLINE_MODEL}."
+            f"server that has it, or SLOWWAVE_EMBEDDING_MODEL to {' or '.join(offline)}."
         )
-    return OfflineEmbedder()
+    return offline[settings.embedding_model]()
 
 
 def entity_text(name: str, entity_type: str, description: str = "") -> str:
