@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         dream_status,
         dream_undo,
     )
+    from slowwave.api.memory import Memory
     from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.errors import (
         DreamApplyDisabled,
@@ -57,6 +58,7 @@ __all__ = [
     "DreamScope",
     "DreamStatus",
     "JournalDamaged",
+    "Memory",
     "ModelUsage",
     "OpSummary",
     "Refused",
@@ -78,6 +80,7 @@ __all__ = [
 
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
+    "Memory": "slowwave.api.memory",
     "log_recall": "slowwave.recall.events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),

@@ -50,6 +50,7 @@ VERBS: Final = {
         "as_of",
         "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
     ),
+    "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
     "metrics": Verb(
         "metrics", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."
     ),

@@ -37,6 +37,8 @@ class Expertise(BaseModel):
     relationship_types: tuple[str, ...] = ()
 
 
+_BY_DAY: Final = frozenset(("recall_log_share",))  # no night asks them, so they are no part of a fingerprint
+
 Options = TypeVar("Options", bound=BaseModel)
 
 
@@ -216,6 +218,10 @@ class Settings(BaseSettings):
         default="", description="Base URL of an OpenAI-compatible server; empty means offline."
     )
 
+    recall_log_share: float = Field(
+        default=1.0, ge=0, le=1, description="Share of searches that are logged as recalls; 0 logs none."
+    )
+
     judge_models: tuple[str, ...] = Field(
         default=(), description="Two models that judge doubtful pairs when a plan is made; empty means none."
     )
@@ -274,7 +280,7 @@ class Settings(BaseSettings):
         Those of operations stand under their former names, and what has none only where it is not the default: neither a new name nor a
         new setting makes a plan another one.
         """
-        values = self.model_dump(mode="json")
+        values = self.model_dump(mode="json", exclude=set(_BY_DAY))
         unnamed: dict[str, dict[str, object]] = {}
         for operation, given in values["operations"].items():
             field = Operations.model_fields.get(operation)

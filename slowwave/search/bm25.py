@@ -7,6 +7,7 @@ positive. Which rows are searched, and how lists are ranked and fused, belongs e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,28 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
+from slowwave.search.words import split_words, stemmed
+
 K1: Final = 1.2
 B: Final = 0.75
 
+LEVELS: Final = (1, 2, 3, 5, 8)
+"""How often a word stands in a text counts as the greatest of these that it reaches: the store's index knows no more."""
+
 _SLICE: Final = 10_000  # texts split at once: their words as strings take several times the room of their numbers
-
-_POSSESSIVE: Final = r"'s\b"
-_BETWEEN_WORDS: Final = r"[^\p{L}\p{M}\p{N}_]+"
-_UNSPACED: Final = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])"
-
-
-def split_words(texts: pa.Array) -> pa.Array:
-    """Texts (n) → lists (n) of folded words, by Arrow's kernels over the whole column.
-
-    The alphabet is that of ``slowwave.texts.tokens``; scripts without spaces become single characters. Lists may hold empty strings.
-    """
-    folded = pc.utf8_lower(pc.utf8_normalize(texts, "NFKC"))
-    folded = pc.replace_substring(folded, pattern="’", replacement="'")
-    if pc.any(pc.match_substring(folded, "'s")).as_py():
-        folded = pc.replace_substring_regex(folded, pattern=_POSSESSIVE, replacement="")
-    if not pc.all(pc.string_is_ascii(folded)).as_py():
-        folded = pc.replace_substring_regex(folded, pattern=_UNSPACED, replacement=r" \1 ")
-    return pc.split_pattern_regex(folded, _BETWEEN_WORDS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +64,18 @@ class Counts:
         """The texts at ``rows`` (m,), in that order."""
         return Counts(self.words, sparse.csr_array(self.matrix[rows]))
 
-    def count_known(self, texts: pa.Array) -> sparse.csr_array:
-        """Texts (m) → (m, v) counts of the words that stand in this vocabulary; others are left out."""
-        words, rows = _tokens(texts, 0)
+    def count_known(self, queries: Sequence[Sequence[str]]) -> sparse.csr_array:
+        """Words of queries (m) → (m, v) counts of those that stand in this vocabulary; others are left out."""
+        words = pa.array([word for query in queries for word in query], pa.large_string())
+        rows = np.repeat(np.arange(len(queries), dtype=np.int32), [len(query) for query in queries])
         codes = pc.fill_null(pc.index_in(words, value_set=self.words), -1).to_numpy(zero_copy_only=False)
         known = codes >= 0
-        return _counted(rows[known], codes[known], (len(texts), len(self.words)))
+        return _counted(rows[known], codes[known], (len(queries), len(self.words)))
+
+
+def word_weights(found: np.ndarray, texts: int) -> np.ndarray:
+    """Weights of words that stand in ``found`` (v) of ``texts`` texts each."""
+    return np.log1p((texts - found + 0.5) / (found + 0.5))
 
 
 def postings(counts: sparse.csr_array, words: np.ndarray) -> sparse.csr_array:
@@ -95,8 +89,8 @@ def postings(counts: sparse.csr_array, words: np.ndarray) -> sparse.csr_array:
     damping = (K1 * (1 - B + B * lengths / mean)).astype(np.float32)
     by_word = sparse.csr_array(counts[:, words].T.tocsr())
     found = np.diff(by_word.indptr)
-    idf = np.log1p((n - found + 0.5) / (found + 0.5)).astype(np.float32)
-    tf = by_word.data
+    idf = word_weights(found, n).astype(np.float32)
+    tf = np.asarray(LEVELS, np.float32)[np.searchsorted(LEVELS, by_word.data, side="right") - 1]
     weight = np.repeat(idf, found)
     weight *= tf
     weight *= np.float32(K1 + 1)
@@ -111,7 +105,7 @@ def _tokens(texts: pa.Array, first: int) -> tuple[pa.Array, np.ndarray]:
     words = pc.list_flatten(lists)
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     real = pc.greater(pc.binary_length(words), 0)
-    return words.filter(real), rows[real.to_numpy(zero_copy_only=False)].astype(np.int32) + np.int32(first)
+    return stemmed(words.filter(real)), rows[real.to_numpy(zero_copy_only=False)].astype(np.int32) + np.int32(first)
 
 
 def _counted(rows: np.ndarray, codes: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:

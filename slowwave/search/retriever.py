@@ -1,7 +1,7 @@
-"""The reference retriever: exact cosine and BM25 over a snapshot's searched rows, fused by reciprocal rank.
+"""The retriever over a snapshot: exact cosine and BM25 of its searched rows, calibrated and fused as agents' searches are.
 
-It stands for whatever recall an agent uses: plain, deterministic and exact, so that a difference between two snapshots is a
-difference between the snapshots. It serves probes, not agents: it reads a snapshot, never the store.
+Words, weights, calibration and fusion are those of ``slowwave.search.words``, ``bm25`` and ``fusion``, which the store's searches use as
+well; here they are exact and read a snapshot, so that a difference between two snapshots is a difference between the snapshots.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import pyarrow.compute as pc
 
 from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
-from slowwave.search.bm25 import Counts, postings
-from slowwave.search.ranking import Ranked, ScoredRows, best, fused, ranked
+from slowwave.search.bm25 import Counts, postings, word_weights
+from slowwave.search.fusion import calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.ranking import ScoredRows, best, ranked
 from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
+from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
@@ -28,6 +30,8 @@ DEPTH: Final = 100
 _TILE: Final = 4_000_000  # scores held at once: 16 MB
 _COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, whatever its place in a matrix
 _BM25_STEP: Final = 1e-4
+_FUSED_STEP: Final = 1e-5
+_PAIRS: Final = 20_000  # cosines made at once for rows that words found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +41,6 @@ class _Block:
     matrix: np.ndarray
     rows: np.ndarray
 
-    def inverse_norms(self) -> np.ndarray:
-        """(n,), 0 for a vector of zeros. It reads the whole matrix, which a search by words alone does not."""
-        norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix))
-        return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 class Retriever:
@@ -60,6 +60,8 @@ class Retriever:
         self.embed = embed
         self.rows = searched_rows(snapshot, tables)
         self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
+        self._unknown = float(word_weights(np.zeros(1), len(self.rows))[0])
+        self._calibration = calibration_of(next((v.model for v in snapshot.vectors.values() if v.model), ""))
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]
 
     def embedded(self, queries: Sequence[str]) -> np.ndarray | None:
@@ -73,14 +75,32 @@ class Retriever:
         Vectors of another width than the rows' raise ``EmbeddingError``.
         """
         vectors = self.embedded(queries) if query_vectors is None else query_vectors
-        depth = max(k, DEPTH)
-        lists = [self._by_words(queries, depth)]
-        if vectors is not None and self._blocks:
-            lists.append(self._by_vectors(vectors, depth))
-        hits = fused(lists, k)
+        hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), k)
         ids = self.rows.ids.take(pa.array(hits.row, pa.int64())).to_pylist()
         ends = np.searchsorted(hits.query, np.arange(len(queries)), side="right").tolist()
         return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def _fused(self, queries: Sequence[str], vectors: np.ndarray | None, depth: int, k: int) -> ScoredRows:
+        """The best by both scores among the ``depth`` best of each; a row that words found has its cosine, whatever its place."""
+        lexical = self._by_words(queries, depth)
+        if vectors is None:
+            return ranked(ScoredRows(lexical.query, lexical.row, np.round(lexical.score / _FUSED_STEP)), k)
+        near = self._by_vectors(vectors, depth)
+        width = max(1, len(self.rows))
+        keys, place = np.unique(
+            np.concatenate([lexical.query * width + lexical.row, near.query * width + near.row]), return_inverse=True
+        )
+        said, meant = np.zeros(len(keys)), np.full(len(keys), np.nan)
+        said[place[: len(lexical.row)]] = lexical.score
+        meant[place[len(lexical.row) :]] = near.score
+        query, row = keys // width, keys % width
+        without = np.flatnonzero(np.isnan(meant))
+        meant[without] = self._cosines(vectors, query[without], row[without])
+        found = np.zeros(len(queries))
+        np.maximum.at(found, lexical.query, lexical.score)
+        words = weight_of_words(found, self._calibration)
+        scores = fuse(said, semantic_scores(meant, self._calibration), words[query])
+        return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:
         """Whether every search must give the same result, because rows, texts and vectors are equal."""
@@ -94,17 +114,39 @@ class Retriever:
             )
         )
 
-    def _by_words(self, queries: Sequence[str], depth: int) -> Ranked:
-        asked = self.counts.count_known(pa.array(queries, pa.large_string()))
-        words = np.unique(asked.indices)
-        asked, weights = asked[:, words], postings(self.counts.matrix, words)
+    def _by_words(self, queries: Sequence[str], depth: int) -> ScoredRows:
+        """The ``depth`` best of each query by lexical score, 0 … 1."""
+        words = [asked(query) for query in queries]
+        counts = self.counts.count_known(words)
+        known = np.asarray(counts.sum(axis=1), np.float64)
+        columns = np.unique(counts.indices)
+        counts, by_word = counts[:, columns], postings(self.counts.matrix, columns)
+        weights = word_weights(np.diff(by_word.indptr), len(self.rows))
+        bounds = counts @ weights + self._unknown * (np.array([len(w) for w in words], np.float64) - known)
         found = [
-            _shifted(best((asked[start:end] @ weights).toarray(), depth, _BM25_STEP), start)
+            _shifted(best((counts[start:end] @ by_word).toarray(), depth, _BM25_STEP), start)
             for start, end in _tiles(len(queries), len(self.rows))
         ]
-        return ranked(_joined(found), depth)
+        kept = ranked(_joined(found), depth)
+        return ScoredRows(kept.query, kept.row, lexical_scores(kept.score * _BM25_STEP, bounds[kept.query]))
 
-    def _by_vectors(self, vectors: np.ndarray, depth: int) -> Ranked:
+    def _cosines(self, vectors: np.ndarray, query: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Cosines of pairs (m); 0 for a row that has no vector."""
+        cosines = np.zeros(len(row))
+        for block in self._blocks:
+            of_row = np.full(len(self.rows), -1)
+            of_row[block.rows[block.rows >= 0]] = np.flatnonzero(block.rows >= 0)
+            pairs = np.flatnonzero(of_row[row] >= 0)
+            for start in range(0, len(pairs), _PAIRS):
+                part = pairs[start : start + _PAIRS]
+                at = of_row[row[part]]
+                compared = block.matrix[at]
+                products = np.einsum("ij,ij->i", vectors[query[part]], compared)
+                cosines[part] = np.round(products * _inverse_norms(compared) / _COSINE_STEP) * _COSINE_STEP
+        return cosines
+
+    def _by_vectors(self, vectors: np.ndarray, depth: int) -> ScoredRows:
+        """The ``depth`` best of each query by cosine."""
         found: list[ScoredRows] = []
         for block in self._blocks:
             if vectors.shape[1] != block.matrix.shape[1]:
@@ -112,14 +154,21 @@ class Retriever:
                     f"Queries have vectors of {vectors.shape[1]} numbers and the namespace's rows of {block.matrix.shape[1]}: "
                     "they come from different models. Set embedding_model to the namespace's model."
                 )
-            unsearched, inverse_norms = np.flatnonzero(block.rows < 0), block.inverse_norms()
+            unsearched, inverse_norms = np.flatnonzero(block.rows < 0), _inverse_norms(block.matrix)
             for start, end in _tiles(len(vectors), len(block.matrix)):
                 scores = vectors[start:end] @ block.matrix.T
                 scores *= inverse_norms
                 scores[:, unsearched] = -1
                 part = best(scores, depth, _COSINE_STEP)
                 found.append(_shifted(ScoredRows(part.query, block.rows[part.row], part.score), start))
-        return ranked(_joined(found), depth)
+        kept = ranked(_joined(found), depth)
+        return ScoredRows(kept.query, kept.row, kept.score * _COSINE_STEP)
+
+
+def _inverse_norms(matrix: np.ndarray) -> np.ndarray:
+    """(n, d) → (n,), 0 for a vector of zeros. It reads the whole matrix, which a search by words alone does not."""
+    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def _recounted(rows: SearchedRows, base: Retriever) -> Counts:

@@ -24,7 +24,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
 metadata = MetaData()
@@ -390,6 +390,28 @@ def _vectors(name: str, of: str) -> Table:
 entity_vectors = _vectors("entity_vectors", "entities")
 chunk_vectors = _vectors("chunk_vectors", "chunks")
 memory_vectors = _vectors("memory_vectors", "memories")
+
+search_texts = Table(  # kept by triggers (migration 0012), read by slowwave.search
+    "search_texts",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("kind", Text, nullable=False),  # chunks, entities, memories
+    Column("plane", Text, nullable=False),
+    Column("live", Boolean, nullable=False),
+    Column("length", Integer, nullable=False),
+    Column("words", TSVECTOR, nullable=False),
+    schema="memory",
+)
+
+search_statistics = Table(
+    "search_statistics",
+    metadata,
+    _namespace(),
+    Column("texts", BigInteger, nullable=False),
+    Column("words", BigInteger, nullable=False),
+    schema="memory",
+)
 
 runs = Table(
     "runs",

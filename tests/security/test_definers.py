@@ -133,17 +133,23 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
     assert found == [(2,)]
 
 
-def test_the_owner_of_definers_can_note_changes_and_nothing_else(store: Store) -> None:
+def test_the_owner_of_definers_can_note_changes_and_keep_the_text_index_and_nothing_else(store: Store) -> None:
     """Its rights on tables, and its memberships."""
     with store.connect("owner") as connection:
         rights = connection.execute(
             "SELECT c.oid::regclass::text, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a "
-            "WHERE a.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
+            "WHERE a.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s) ORDER BY 1, 2",
             (RECORDER,),
         ).fetchall()
         member = connection.execute(
             "SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = %s",
             (RECORDER,),
         ).fetchone()
-    assert rights == [("memory.changes", "INSERT")]
+    read = ("chunks", "documents", "entities", "entity_aliases", "memories", "memory_versions")
+    kept = ("search_statistics", "search_texts")
+    assert set(rights) == {
+        ("memory.changes", "INSERT"),
+        *((f"memory.{table}", "SELECT") for table in read),
+        *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
+    }
     assert member == (0,)

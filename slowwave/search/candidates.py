@@ -1,0 +1,211 @@
+"""Candidates from the store: rows by their words, by their vectors, or by a substring, each with its raw score.
+
+BM25 is computed over the lists of the inverted index alone: how often a word stands in a text is in its terms (``memory.search_terms``), so
+no text is read. Scopes are conditions of these queries: what they leave out takes nobody's place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+from psycopg import sql
+
+from slowwave.search.bm25 import K1, LEVELS, B
+from slowwave.search.request import SearchScope
+from slowwave.search.words import asked
+from slowwave.store.connect import Connection
+from slowwave.store.tables import VECTORS
+
+Part = sql.Composed | sql.SQL
+"""A piece of SQL; values are parameters."""
+
+_LIVE: Final = sql.SQL("s.live")
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Which rows may be found: a namespace's, of some planes, live or as they stood at an instant, within a scope."""
+
+    namespace: str
+    planes: tuple[str, ...]
+    scope: SearchScope
+    as_of: datetime | None = None
+    retired: bool = False
+
+    def condition(self) -> tuple[Part, dict[str, Any]]:
+        """A condition on ``memory.search_texts s``, and its values."""
+        values: dict[str, Any] = {"namespace": self.namespace, "planes": list(self.planes)}
+        parts: list[sql.Composable] = [sql.SQL("s.namespace_id = %(namespace)s AND s.plane = ANY (%(planes)s)")]
+        inner: list[sql.Composable] = []
+        if self.as_of is not None:
+            at = self.as_of if self.as_of.tzinfo else self.as_of.replace(tzinfo=UTC)
+            values["as_of"] = at
+            inner.append(sql.SQL("r.recorded_at <= %(as_of)s AND (r.live OR r.invalidated_at > %(as_of)s)"))
+        elif not self.retired:
+            parts.append(_LIVE)
+        for name, asked_for in self.scope.model_dump(exclude_defaults=True).items():
+            _narrow(name, asked_for, inner, values)
+        if inner:
+            held = sql.SQL(" AND ").join(inner)
+            parts.append(sql.SQL("EXISTS (SELECT 1 FROM memory.search_rows r WHERE r.id = s.id AND {})").format(held))
+        return sql.SQL(" AND ").join(parts), values
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates of one side: ids, raw scores (n) and, for words, the bound of a score."""
+
+    ids: list[str]
+    scores: np.ndarray
+    bound: float = 0.0
+
+
+_BY_WORDS: Final = sql.SQL("""
+WITH hits AS MATERIALIZED (
+  SELECT q.term, q.level, s.id, s.length
+  FROM unnest(%(terms)s::integer[], %(levels)s::integer[], %(lexemes)s::text[]) AS q (term, level, lexeme)
+  JOIN memory.search_texts s ON s.words @@ q.lexeme::tsquery WHERE {domain}
+), counted AS (
+  SELECT id, term, max(level) AS n, min(length) AS length FROM hits GROUP BY id, term
+), space AS (
+  SELECT greatest(coalesce(sum(texts), 0), 1)::float8 AS texts, greatest(coalesce(sum(words), 0), 1)::float8 AS words
+  FROM memory.search_statistics WHERE namespace_id = %(namespace)s
+), weights AS (
+  SELECT a.term, a.times * ln(1 + (greatest(space.texts, f.found) - f.found + 0.5) / (f.found + 0.5)) AS weight
+  FROM unnest(%(times)s::integer[]) WITH ORDINALITY AS a (times, term)
+  LEFT JOIN (SELECT term, count(*) AS known FROM counted GROUP BY term) AS c ON c.term = a.term
+  CROSS JOIN LATERAL (SELECT coalesce(c.known, 0)::float8 AS found) AS f, space
+)
+SELECT c.id::text,
+  sum(w.weight * c.n * (1 + %(k1)s) / (c.n + %(k1)s * (1 - %(b)s + %(b)s * c.length * space.texts / space.words))) AS score,
+  (SELECT sum(weight) FROM weights)
+FROM counted c JOIN weights w ON w.term = c.term, space GROUP BY c.id ORDER BY score DESC, c.id LIMIT %(limit)s
+""")
+
+
+def by_words(connection: Connection, domain: Domain, query: str, limit: int) -> Found:
+    """The ``limit`` best rows by BM25 of the query's words. Ties by id."""
+    times: dict[str, int] = {}
+    for word in asked(query):
+        times[word] = times.get(word, 0) + 1
+    if not times:
+        return Found([], np.empty(0))
+    tag = domain.namespace[:8]
+    terms = [
+        (number, level, f"'{tag}:{word}{'' if level == 1 else f'/{level}'}'")
+        for number, word in enumerate(times, 1)
+        for level in LEVELS
+    ]
+    condition, values = domain.condition()
+    numbers, levels, lexemes = map(list, zip(*terms, strict=True))
+    values |= {"terms": numbers, "levels": levels, "lexemes": lexemes, "times": list(times.values())}
+    values |= {"limit": limit, "k1": K1, "b": B}
+    rows = connection.execute(_BY_WORDS.format(domain=condition), values).fetchall()
+    return Found([str(r[0]) for r in rows], _floats(r[1] for r in rows), float(str(rows[0][2])) if rows else 0.0)
+
+
+def by_vector(connection: Connection, domain: Domain, model: str, vector: np.ndarray, limit: int) -> Found:
+    """The ``limit`` best rows of each vectors table by cosine with ``vector`` (d), through the model's index where it has one."""
+    condition, values = domain.condition()
+    values |= {"vector": _written(vector), "limit": limit}
+    parts = [
+        sql.SQL(
+            "(SELECT v.id::text, 1 - (v.vector::vector({width}) <=> %(vector)s::vector({width})) AS cosine FROM memory.{table} v "
+            "JOIN memory.search_texts s ON s.id = v.id WHERE v.model = {model} AND v.namespace_id = %(namespace)s AND {domain} "
+            "ORDER BY v.vector::vector({width}) <=> %(vector)s::vector({width}) LIMIT %(limit)s)"
+        ).format(width=sql.Literal(len(vector)), table=sql.Identifier(name), model=sql.Literal(model), domain=condition)
+        for name in VECTORS
+    ]
+    with connection.transaction():
+        connection.execute(
+            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)",
+            (str(max(40, limit)),),
+        )
+        rows = connection.execute(sql.SQL(" UNION ALL ").join(parts), values).fetchall()
+    best = sorted(((float(str(r[1])), str(r[0])) for r in rows), key=lambda pair: (-pair[0], pair[1]))[:limit]
+    return Found([id_ for _, id_ in best], _floats(score for score, _ in best))
+
+
+def cosines(connection: Connection, model: str, vector: np.ndarray, ids: Sequence[str]) -> dict[str, float]:
+    """Cosines of rows by their ids, of those that have a vector."""
+    if not ids:
+        return {}
+    parts = sql.SQL(" UNION ALL ").join(
+        sql.SQL(
+            "SELECT v.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM memory.{table} v "
+            "WHERE v.id = ANY (%(ids)s::uuid[]) AND v.model = %(model)s"
+        ).format(table=sql.Identifier(name))
+        for name in VECTORS
+    )
+    rows = connection.execute(parts, {"vector": _written(vector), "ids": list(ids), "model": model}).fetchall()
+    return {str(r[0]): float(str(r[1])) for r in rows}
+
+
+_EXACT: Final = sql.SQL("""
+SELECT id, score FROM (
+  SELECT r.id::text AS id, r.day, CASE WHEN position(%(query)s IN lower(r.path)) > 0 THEN 1.0
+    WHEN position(%(query)s IN lower(r.title)) > 0 OR position(%(query)s IN lower(r.metadata::text)) > 0 THEN 0.9
+    WHEN position(%(query)s IN lower(r.text)) > 0 THEN 0.8 END AS score
+  FROM memory.search_texts s JOIN memory.search_rows r ON r.id = s.id WHERE {domain}) AS held
+WHERE score IS NOT NULL ORDER BY score DESC, day DESC, id LIMIT %(limit)s
+""")
+
+
+def by_substring(connection: Connection, domain: Domain, query: str, limit: int) -> Found:
+    """Rows that hold the query as it is, whatever its case: in the path (1), the title or frontmatter (0.9), or the text (0.8)."""
+    condition, values = domain.condition()
+    values |= {"query": query.lower(), "limit": limit}
+    rows = connection.execute(_EXACT.format(domain=condition), values).fetchall()
+    return Found([str(r[0]) for r in rows], _floats(r[1] for r in rows))
+
+
+def _narrow(name: str, asked_for: Any, inner: list[sql.Composable], values: dict[str, Any]) -> None:
+    """One field of a scope as a condition on ``memory.search_rows r``."""
+    values[name] = asked_for
+    match name:
+        case "path_glob":
+            values[name] = _glob(str(asked_for))
+            inner.append(sql.SQL("r.path ~ %(path_glob)s"))
+        case "tags":
+            values[name] = list(asked_for)
+            inner.append(sql.SQL("r.tags ?& %(tags)s"))
+        case "since" | "until":
+            values[name] = asked_for.isoformat()
+            inner.append(sql.SQL("r.day >= %(since)s" if name == "since" else "r.day <= %(until)s"))
+        case "session_id" | "session_key":
+            ids = [asked_for] if isinstance(asked_for, str) else list(asked_for)
+            known = values.setdefault("sessions", [])
+            known.extend(ids)
+            if len(known) == len(ids):
+                inner.append(sql.SQL("r.session_id = ANY (%(sessions)s)"))
+        case _:
+            values[name] = list(asked_for)
+            inner.append(sql.SQL("r.{} = ANY ({})").format(sql.Identifier(name), sql.Placeholder(name)))
+
+
+def _glob(pattern: str) -> str:
+    """A glob as a regular expression of PostgreSQL: ``*`` and ``?`` stay within a folder, ``**`` does not."""
+    written = re.sub(r"[^\w/*?]", lambda m: "\\" + m[0], pattern)
+    for glob, expression in (
+        ("**/", "\0"),
+        ("**", "\1"),
+        ("*", "[^/]*"),
+        ("?", "[^/]"),
+        ("\0", "(.*/)?"),
+        ("\1", ".*"),
+    ):
+        written = written.replace(glob, expression)
+    return f"^{written}$"
+
+
+def _written(vector: np.ndarray) -> str:
+    return "[" + ",".join(map(repr, np.asarray(vector, np.float32).tolist())) + "]"
+
+
+def _floats(values: Any) -> np.ndarray:
+    return np.array([float(str(value)) for value in values], np.float64)

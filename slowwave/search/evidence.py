@@ -1,0 +1,104 @@
+"""What kind of evidence a row is, how sure its match is, whether it is out of date, and which of two copies is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from rapidfuzz import fuzz
+
+from slowwave.search.request import Confidence, EvidenceClass
+
+_TIMELINE: Final = re.compile(r"^#+\s*timeline\b|<!--\s*timeline", re.IGNORECASE | re.MULTILINE)
+_DATED_LINE: Final = re.compile(r"^\s*[-*]\s*\**(\d{4}-\d\d-\d\d)", re.MULTILINE)
+_STALE_DAYS: Final = 7
+_SHORTEST_COPY: Final = 80  # characters: shorter texts are alike by chance
+_COPIED: Final = 0.7
+_ALIKE: Final = 90.0
+_SHINGLE: Final = 4  # words
+
+
+def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:
+    """The first of these that a row is."""
+    if plane == "sessions" or path.startswith("logs/sessions/"):
+        return "session"
+    if path.startswith("inbox/"):
+        return "inbox"
+    if path.startswith("archive/"):
+        return "archive"
+    if metadata.get("status") == "raw":
+        return "raw"
+    if metadata.get("source_kind") == "generated":
+        return "generated"
+    return "canonical" if metadata.get("canonical") is True else "other"
+
+
+def confidence(kind: EvidenceClass, mode: str, coverage: float, place: int, match: float) -> Confidence:
+    """How sure a match is: ``coverage`` of the query's words, ``place`` from 1, ``match`` from 0 to 1. Sessions are never sure."""
+    if kind == "session":
+        return "low"
+    if mode == "exact" or (coverage >= 0.75 and place <= 3):
+        return "high"
+    return "medium" if coverage >= 0.4 or (place <= 2 and match >= 0.5) else "low"
+
+
+def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
+    """A sentence where a document's newest timeline entry is more than a week after the day it says it is of."""
+    marker = _TIMELINE.search(text)
+    entries = _DATED_LINE.findall(text, marker.end()) if marker else []
+    said = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
+    try:
+        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(said)
+    except ValueError:
+        return None
+    return (
+        f"Its timeline goes on to {newest}, and the page says it is of {of}."
+        if (newest - of).days > _STALE_DAYS
+        else None
+    )
+
+
+def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
+    """Which of two copies is kept: the one with more."""
+    return (
+        100 * (metadata.get("canonical") is True)
+        + 80 * (metadata.get("source_kind") == "canonical")
+        + 50 * path.startswith("core/")
+        + 45 * bool(re.match(r"projects/[^/]+/state", path))
+        + 10 * (metadata.get("status") == "active")
+        - 40 * path.startswith("wiki/")
+        - 35 * path.startswith("sources/semantic/")
+        - 25 * path.startswith("inbox/")
+        - 50 * (path.startswith("logs/") or plane == "sessions")
+        - 20 * (metadata.get("source_kind") == "generated")
+    )
+
+
+def are_copies(one: str, other: str) -> bool:
+    """Whether two texts say the same: most of the shorter one stands in the other, or they hardly differ."""
+    if min(len(one), len(other)) < _SHORTEST_COPY:
+        return False
+    a, b = _shingles(one), _shingles(other)
+    if a and b and len(a & b) >= _COPIED * min(len(a), len(b)):
+        return True
+    return fuzz.ratio(one, other, score_cutoff=_ALIKE) >= _ALIKE
+
+
+def collapsed(texts: Sequence[str], worth: Sequence[int]) -> list[int]:
+    """Places (of texts, best first) that stay: of copies the one worth most, at the place of the first; ties by place."""
+    kept: list[int] = []
+    for place, text in enumerate(texts):
+        for n, other in enumerate(kept):
+            if are_copies(text, texts[other]):
+                kept[n] = other if worth[other] >= worth[place] else place
+                break
+        else:
+            kept.append(place)
+    return kept
+
+
+def _shingles(text: str) -> set[str]:
+    words = text.lower().split()
+    return {" ".join(words[n : n + _SHINGLE]) for n in range(len(words) - _SHINGLE + 1)}

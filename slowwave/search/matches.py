@@ -1,0 +1,55 @@
+"""What matches a query, with one score from 0 to 1, in each mode: candidates of words and of meaning, calibrated and fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from slowwave.language.embedder import Embedder
+from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cosines
+from slowwave.search.fusion import calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.request import Mode
+from slowwave.store.connect import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredIds:
+    """Scores from 0 to 1 by the ids of rows, in no order, and what has to be said of how they came about."""
+
+    scores: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
+
+
+def matches(
+    connection: Connection, domain: Domain, query: str, mode: Mode, embedder: Callable[[], Embedder], depth: int
+) -> ScoredIds:
+    """The ``depth`` best of each side. ``embedder`` is called where vectors are wanted; raises what it raises."""
+    if mode == "exact":
+        found = by_substring(connection, domain, query, depth)
+        return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
+    words = Found([], np.empty(0)) if mode == "vector" else by_words(connection, domain, query, depth)
+    said = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
+    if mode in ("bm25", "recall"):
+        return ScoredIds(said)
+    model = embedder()
+    vector = model.embed([query])[0]
+    near = by_vector(connection, domain, model.model, vector, depth)
+    meant = dict(zip(near.ids, near.scores.tolist(), strict=True))
+    if not meant:
+        return ScoredIds(said, (f"No row here has a vector of the model {model.model}: only words were compared.",))
+    calibration = calibration_of(model.model)
+    if mode == "vector":
+        return ScoredIds(
+            dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True))
+        )
+    meant |= cosines(connection, model.model, vector, [id_ for id_ in said if id_ not in meant])
+    ids = sorted(said.keys() | meant.keys())
+    weight = weight_of_words(max(said.values(), default=0.0), calibration)
+    scores = fuse(
+        np.array([said.get(id_, 0.0) for id_ in ids]),
+        semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration),
+        weight,
+    )
+    return ScoredIds(dict(zip(ids, scores.tolist(), strict=True)))

@@ -1,0 +1,102 @@
+"""Priors: what a row is worth before it is read, bounded so that none lifts it over one that matches better by more than the bound.
+
+The weights are a table (``priors.toml``). What a query asks for by its words (a day, a digest, boundaries) is no prior: it is part of what
+is asked, with a bound of its own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from slowwave.search.words import words
+from slowwave.texts.dates import Rewrite, looked_at
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Days that a query names: from the first to the last, both included, as ISO texts."""
+
+    first: str
+    last: str
+
+
+def days_of(query: str, today: date) -> Days | None:
+    """The days that a query's first phrase of time means ("last week", "in March"), said today; None without one."""
+    for found in looked_at(query, today):
+        if isinstance(found, Rewrite):
+            first, _, last = found.value.partition("/")
+            last = last or first
+            return Days(first, last + "-12-31"[len(last) - 4 :] if len(last) < 10 else last)
+    return None
+
+
+def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> float:
+    """What is added to a row's match, between minus and plus ``bound()``. ``day`` is ISO; an unknown one is old."""
+    table = _table()
+    weights: Mapping[str, float] = table["weights"]
+    holds = {
+        "canonical": metadata.get("canonical") is True,
+        "source_canonical": "canonical" in (metadata.get("source_kind"), metadata.get("source")),
+        "active": metadata.get("status") == "active",
+        "inbox": path.startswith("inbox/"),
+        "logs": path.startswith("logs/"),
+        "raw": metadata.get("status") == "raw",
+        "generated": metadata.get("source_kind") == "generated",
+        "wiki": path.startswith("wiki/"),
+        "private": metadata.get("visibility") == "private" and "/" in path and not path.startswith(("memories/", "entities/")),
+        "sensitive": metadata.get("sensitivity") not in (None, "", "none"),
+        "quarantine": is_quarantined(path),
+    }  # fmt: skip
+    total = sum(weights[name] for name, held in holds.items() if held) + weights["recency"] * recency(day, today)
+    return max(-bound(), min(bound(), total))
+
+
+def asked_for(query: str, path: str, day: str, days: Days | None) -> float:
+    """What is added to the match of a row that is of the kind that the query's words ask for, up to the table's ``asked_bound``."""
+    said = set(words(query))
+    total = 0.0
+    for kind in _table()["asked"]:
+        wanted = bool(said & {word for phrase in kind["words"] for word in words(phrase)})
+        if wanted or (days and "dated" in kind):
+            total += sum(weight for place, weight in kind["paths"].items() if fnmatchcase(path, f"{place}*"))
+        if days and "dated" in kind and days.first <= day <= days.last:
+            total += float(kind["dated"])
+    most = float(_table()["asked_bound"])
+    return max(-most, min(most, total))
+
+
+def recency(day: str, today: date) -> float:
+    """1 for today, half of it for every half-life that has passed since; 0 for a day that is none."""
+    try:
+        age = max(0, (today - date.fromisoformat(day[:10])).days)
+    except ValueError:
+        return 0.0
+    return 0.5 ** (age / float(_table()["recency"]["half_life_days"]))
+
+
+def recall_weight() -> float:
+    """The share of recency in the mode recall."""
+    return float(_table()["recency"]["recall_weight"])
+
+
+def bound() -> float:
+    """The most that priors add or take."""
+    return float(_table()["bound"])
+
+
+def is_quarantined(path: str) -> bool:
+    """Whether a path is of quarantine, or a tombstone."""
+    return "quarantine/" in path or path.endswith(".tombstone.md")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    """The table of weights, read once a process."""
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text())

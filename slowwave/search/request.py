@@ -1,0 +1,88 @@
+"""What is asked of a search and what it answers: written once, for Python, the command line, HTTP and MCP."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Mode = Literal["bm25", "vector", "hybrid", "recall", "exact"]
+CorpusChoice = Literal["durable", "sessions", "all"]
+EvidenceClass = Literal["session", "inbox", "archive", "raw", "generated", "canonical", "other"]
+Confidence = Literal["high", "medium", "low"]
+
+_ALIASES: Final = {"text": "bm25", "keyword": "bm25", "lexical": "bm25", "semantic": "vector"}
+
+
+class SearchScope(BaseModel):
+    """Only rows for which all of this holds. Lists are alternatives, ``tags`` alone are all asked for; days are ISO, both included."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    path_glob: str = Field(default="", description="Paths, with * within a folder and ** across folders.")
+    type: tuple[str, ...] = Field(default=(), description="Types of documents, kinds of memories, types of entities.")
+    status: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
+    session_id: tuple[str, ...] = ()
+    session_key: str = Field(default="", description="One more session id.")
+    since: date | None = None
+    until: date | None = None
+
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return not self.model_dump(exclude_defaults=True)
+
+
+class SearchRequest(BaseModel):
+    """One search of a namespace."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    query: str = Field(min_length=1, max_length=8_000)
+    scope: SearchScope = SearchScope()
+    k: int = Field(default=10, ge=1, le=50, description="How many results at most.")
+    mode: Mode = Field(
+        default="hybrid",
+        description="bm25 (text, keyword, lexical), vector (semantic), hybrid, recall (sessions, the recent before the old), exact.",
+    )
+    corpus: CorpusChoice = "durable"
+    min_relevance_score: float = Field(default=0.0, ge=0, le=1)
+    include_content: bool = Field(default=True, description="Snippets of up to 700 characters; else 240.")
+    include_retired: bool = Field(default=False, description="Also what is superseded, retired or quarantined.")
+    as_of: datetime | None = Field(default=None, description="Search what stood then; UTC unless it says.")
+    rerank: Literal["auto", "true", "false"] = "auto"
+    debug: bool = False
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _known_mode(cls, mode: object) -> object:
+        return _ALIASES.get(mode, mode) if isinstance(mode, str) else mode
+
+
+class SearchResult(BaseModel):
+    """One row that was found. ``lines`` are those of its file, "a-b". Fields from ``score_normalized`` on are for ``debug``."""
+
+    id: str
+    kind: Literal["chunks", "memories", "entities"]
+    path: str
+    title: str
+    lines: str | None
+    evidence_class: EvidenceClass
+    snippet: str
+    stale_warning: str | None
+    confidence: Confidence
+    score: float = Field(description="From 0 to 1 in every mode.")
+    score_normalized: float | None = Field(default=None, description="The match alone, without priors.")
+    rank_score: float | None = Field(default=None, description="What the order rests on; it may be below 0 or above 1.")
+    frontmatter: dict[str, Any] | None = None
+
+
+class SearchResponse(BaseModel):
+    """What a search found, best first. ``warnings`` say what was left out or done in another way than asked."""
+
+    query: str
+    count: int
+    took_ms: float
+    warnings: tuple[str, ...]
+    results: tuple[SearchResult, ...]

@@ -1,0 +1,237 @@
+"""A search of a namespace: what matches, what of it may be shown, in which order, and how it is told.
+
+Retired, superseded and quarantined rows stay out unless they are asked for, sessions unless they are asked for; each search is logged as a
+recall with its scores, behind the answer.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import random
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from typing import Any, Final
+
+import psycopg
+
+from slowwave.config.settings import Settings
+from slowwave.errors import EmbeddingError, SlowwaveError
+from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.recall.events import log_recall
+from slowwave.search.candidates import Domain
+from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
+from slowwave.search.matches import ScoredIds, matches
+from slowwave.search.priors import asked_for, days_of, is_quarantined, prior, recall_weight, recency
+from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
+from slowwave.search.snippets import coverage, snippet
+from slowwave.search.words import asked, words
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
+
+_RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
+_SHALLOWEST: Final = 60
+_DEEPER: Final = 6  # candidates a place
+_LONG, _SHORT = 700, 240
+_SESSION_WORDS: Final = frozenset(
+    words("session sessions conversation chat said told discussed talked yesterday recently")
+)
+_LIVE_SESSION: Final = frozenset(("active", "interrupted"))
+
+_ROWS: Final = """
+SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
+  CASE WHEN r.is_file THEN d.content ELSE '' END
+FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id WHERE r.id = ANY (%s::uuid[])
+"""
+
+
+@dataclass(slots=True)
+class _Row:
+    """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on."""
+
+    id: str
+    kind: Any
+    plane: str
+    path: str
+    title: str
+    text: str
+    metadata: Mapping[str, Any]
+    status: str
+    day: str
+    start_line: int | None
+    end_line: int | None
+    is_file: bool
+    document: str
+    match: float = 0.0
+    rank: float = 0.0
+
+
+def search(
+    store: Store, namespace: str, request: SearchRequest, *, embedder: Embedder | None = None, today: date | None = None
+) -> SearchResponse:
+    """Search a namespace (its name). ``today`` is what relative days are reckoned from; it is the day of ``as_of`` where that is given.
+
+    Raises ``Refused`` for an unknown namespace and ``EmbeddingError`` in the mode ``vector`` where the model cannot embed; ``hybrid`` then
+    compares words alone and says so.
+    """
+    began = time.perf_counter()
+    today = today or (request.as_of or datetime.now(UTC)).date()
+    with store.connect("reader") as connection:
+        domain = Domain(
+            namespace_id(connection, namespace),
+            _planes(request),
+            request.scope,
+            request.as_of,
+            request.include_retired,
+        )
+        settings = namespace_settings(connection, namespace)
+        depth = max(_SHALLOWEST, _DEEPER * request.k)
+        found = _matched(connection, domain, request, settings, embedder, depth)
+        rows = _rows(connection, found.scores)
+    warnings = list(found.warnings)
+    if request.rerank == "true":
+        warnings.append("No reranker is set, so the order is that of the search.")
+    ordered = _ordered(rows, request, today)
+    results = [_result(row, place, request) for place, row in enumerate(ordered, 1)]
+    _log(store, namespace, request.query, ordered, settings)
+    took = (time.perf_counter() - began) * 1000
+    return SearchResponse(
+        query=request.query,
+        count=len(results),
+        took_ms=round(took, 2),
+        warnings=tuple(warnings),
+        results=tuple(results),
+    )
+
+
+def _planes(request: SearchRequest) -> tuple[str, ...]:
+    if request.mode == "recall" or request.corpus == "sessions":
+        return ("sessions",)
+    return ("durable",) if request.corpus == "durable" else ("durable", "sessions")
+
+
+def _matched(
+    connection: Connection,
+    domain: Domain,
+    request: SearchRequest,
+    settings: Settings,
+    embedder: Embedder | None,
+    depth: int,
+) -> ScoredIds:
+    try:
+        return matches(
+            connection, domain, request.query, request.mode, lambda: embedder or _embedder_of(settings), depth
+        )
+    except EmbeddingError as problem:
+        if request.mode == "vector":
+            raise
+        found = matches(connection, domain, request.query, "bm25", lambda: _embedder_of(settings), depth)
+        return ScoredIds(found.scores, (f"Only words were compared. {problem}",))
+
+
+def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
+    """Candidates with what is known of them; each starts with its match."""
+    if not scores:
+        return []
+    found: list[_Row] = []
+    for values in connection.execute(_ROWS, (list(scores),)).fetchall():
+        row = _Row(*values)  # type: ignore[arg-type]  # the columns of _ROWS
+        row.match = row.rank = scores[row.id]
+        found.append(row)
+    return found
+
+
+def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[_Row]:
+    """What is shown, best first: at most ``k`` rows, one a file, one of several copies."""
+    sessions_asked = request.corpus != "all" or bool(set(words(request.query)) & _SESSION_WORDS)
+    days = days_of(request.query, today)
+    shown: list[_Row] = []
+    for row in rows:
+        if not request.include_retired and _is_retired(row, as_of=request.as_of is not None):
+            continue
+        if row.plane == "sessions" and not sessions_asked:
+            if row.status in _LIVE_SESSION:
+                continue
+            row.rank -= 0.09
+        if request.mode == "recall":
+            row.match = (1 - recall_weight()) * row.match + recall_weight() * recency(row.day, today)
+            row.rank = row.match
+        elif request.mode != "exact":
+            row.rank += prior(row.path, row.day, {"status": row.status, **row.metadata}, today)
+            row.rank += asked_for(request.query, row.path, row.day, days)
+        if min(1.0, max(0.0, row.rank)) >= request.min_relevance_score:
+            shown.append(row)
+    shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
+    files: set[str] = set()
+    single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
+    single = single[: 2 * request.k]
+    kept = collapsed([row.text for row in single], [precedence(row.path, row.plane, row.metadata) for row in single])
+    return [single[place] for place in kept][: request.k]
+
+
+def _is_retired(row: _Row, *, as_of: bool) -> bool:
+    """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it."""
+    gone = row.status in _RETIRED or bool(row.metadata.get("superseded_by"))
+    return (gone and not as_of) or is_quarantined(row.path)
+
+
+def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
+    wanted = asked(request.query)
+    kind = evidence_class(row.path, row.plane, {"status": row.status, **row.metadata})
+    covered = coverage(f"{row.title} {row.text}", wanted)
+    return SearchResult(
+        id=row.id,
+        kind=row.kind,
+        path=row.path,
+        title=row.title,
+        lines=f"{row.start_line}-{row.end_line}" if row.start_line is not None else None,
+        evidence_class=kind,
+        snippet=snippet(row.text, frozenset(wanted), _LONG if request.include_content else _SHORT),
+        stale_warning=stale_warning(row.document, row.metadata),
+        confidence=confidence(kind, request.mode, covered, place, row.match),
+        score=round(min(1.0, max(0.0, row.rank)), 6),
+        score_normalized=round(row.match, 6) if request.debug else None,
+        rank_score=round(row.rank, 6) if request.debug else None,
+        frontmatter=dict(row.metadata) if request.debug else None,
+    )
+
+
+@cache
+def _offline(model: str) -> Embedder:
+    return embedder_for(Settings(embedding_model=model, embedding_endpoint=""))
+
+
+def _embedder_of(settings: Settings) -> Embedder:
+    return embedder_for(settings) if settings.embedding_endpoint else _offline(settings.embedding_model)
+
+
+@cache
+def _recorder() -> ThreadPoolExecutor:
+    """One thread that logs recalls behind the answers; what it has begun it ends before the process does."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="slowwave-recall")
+    atexit.register(pool.shutdown)
+    return pool
+
+
+def _log(store: Store, namespace: str, query: str, rows: Sequence[_Row], settings: Settings) -> None:
+    """Log a search as a recall, or not, as ``recall_log_share`` says."""
+    if settings.recall_log_share > random.random():  # noqa: S311 - a sample
+        hits, scores = [row.id for row in rows], [min(1.0, max(0.0, row.rank)) for row in rows]
+        _recorder().submit(_write, store, namespace, query, hits, scores)
+
+
+def _write(store: Store, namespace: str, query: str, hits: Sequence[str], scores: Sequence[float]) -> None:
+    """One event; a store that takes none costs the answer nothing and is a line in the program's log."""
+    try:
+        log_recall(namespace, query, hits, scores=scores, store=store)
+    except (SlowwaveError, psycopg.Error) as problem:
+        logging.getLogger(__name__).warning("A recall was not logged: %s", problem)
+
+
+def logged() -> None:
+    """Wait until what was searched so far is logged."""
+    _recorder().submit(int).result()

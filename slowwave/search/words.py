@@ -1,0 +1,98 @@
+"""The words by which texts are searched: one analysis, here for queries and for columns, and in the store as ``memory.search_terms``.
+
+NFKC, lower case, no possessive; whatever is no letter, digit or underscore parts words, and scripts without spaces become single
+characters; a plural loses its s (Harman's S stemmer: "How effective is suffixing?", JASIS 42(1), 1991). Which characters part words is
+written out as ranges that Python, Arrow and PostgreSQL read alike, whatever their locales are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+LONGEST: Final = 32
+"""Characters of a word that count."""
+
+_STOPWORDS: Final = (
+    "a about am an and any are as at be been but by can could did do does for from had has have he her him his how i if in into is it its "
+    "me my no not of on or our she so some than that the their them then there these they this those to too was we were what when where "
+    "which who whom why will with would you your"
+)
+_SEPARATORS: Final = (
+    (0x00, 0x2F), (0x3A, 0x40), (0x5B, 0x5E), (0x60, 0x60), (0x7B, 0xBF), (0xD7, 0xD7), (0xF7, 0xF7), (0x2000, 0x2BFF), (0x2E00, 0x2E7F),
+    (0x3000, 0x3004), (0x3008, 0x3020), (0xFE10, 0xFE1F), (0xFE30, 0xFE6F), (0xFF01, 0xFF0F), (0x1F000, 0x1FAFF),
+)  # fmt: skip
+_UNSPACED: Final = (
+    (0x0E00, 0x0E7F),
+    (0x3040, 0x30FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+_STEMS: Final = ((r"^(.*[^ea])ies$", r"\1y"), (r"^(.+[^aeo]e)s$", r"\1"), (r"^(.*[^us])s$", r"\1"))
+
+
+def _ranges(form: str, *, wide: str) -> tuple[str, str]:
+    """The classes of separators and of unspaced characters in a dialect's way to write a code point."""
+
+    def written(point: int) -> str:
+        return (form if point <= 0xFFFF else wide).format(point)
+
+    separators, unspaced = (
+        "".join(f"{written(a)}-{written(b)}" for a, b in spans) for spans in (_SEPARATORS, _UNSPACED)
+    )
+    return f"[{separators}]+", f"([{unspaced}])"
+
+
+_BETWEEN, _SINGLE = (re.compile(pattern) for pattern in _ranges(r"\u{:04x}", wide=r"\U{:08x}"))
+_COLUMN_BETWEEN, _COLUMN_SINGLE = _ranges(r"\x{{{:x}}}", wide=r"\x{{{:x}}}")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order, in the form in which they are indexed."""
+    folded = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    folded = re.sub(r"'s(?![0-9a-z_])", "", folded)
+    spaced = _BETWEEN.sub(" ", _SINGLE.sub(r" \1 ", folded))
+    return [stem(word[:LONGEST]) for word in spaced.split(" ") if word]
+
+
+def asked(query: str) -> list[str]:
+    """The words of a query that are searched for: stop words are left out where others remain."""
+    found = words(query)
+    return [word for word in found if word not in _STOP_STEMS] or found
+
+
+def split_words(texts: pa.Array) -> pa.Array:
+    """Texts (n) → lists (n) of words, by Arrow's kernels over the whole column; not yet stemmed. Lists may hold empty strings."""
+    folded = pc.utf8_lower(pc.utf8_normalize(texts, "NFKC"))
+    folded = pc.replace_substring(folded, pattern="’", replacement="'")
+    if pc.any(pc.match_substring(folded, "'s")).as_py():
+        folded = pc.replace_substring_regex(folded, pattern=r"'s([^0-9a-z_]|$)", replacement=r"\1")
+    if not pc.all(pc.string_is_ascii(folded)).as_py():
+        folded = pc.replace_substring_regex(folded, pattern=_COLUMN_SINGLE, replacement=r" \1 ")
+    return pc.split_pattern_regex(folded, _COLUMN_BETWEEN)
+
+
+def stemmed(column: pa.Array) -> pa.Array:
+    """Words (n) → words (n), cut to their length and stemmed; each distinct word once."""
+    encoded = pc.dictionary_encode(column)
+    stems = pc.utf8_slice_codeunits(encoded.dictionary, 0, LONGEST)
+    for pattern, replacement in _STEMS:
+        stems = pc.replace_substring_regex(stems, pattern=pattern, replacement=replacement)
+    return stems.take(encoded.indices)
+
+
+def stem(word: str) -> str:
+    """A word without its plural."""
+    if word.endswith("s"):
+        for pattern, replacement in _STEMS:
+            word = re.sub(pattern, replacement, word)
+    return word
+
+
+_STOP_STEMS: Final = frozenset(stem(word) for word in _STOPWORDS.split())

@@ -1,0 +1,239 @@
+"""Searches of a namespace in the real store, from the request to the logged recall."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slowwave
+from slowwave.errors import EmbeddingError, Refused
+from slowwave.language.embedder import Embedder
+from slowwave.search.request import SearchRequest, SearchResponse
+from slowwave.search.search import logged, search
+from slowwave.store.connect import Store
+from tests.memories import MODEL, ago, ask, remember, unit
+from tests.snapshots import uid
+
+TODAY = date(2026, 4, 15)
+TEA = "The tea ceremony of the harbour house is held at noon, and everybody who comes brings a cup of his own to it."
+
+
+class Axes:
+    """Two meanings: tea and cars."""
+
+    model, dimensions = MODEL, 512
+
+    def embed(self, texts: Any) -> np.ndarray:
+        return np.array([unit("tea" in t, "car" in t, 0.1) for t in texts], np.float32)
+
+
+class Broken(Axes):
+    """A model that is not there."""
+
+    def embed(self, texts: Any) -> np.ndarray:
+        raise EmbeddingError("The server is away.")
+
+
+def file(
+    name: str, path: str, text: str, plane: str = "durable", **metadata: object
+) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "documents": [{"id": f"{name} d", "corpus_id": "corpus", "path": path, "plane": plane, "metadata": metadata, "content": text}],
+        "chunks": [{"id": name, "document_id": f"{name} d", "content": text, "start_line": 1, "end_line": 2}],
+        "chunk_vectors": [{"id": name, "vector": unit("tea" in text, "car" in text, 0.1)}],
+    }  # fmt: skip
+
+
+def corpus(store: Store, *files: dict[str, list[dict[str, Any]]], **tables: Any) -> None:
+    joined = {k: [row for one in files for row in one[k]] for k in ("documents", "chunks", "chunk_vectors")}
+    remember(store, "acme", corpora=[{"id": "corpus", "root": "/nowhere", "profile": "dory"}], **joined, **tables)
+
+
+def ids(store: Store, query: str, embedder: Embedder | None = None, **fields: object) -> list[str]:
+    return [r.id for r in asked(store, query, embedder, **fields).results]
+
+
+def asked(store: Store, query: str, embedder: Embedder | None = None, **fields: object) -> SearchResponse:
+    request = SearchRequest.model_validate({"query": query, **fields})
+    return search(store, "acme", request, embedder=embedder or Axes(), today=TODAY)
+
+
+@pytest.mark.parametrize("mode", ["bm25", "vector", "hybrid", "exact"])
+def test_dory_scores_are_from_0_to_1_in_every_mode(store: Store, mode: str):
+    """And memories, entities and passages are found alike."""
+    corpus(
+        store,
+        file("page", "people/anna.md", "Anna drinks tea"),
+        memories=[{"id": "m", "kind": "semantic", "current_version_id": "v"}],
+        memory_versions=[{"id": "v", "memory_id": "m", "content": "tea at noon"}],
+        memory_vectors=[{"id": "m", "vector": unit(1, 0)}],
+        entities=[{"id": "e", "name": "Tea house", "entity_type": "PLACE"}],
+        entity_vectors=[{"id": "e", "vector": unit(1, 0, 0.2)}],
+    )
+    response = asked(store, "tea", mode=mode)
+    assert {r.id for r in response.results} == {uid("page"), uid("m"), uid("e")}
+    assert all(0 < r.score <= 1 for r in response.results)
+    assert {r.kind for r in response.results} == {"chunks", "memories", "entities"}
+    assert next(r.lines for r in response.results if r.id == uid("page")) == "1-2"
+
+
+def test_meaning_and_words_are_fused(store: Store):
+    corpus(
+        store,
+        file("said", "a.md", "I like tea"),
+        file("car", "b.md", "A fast car"),
+        file("meant", "c.md", "matcha tea"),
+    )
+    assert ids(store, "matcha", mode="bm25") == [uid("meant")]
+    assert ids(store, "tea matcha")[:2] == [uid("meant"), uid("said")]
+
+
+@pytest.mark.parametrize("gone", [{"status": "superseded"}, {"status": "retired"}, {"superseded_by": "b.md"}])
+def test_dory_forget_hides_the_original_from_every_mode(store: Store, gone: dict[str, str]):
+    """Whatever is superseded or retired comes back only when it is asked for; with a scope as well."""
+    corpus(store, file("old", "people/anna.md", TEA, **gone), file("stone", "people/anna.tombstone.md", TEA + " gone"))
+    for mode in ("bm25", "vector", "hybrid", "exact"):
+        assert ids(store, "tea ceremony", mode=mode) == []
+        assert ids(store, "tea ceremony", mode=mode, scope={"path_glob": "people/*"}) == []
+    assert uid("old") in ids(store, "tea ceremony", include_retired=True)
+
+
+def test_quarantined_memories_never_come_back_unasked(store: Store):
+    remember(
+        store,
+        "acme",
+        memories=[{"id": "m", "kind": "semantic", "current_version_id": "v", "state": "quarantined"}],
+        memory_versions=[{"id": "v", "memory_id": "m", "content": "planted tea"}],
+    )
+    assert ids(store, "planted tea", mode="bm25") == []
+    assert ids(store, "planted tea", mode="exact") == []
+
+
+def test_dory_durable_hybrid_never_falls_back_to_sessions(store: Store):
+    corpus(store, file("session", "logs/sessions/a.md", TEA, "sessions", agent="claude"))
+    assert ids(store, "tea ceremony") == []
+    assert ids(store, "tea ceremony", corpus="sessions") == [uid("session")]
+    (result,) = asked(store, "tea ceremony", mode="recall").results
+    assert (result.evidence_class, result.confidence) == ("session", "low")
+
+
+def test_dory_all_corpus_suppresses_live_sessions_unless_they_are_asked_for(store: Store):
+    corpus(
+        store,
+        file("live", "logs/sessions/a.md", "tea at the pier", "sessions", status="active"),
+        file("done", "logs/sessions/b.md", "tea on the roof", "sessions", status="done"),
+        file("page", "people/anna.md", "tea in the hall"),
+    )
+    assert ids(store, "tea", corpus="all") == [uid("page"), uid("done")]
+    assert set(ids(store, "tea in which session", corpus="all")) == {uid("live"), uid("done"), uid("page")}
+
+
+def test_dory_recall_puts_the_recent_before_the_old(store: Store):
+    """In sessions as alike as can be, by a decay that is worth something."""
+    corpus(
+        store,
+        file("old", "logs/sessions/a.md", "tea one", "sessions", date="2024-04-14"),
+        file("new", "logs/sessions/b.md", "tea two", "sessions", date="2026-04-14"),
+    )
+    response = asked(store, "tea", mode="recall", debug=True)
+    assert [r.id for r in response.results] == [uid("new"), uid("old")]
+    assert response.results[0].score - response.results[1].score > 0.1
+
+
+def test_dory_copies_collapse_behind_the_canonical_page(store: Store):
+    corpus(
+        store,
+        file("wiki", "wiki/tea.md", TEA, source_kind="generated"),
+        file("inbox", "inbox/tea.md", TEA + " Again.", status="raw"),
+        file("page", "concepts/tea.md", TEA, canonical=True, source_kind="canonical"),
+    )
+    response = asked(store, "tea ceremony")
+    assert [(r.id, r.evidence_class) for r in response.results] == [(uid("page"), "canonical")]
+
+
+def test_a_file_is_one_row_and_a_conversation_is_as_many_as_it_has_turns(store: Store):
+    corpus(
+        store,
+        {
+            **file("a", "notes.md", "tea one"),
+            "chunks": [
+                {"id": n, "document_id": "a d", "content": f"tea {n}", "start_line": 1, "end_line": 2} for n in "ab"
+            ],
+        },
+    )
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "talk"}],
+        chunks=[{"id": f"turn{n}", "document_id": "talk", "content": f"tea turn {n}"} for n in range(3)],
+    )
+    found = ids(store, "tea", mode="bm25")
+    assert len(found) == 4
+    assert len({uid("a"), uid("b")} & set(found)) == 1
+
+
+def test_a_day_that_the_query_names_comes_first(store: Store):
+    corpus(
+        store,
+        file("then", "logs/daily/2026-04-14.md", "tea was poured", date="2026-04-14"),
+        file("other", "logs/daily/2026-01-01.md", "tea was poured twice", date="2026-01-01"),
+    )
+    assert ids(store, "tea poured yesterday", mode="bm25")[0] == uid("then")
+
+
+def test_what_stood_then_is_searched_as_of_then(store: Store):
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d"}],
+        chunks=[{"id": "old", "document_id": "d", "content": "tea", "recorded_at": ago(9), "invalidated_at": ago(3)}],
+    )
+    assert ids(store, "tea", mode="bm25", as_of=ago(5)) == [uid("old")]
+    assert ids(store, "tea", mode="bm25") == []
+
+
+def test_a_model_that_fails_leaves_words_and_a_warning(store: Store):
+    corpus(store, file("page", "a.md", "tea"))
+    response = asked(store, "tea", Broken())
+    assert [r.id for r in response.results] == [uid("page")]
+    assert "The server is away." in response.warnings[0]
+    with pytest.raises(EmbeddingError):
+        asked(store, "tea", Broken(), mode="vector")
+
+
+def test_vectors_of_another_model_are_never_compared(store: Store):
+    """They lie in the same table under another name: words answer, and the answer says so."""
+    corpus(store, file("page", "a.md", "tea"))
+    other = Axes()
+    other.model = "another"
+    response = asked(store, "tea", other)
+    assert [r.id for r in response.results] == [uid("page")]
+    assert "another" in response.warnings[0]
+
+
+def test_a_search_is_a_recall_with_scores(store: Store):
+    """Logged behind the answer; a share of 0 logs none, and no plan depends on the setting."""
+    corpus(store, file("page", "a.md", "tea"))
+    (result,) = asked(store, "tea").results
+    logged()
+    ((query, hits, scores),) = ask(store, "SELECT query, hit_ids::text[], scores FROM memory.recall_events")
+    assert (query, hits, scores) == ("tea", [uid("page")], [pytest.approx(result.score, abs=1e-6)])
+    ask(store, "UPDATE memory.namespaces SET settings = settings || '{\"recall_log_share\": 0}'")
+    asked(store, "tea")
+    logged()
+    assert ask(store, "SELECT count(*) FROM memory.recall_events") == [(1,)]
+
+
+def test_the_same_search_through_memory(store: Store):
+    corpus(store, file("page", "a.md", "tea"))
+    memory = slowwave.Memory("acme", store)
+    response = memory.search("tea", mode="keyword", k=3, debug=True)
+    assert response.results[0].frontmatter is not None
+    with pytest.raises(Refused, match="k cannot be"):
+        memory.search("tea", k=51)
+    with pytest.raises(Refused, match="no namespace"):
+        slowwave.Memory("nobody", store).search("tea", mode="bm25")
+    logged()
