@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         UndoBlocked,
     )
     from slowwave.plans.scope import DreamScope
-    from slowwave.recall.events import log_recall
+    from slowwave.search.recall_events import log_recall
 
 __all__ = [
     "DreamApplyDisabled",
@@ -81,7 +81,7 @@ __all__ = [
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.scope",
     "Memory": "slowwave.api.memory",
-    "log_recall": "slowwave.recall.events",
+    "log_recall": "slowwave.search.recall_events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),
     **dict.fromkeys(

@@ -51,6 +51,11 @@ VERBS: Final = {
         "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
     ),
     "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
+    "wake": Verb(
+        "wake",
+        "wake",
+        "Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt.",
+    ),
     "metrics": Verb(
         "metrics", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."
     ),

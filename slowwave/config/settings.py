@@ -25,8 +25,14 @@ from slowwave.config.operations import Operations
 from slowwave.errors import SettingsError
 
 _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
-    ("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path", "pages_git")
+    (
+        *("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path", "pages_git"),
+        "wake_profiles",
+    )
 )
+
+_BY_DAY: Final = frozenset(("recall_log_share", "wake_profiles"))
+"""Settings of what agents ask for: no plan rests on them."""
 
 
 class Expertise(BaseModel):
@@ -36,8 +42,6 @@ class Expertise(BaseModel):
     entity_types: tuple[str, ...] = ()
     relationship_types: tuple[str, ...] = ()
 
-
-_BY_DAY: Final = frozenset(("recall_log_share",))  # no night asks them, so they are no part of a fingerprint
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -221,6 +225,9 @@ class Settings(BaseSettings):
     recall_log_share: float = Field(
         default=1.0, ge=0, le=1, description="Share of searches that are logged as recalls; 0 logs none."
     )
+    wake_profiles: str = Field(
+        default="", description="File (TOML) of wake profiles beside those that come along; empty means none."
+    )
 
     judge_models: tuple[str, ...] = Field(
         default=(), description="Two models that judge doubtful pairs when a plan is made; empty means none."
@@ -271,11 +278,11 @@ class Settings(BaseSettings):
             raise _refused(problem, "operations", operation) from None
 
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of all settings."""
+        """SHA-256 of the canonical JSON of all settings that a plan may rest on."""
         return hashlib.sha256(json.dumps(self.sealed(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def sealed(self) -> dict[str, object]:
-        """All settings as a fingerprint covers them.
+        """The settings as a fingerprint covers them.
 
         Those of operations stand under their former names, and what has none only where it is not the default: neither a new name nor a
         new setting makes a plan another one.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from slowwave.corpus.corpora import Corpus
-from slowwave.corpus.frontmatter import frontmatter
 from slowwave.corpus.link_targets import LinkTarget, LinkTargets
 from slowwave.corpus.markdown import MarkdownPage, markdown_page
 from slowwave.corpus.mentions import KnownNames, NamedRow, changed_names
@@ -16,6 +15,7 @@ from slowwave.corpus.writing import PageTally
 from slowwave.imports.loading import insert
 from slowwave.store import tables
 from slowwave.store.connect import Connection
+from slowwave.texts.frontmatter import frontmatter
 
 _READ: Final = 200  # documents read at a time
 

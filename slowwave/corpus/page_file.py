@@ -12,11 +12,11 @@ from typing import Any
 
 from slowwave.corpus.chunking import MarkdownChunk, chunks_of
 from slowwave.corpus.fields import PageFields, fields_of
-from slowwave.corpus.frontmatter import UnreadableFile, frontmatter
 from slowwave.corpus.markdown import MarkdownPage, markdown_page
 from slowwave.corpus.profile import Profile
 from slowwave.imports.rows import storable
 from slowwave.imports.screening import BadRow
+from slowwave.texts.frontmatter import UnreadableFile, frontmatter
 
 
 class Unsettled(Exception):  # noqa: N818 - a finding of this package, always caught in it

@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 
 from slowwave.corpus.corpora import Corpus, save_state
 from slowwave.corpus.folder_scan import FolderScan, LeftOut, scan_folder
-from slowwave.corpus.frontmatter import UnreadableFile
 from slowwave.corpus.linking import known_names, resolve_links, write_mentions
 from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, page_file, read_bytes
 from slowwave.corpus.profile import Profile, profile
@@ -29,6 +28,7 @@ from slowwave.imports.screening import BadRow, Screening
 from slowwave.imports.stored import row_id
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Connection
+from slowwave.texts.frontmatter import UnreadableFile
 
 DEBOUNCE: Final = 1.0
 """Seconds for which a file has to stand still before it is read: editors write in several steps."""

@@ -42,7 +42,6 @@ class _Block:
     rows: np.ndarray
 
 
-
 class Retriever:
     """Built once for a snapshot; with ``base``, texts that stand unchanged in another retriever are not read again.
 

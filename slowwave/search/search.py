@@ -22,11 +22,11 @@ import psycopg
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SlowwaveError
 from slowwave.language.embedder import Embedder, embedder_for
-from slowwave.recall.events import log_recall
 from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.priors import asked_for, days_of, is_quarantined, prior, recall_weight, recency
+from slowwave.search.recall_events import log_recall
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words

@@ -49,7 +49,9 @@ def test_scores_are_those_of_the_probes_bm25(store: Store):
     filled(store, passages(50, 2), "other")
     counts = Counts.of(pa.array(texts, pa.large_string()))
     for query in ("word3 word40", "word0 word0 word7", "what is word20?"):
-        whole = (counts.count_known([asked(query)]) @ postings(counts.matrix, np.arange(len(counts.words)))).toarray()[0]
+        whole = (counts.count_known([asked(query)]) @ postings(counts.matrix, np.arange(len(counts.words)))).toarray()[
+            0
+        ]
         ids, scores = found(store, query, 200)
         assert dict(zip(ids, scores, strict=True)) == pytest.approx(
             {uid(f"acme {n}"): score for n, score in enumerate(whole) if score > 0}, abs=1e-4

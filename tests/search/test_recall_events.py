@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.recall.events import log_recall
+from slowwave.search.recall_events import log_recall
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.snapshots import uid

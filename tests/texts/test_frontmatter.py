@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.corpus.frontmatter import UnreadableFile, frontmatter
+from slowwave.texts.frontmatter import UnreadableFile, frontmatter
 
 
 def test_values_are_those_of_yaml_1_2() -> None:

@@ -1,0 +1,168 @@
+"""What a wake tells of, read from the store: documents of the profile's sections, pinned decisions, memories, recent sessions.
+
+Retired, quarantined and hidden rows are not read. One statement for documents, one for memories, one for sessions; each by an index of the
+namespace and bounded. How the budget is shared belongs to ``slowwave.recall.wake``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.rows import class_row
+
+from slowwave.recall.wake import Told, lines_with, passages
+from slowwave.recall.wake_profiles import PROJECT, WakeProfile, WakeProfiles, WakeSection
+from slowwave.store.connect import Connection
+from slowwave.texts.frontmatter import frontmatter
+from slowwave.texts.quotation import quotable
+
+_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
+_LONGEST_DECISION: Final = 400
+_LONGEST_SESSION: Final = 120
+
+_LIVE: Final = """
+       invalidated_at IS NULL AND metadata->>'superseded_by' IS NULL
+   AND coalesce(metadata->>'status', '') NOT IN ('superseded', 'retired', 'quarantined', 'stale')
+   AND path NOT LIKE 'inbox/quarantine/%%' AND path NOT LIKE '%%.tombstone.md'"""
+
+_DOCUMENTS: Final = f"""
+SELECT path, title, content, recorded_at FROM memory.documents
+ WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'durable' AND path LIKE ANY(%(paths)s) AND {_LIVE}
+ ORDER BY path, id LIMIT 200"""  # noqa: S608 - of constants
+
+_DECISIONS: Final = f"""
+SELECT path, title, content, recorded_at FROM memory.documents
+ WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'durable' AND metadata->>'type' = 'decision'
+   AND metadata->'frontmatter'->>'pinned' = 'true' AND {_LIVE}
+ ORDER BY coalesce(metadata->>'updated', metadata->>'date', metadata->>'created', '') DESC, path, id LIMIT %(limit)s"""  # noqa: S608
+
+_SESSIONS: Final = f"""
+SELECT path, title, content, recorded_at FROM memory.documents
+ WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'sessions' AND {_LIVE}
+ ORDER BY coalesce(metadata->>'updated', metadata->>'date', metadata->>'created', '') DESC, path DESC, id LIMIT %(limit)s"""  # noqa: S608
+
+_MEMORIES: Final = """
+SELECT m.id::text AS path, m.subject AS title, v.content, m.recorded_at
+  FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+ WHERE m.namespace_id = %(namespace)s AND m.state = 'active' AND m.invalidated_at IS NULL AND m.valid_to IS NULL
+   AND m.kind IN ('semantic', 'procedural', 'claim', 'topic', 'summary') AND m.sensitivity = ''
+ ORDER BY m.pinned DESC, m.importance * m.confidence DESC, m.access_count DESC, m.id LIMIT %(limit)s"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    path: str
+    title: str
+    content: str
+    recorded_at: datetime
+
+    @property
+    def body(self) -> str:
+        """The text under the frontmatter, with a marker for each secret."""
+        return str(quotable(self.content[frontmatter(self.content).end :]))
+
+
+@dataclass(frozen=True, slots=True)
+class WakeRows:
+    """Sections with their passages, and the instant of the newest row among them (None where nothing was read)."""
+
+    sections: tuple[Told, ...]
+    newest: datetime | None
+
+
+def wake_rows(
+    connection: Connection,
+    namespace_id: str,
+    profiles: WakeProfiles,
+    profile: WakeProfile,
+    *,
+    project: str = "",
+    sessions: int = 5,
+    decisions: bool = True,
+) -> WakeRows:
+    """Read what ``profile`` tells. A ``project`` that is no slug names no path and is left out."""
+    chosen = _sections(profiles, profile, project)
+    with connection.cursor(row_factory=class_row(_Row)) as cursor:
+
+        def rows(statement: str, **given: Any) -> list[_Row]:
+            return cursor.execute(statement, {"namespace": namespace_id, **given}).fetchall()  # pyright: ignore[reportArgumentType]
+
+        read: list[_Row] = []
+        paths = [_like(path) for _, section in chosen for path in section.paths]
+        documents = rows(_DOCUMENTS, paths=paths) if paths else []
+        told: list[Told] = []
+        for name, section in chosen:
+            of = [row for row in documents if any(_fits(row.path, path) for path in section.paths)]
+            found = [(row, p) for row in of for p in _passages(row, section)]
+            told.append(
+                Told(
+                    section.title,
+                    tuple(p for _, p in found),
+                    tuple(dict.fromkeys(row.path for row, _ in found)),
+                    profile.caps.get(name),
+                )
+            )
+            read += [row for row, _ in found]
+        for title, statement, limit, line in (
+            ("Decisions", _DECISIONS, profile.decisions if decisions else 0, _decision),
+            ("Remembered", _MEMORIES, profile.memories, _memory),
+            ("Recent sessions", _SESSIONS, sessions if profile.sessions else 0, _session),
+        ):
+            of = rows(statement, limit=limit) if limit else []
+            lines = [(row, text) for row in of if (text := line(row))]
+            told.append(Told(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines)))
+            read += [row for row, _ in lines]
+    return WakeRows(tuple(told), max((row.recorded_at for row in read), default=None))
+
+
+def _sections(profiles: WakeProfiles, profile: WakeProfile, project: str) -> list[tuple[str, WakeSection]]:
+    """Those of the profile, with the project's name in their paths; one of a project is left out where none is named."""
+    found: list[tuple[str, WakeSection]] = []
+    for name in profile.sections:
+        section = profiles.sections[name]
+        if any(PROJECT in path for path in section.paths):
+            if not _SLUG.fullmatch(project):
+                continue
+            section = section.model_copy(update={"paths": tuple(p.replace(PROJECT, project) for p in section.paths)})
+        found.append((name, section))
+    return found
+
+
+def _passages(row: _Row, section: WakeSection) -> Sequence[str]:
+    return lines_with(row.body, section.lines) if section.lines else passages(row.body)
+
+
+def _like(path: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", path).replace("*", "%")
+
+
+def _fits(path: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path, re.DOTALL) is not None
+
+
+def _decision(row: _Row) -> str:
+    said = next((p for p in passages(row.body)), "")
+    first = _first_line(said)
+    return _short(": ".join(part for part in (row.title, first) if part), _LONGEST_DECISION)
+
+
+def _memory(row: _Row) -> str:
+    return " ".join(str(quotable(row.content)).split())
+
+
+def _session(row: _Row) -> str:
+    return f"{row.title or row.path}: {_short(_first_line(row.body), _LONGEST_SESSION)}"
+
+
+def _first_line(text: str) -> str:
+    """The first line that says something and is no heading."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

@@ -1,0 +1,115 @@
+"""What a wake reads: the documents of its profile, pinned decisions, memories and sessions, and nothing that is retired or secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.config.settings import Settings
+from slowwave.errors import Refused
+from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
+from slowwave.store.connect import Store
+from tests.memories import NOW, ask, remember
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
+
+
+def put_document(
+    store: Store, path: str, content: str, *, plane: str = "durable", retired: bool = False, **metadata: object
+) -> None:
+    """A document of the one corpus of ``acme``."""
+    corpora = (
+        [] if ask(store, "SELECT 1 FROM memory.corpora") else [{"id": "notes", "root": "/notes", "profile": "dory"}]
+    )
+    document = {"id": path, "corpus_id": "notes", "path": path, "plane": plane, "content": content}
+    document |= {"title": metadata.pop("title", ""), "metadata": metadata, "invalidated_at": NOW if retired else None}
+    remember(store, "acme", corpora=corpora, documents=[document])
+
+
+def waken(store: Store, **asked: object) -> WakeResponse:
+    """A wake of ``acme`` with all that it rests on."""
+    request = WakeRequest.model_validate({"agent": "tests", "debug": True, **asked})
+    with store.connect("reader") as connection:
+        return wake(connection, "acme", request, Settings())
+
+
+def test_the_sections_of_a_profile_in_their_order(store: Store) -> None:
+    """Without frontmatter; the project where it is asked for; the same bytes a second time."""
+    remember(store, "acme")
+    put_document(store, "core/user.md", "---\ntype: core\n---\n\nMara, in Lisbon.\n", type="core")
+    put_document(store, "core/active.md", "Moving the house.\n", type="core")
+    put_document(store, "projects/atlas/state.md", "# Atlas\n\nWaits for the keys.\n", type="project")
+    put_document(store, "people/ana.md", "Ana is a friend.\n", type="person")
+    told = waken(store, project="atlas")
+    assert (
+        told.block
+        == "## User\n\nMara, in Lisbon.\n\n## Active\n\nMoving the house.\n\n## Project\n\n# Atlas\nWaits for the keys."
+    )
+    assert told.sources == ("core/user.md", "core/active.md", "projects/atlas/state.md")
+    assert waken(store, project="atlas") == told
+    assert "keys" not in waken(store).block
+    assert waken(store, profile="coding").block == "## Active\n\nMoving the house."
+    assert waken(store, project="../%").sources == ("core/user.md", "core/active.md")
+
+
+def test_decisions_memories_and_sessions(store: Store) -> None:
+    """Pinned decisions that stand, the weightiest memories, the newest sessions, each a line and each asked for by number."""
+    memory = {"id": "m", "kind": "semantic", "current_version_id": "v"}
+    version = {"id": "v", "memory_id": "m", "content": "The wifi is slow."}
+    remember(store, "acme", memories=[memory], memory_versions=[version])
+    pinned: dict[str, object] = {"type": "decision", "frontmatter": {"pinned": True}}
+    put_document(store, "decisions/a.md", "We rent.", title="Rent", updated="2026-02-01", **pinned)
+    put_document(store, "decisions/b.md", "We buy.", title="Buy", updated="2026-03-01", **pinned)
+    put_document(store, "decisions/c.md", "We squat.", title="Squat", status="superseded", **pinned)
+    put_document(store, "decisions/d.md", "We tent.", title="Tent", type="decision")
+    for day in (1, 2, 3):
+        put_document(
+            store,
+            f"logs/sessions/cli/{day}.md",
+            f"# Log\n\nDid {day}. {'x' * 200}",
+            plane="sessions",
+            title=f"Day {day}",
+            date=f"2026-03-0{day}",
+        )
+    told = waken(store, include_recent_sessions=2)
+    assert "## Decisions\n\n- Buy: We buy.\n\n- Rent: We rent." in told.block
+    assert "## Remembered\n\n- The wifi is slow." in told.block
+    assert [line[:8] for line in told.block.splitlines()[-3:] if line] == ["- Day 3:", "- Day 2:"]
+    assert max(map(len, told.block.splitlines())) < 140
+    for gone in ("squat", "tent", "Day 1"):
+        assert gone not in told.block
+    bare = waken(store, include_recent_sessions=0, include_pinned_decisions=False)
+    assert bare.block == "## Remembered\n\n- The wifi is slow."
+    assert waken(store, profile="privacy").block == ""
+
+
+def test_what_is_retired_or_secret_is_not_told(store: Store) -> None:
+    """A file that is gone, one that another supersedes, a tombstone; and a key is marked, wherever it stands."""
+    remember(store, "acme")
+    put_document(store, "core/user.md", "Old words.", retired=True)
+    put_document(store, "core/soul.md", "Older words.", superseded_by="core/user.md")
+    put_document(store, "core/env.md", f"The key is {KEY}.")
+    told = waken(store)
+    assert told.sources == ("core/env.md",)
+    assert KEY not in told.block
+
+
+def test_boundaries_are_the_lines_that_say_so(store: Store) -> None:
+    """The privacy profile tells lines of all core files, and nothing of what they keep."""
+    remember(store, "acme")
+    put_document(store, "core/user.md", "Lives in Lisbon.\nNever share the address.\n")
+    put_document(store, "core/defaults.md", "Answer shortly.\n")
+    assert (
+        waken(store, profile="privacy").block
+        == "## Boundaries\n\nNever share the address.\n\n## Defaults\n\nAnswer shortly."
+    )
+
+
+def test_unknown_names_are_refused(store: Store) -> None:
+    """A namespace and a profile that are not there."""
+    remember(store, "acme")
+    with pytest.raises(Refused, match="no wake profile"):
+        waken(store, profile="none")
+    with store.connect("reader") as connection, pytest.raises(Refused, match="no namespace"):
+        wake(connection, "none", WakeRequest(agent="tests"), Settings())
