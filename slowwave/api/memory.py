@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.search.request import CorpusChoice, Mode, SearchRequest, SearchResponse, SearchScope
 from slowwave.store.connect import Store
 from slowwave.store.opening import open_store
+
+if TYPE_CHECKING:
+    from slowwave.recall.active_request import ActiveMemoryResponse
+    from slowwave.recall.wake_request import WakeResponse
+
+Request = TypeVar("Request", bound=BaseModel)
 
 
 class Memory:
@@ -51,12 +58,75 @@ class Memory:
         )
         return search(self.store, self.namespace, request)
 
+    def wake(
+        self,
+        agent: str,
+        *,
+        budget_tokens: int = 600,
+        profile: str = "default",
+        project: str = "",
+        include_recent_sessions: int = 5,
+        include_pinned_decisions: bool = True,
+        debug: bool = False,
+    ) -> WakeResponse:
+        """What an agent is told when it begins; see ``slowwave.recall.wake_request.WakeRequest``. Raises ``Refused`` as ``search`` does."""
+        from slowwave.recall.wake_request import WakeRequest, wake
+
+        request = _valid(
+            WakeRequest,
+            agent=agent,
+            budget_tokens=budget_tokens,
+            profile=profile,
+            project=project,
+            include_recent_sessions=include_recent_sessions,
+            include_pinned_decisions=include_pinned_decisions,
+            debug=debug,
+        )
+        with self.store.connect("reader") as connection:
+            return wake(connection, self.namespace, request, Settings())
+
+    def active(
+        self,
+        prompt: str,
+        agent: str,
+        *,
+        profile: str = "auto",
+        project: str = "",
+        cwd: str = "",
+        scope: SearchScope | dict[str, Any] | None = None,
+        budget_tokens: int = 400,
+        timeout_ms: int = 3_000,
+        include_wake: bool = False,
+        debug: bool = False,
+    ) -> ActiveMemoryResponse:
+        """What an agent is reminded of; see ``slowwave.recall.active_request.ActiveMemoryRequest``. Raises as ``search`` does."""
+        from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
+
+        request = _valid(
+            ActiveMemoryRequest,
+            prompt=prompt,
+            agent=agent,
+            profile=profile,
+            project=project,
+            cwd=cwd,
+            scope=scope or SearchScope(),
+            budget_tokens=budget_tokens,
+            timeout_ms=timeout_ms,
+            include_wake=include_wake,
+            debug=debug,
+        )
+        return active_memory(self.store, self.namespace, request, Settings())
+
 
 def request_of(**fields: Any) -> SearchRequest:
     """A search's request. Raises ``Refused`` with the first field that cannot be what it is."""
+    return _valid(SearchRequest, **fields)
+
+
+def _valid(kind: type[Request], **fields: object) -> Request:
     try:
-        return SearchRequest.model_validate(fields)
+        return kind.model_validate(fields)
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise Refused(f"{name} cannot be {str(first['input'])[:64]!r}: {first['msg']}. Nothing was searched.") from None
+        raise Refused(f"{name} cannot be {str(first['input'])[:64]!r}: {first['msg']}. Nothing was read.") from None

@@ -56,6 +56,11 @@ VERBS: Final = {
         "wake",
         "Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt.",
     ),
+    "active": Verb(
+        "active",
+        "active",
+        "Print what an agent is reminded of while it works: pages that match the prompt and may be told in its profile.",
+    ),
     "metrics": Verb(
         "metrics", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."
     ),

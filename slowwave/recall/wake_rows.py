@@ -27,6 +27,7 @@ _LONGEST_SESSION: Final = 120
 _LIVE: Final = """
        invalidated_at IS NULL AND metadata->>'superseded_by' IS NULL
    AND coalesce(metadata->>'status', '') NOT IN ('superseded', 'retired', 'quarantined', 'stale')
+   AND coalesce(metadata->>'sensitivity', '') <> 'credentials'
    AND path NOT LIKE 'inbox/quarantine/%%' AND path NOT LIKE '%%.tombstone.md'"""
 
 _DOCUMENTS: Final = f"""

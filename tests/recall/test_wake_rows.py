@@ -90,6 +90,7 @@ def test_what_is_retired_or_secret_is_not_told(store: Store) -> None:
     put_document(store, "core/user.md", "Old words.", retired=True)
     put_document(store, "core/soul.md", "Older words.", superseded_by="core/user.md")
     put_document(store, "core/env.md", f"The key is {KEY}.")
+    put_document(store, "core/active.md", "The safe opens with 1-2-3.", sensitivity="credentials")
     told = waken(store)
     assert told.sources == ("core/env.md",)
     assert KEY not in told.block

@@ -1,0 +1,154 @@
+"""The request and the answer of active memory, and what happens in between: searches, denials, a block.
+
+A search that takes longer than ``timeout_ms`` is not waited for: what is known by then is told, and the answer says that it is partial.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.config.settings import Settings
+from slowwave.recall.active import DURABLE, ActiveBlock, FoundPage, active_block, chosen
+from slowwave.recall.active_profiles import AUTO, ActiveProfile, active_profiles
+from slowwave.recall.wake_request import WakeRequest, wake
+from slowwave.search.request import SearchRequest, SearchResult, SearchScope
+from slowwave.search.search import search
+from slowwave.store.connect import Store
+
+_CANDIDATES: Final = 20
+_SESSIONS_OF_A_WAKE: Final = 5
+_WORKERS: Final = 4
+_LONGEST_QUERY: Final = 8_000
+
+
+class ActiveMemoryRequest(BaseModel):
+    """What an agent is about to do, for what it should be reminded of."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    prompt: str = Field(min_length=1, max_length=100_000, description="What the agent is asked, or is about to do.")
+    agent: str = Field(min_length=1, max_length=200, description="Who asks.")
+    cwd: str = Field(
+        default="",
+        max_length=4_096,
+        description="The folder in which it works; its name is a project where none is named.",
+    )
+    project: str = Field(default="", max_length=200, description="The project in hand.")
+    scope: SearchScope = Field(default=SearchScope(), description="Holds for sessions alone.")
+    profile: str = Field(
+        default=AUTO, max_length=100, description="auto, general, coding, writing, personal, health or privacy."
+    )
+    timeout_ms: int = Field(default=3_000, ge=100, le=30_000, description="How long searches may take.")
+    budget_tokens: int = Field(
+        default=400, ge=100, le=1_200, description="Most tokens of the block, the wake left out."
+    )
+    include_wake: bool = Field(default=False, description="Whether the profile's wake block stands before it.")
+    debug: bool = Field(default=False, description="Whether the answer says how it came about.")
+
+
+class ActiveMemoryResponse(BaseModel):
+    """``kind`` is ``none`` where nothing is told. ``partial``: a search was not waited for. The rest with ``debug``."""
+
+    kind: Literal["none", "memory"]
+    block: str
+    summary: str
+    sources: tuple[str, ...]
+    partial: bool = False
+    warnings: tuple[str, ...] = ()
+    profile: str | None = None
+    took_ms: float | None = None
+
+
+def active_memory(
+    store: Store, namespace: str, request: ActiveMemoryRequest, settings: Settings
+) -> ActiveMemoryResponse:
+    """What an agent is reminded of. Raises ``Refused`` for a namespace or profile that is not there."""
+    began = time.monotonic()
+    profiles = active_profiles()
+    name, profile = profiles.chosen(request.profile, request.prompt)
+    project = request.project or request.cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    sessions = profiles.wants_sessions(profile, request.prompt)
+    with store.connect("reader") as connection:
+        told = WakeRequest(
+            agent=request.agent,
+            profile=profile.wake,
+            project=project[:200],
+            include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
+            include_pinned_decisions=name != "coding",
+        )
+        woken = wake(connection, namespace, told, settings).block if request.include_wake else ""
+    asked = _asked(request, profile, sessions=sessions)
+    found, warnings, partial = _found(store, namespace, asked, request.timeout_ms / 1000)
+    pages = chosen(found, profile, profiles, durable=DURABLE)
+    block = active_block(pages, request.budget_tokens)
+    text = "\n\n".join(part for part in (woken, f"## Relevant memory\n\n{block.text}" if block.text else "") if part)
+    return ActiveMemoryResponse(
+        kind="memory" if text else "none",
+        block=text,
+        summary=_summary(block, partial=partial),
+        sources=block.sources,
+        partial=partial,
+        warnings=warnings,
+        profile=name if request.debug else None,
+        took_ms=round((time.monotonic() - began) * 1000, 1) if request.debug else None,
+    )
+
+
+def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, *, sessions: bool) -> list[SearchRequest]:
+    """The searches: durable pages where the profile has them searched, and sessions where it and the prompt ask for them."""
+    query = request.prompt[:_LONGEST_QUERY]
+    durable = [SearchRequest(query=query, k=_CANDIDATES, include_content=True, debug=True)] if profile.durable else []
+    spoken = SearchRequest(query=query, k=_CANDIDATES, corpus="sessions", scope=request.scope, debug=True)
+    return [*durable, *([spoken] if sessions else [])]
+
+
+def _found(
+    store: Store, namespace: str, asked: Sequence[SearchRequest], seconds: float
+) -> tuple[list[FoundPage], tuple[str, ...], bool]:
+    """Pages, warnings, and whether a search was not waited for."""
+    searches = {_pool().submit(search, store, namespace, one): one for one in asked}
+    done, late = wait(searches, timeout=seconds)
+    pages: list[FoundPage] = []
+    warnings: list[str] = []
+    for one in [future for future in searches if future in done]:  # in the order in which they were asked
+        answer = one.result()
+        warnings += answer.warnings
+        corpus = searches[one].corpus
+        pages += [_page(result, rank, corpus == "sessions") for rank, result in enumerate(answer.results)]
+    for future in late:
+        future.cancel()
+    if late:
+        warnings.append(
+            f"{len(late)} of {len(asked)} searches took longer than {seconds:g} seconds and were not waited for."
+        )
+    return pages, tuple(dict.fromkeys(warnings)), bool(late)
+
+
+def _page(result: SearchResult, rank: int, spoken: bool) -> FoundPage:
+    return FoundPage(
+        result.path or f"{result.kind}/{result.id}",
+        result.snippet,
+        result.score,
+        rank=rank,
+        plane="sessions" if spoken else "durable",
+        confidence=result.confidence,
+        stale=bool(result.stale_warning),
+        metadata=result.frontmatter or {},
+    )
+
+
+def _summary(block: ActiveBlock, *, partial: bool) -> str:
+    if not block.sources:
+        return "The searches took too long." if partial else "Nothing that may be told was found."
+    return f"{len(block.sources)} {'page' if len(block.sources) == 1 else 'pages'}: {', '.join(block.sources)}."
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_WORKERS, thread_name_prefix="slowwave-active")
