@@ -74,13 +74,13 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
     done: list[CorpusSync] = []
     for name in chosen_namespaces(store, namespace):
         with store.connect("reader") as connection:
-            found = (
-                chosen_corpus(connection, namespace_id(connection, name), corpus)
-                if corpus is None or namespace != "ALL"
-                else []
-            )
+            found = corpora_of(connection, namespace_id(connection, name))
         embedder = embedder_for(_settings(store, name))
-        done += [_sync(store, name, one, embedder, emptied=emptied) for one in found if one.folder is not None]
+        done += [
+            _sync(store, name, one, embedder, emptied=emptied)
+            for one in found
+            if one.folder is not None and corpus in (None, one.root, one.folder.name)
+        ]
     if not done:
         raise Refused("There is no corpus with a folder here. `slowwave corpus add NAMESPACE FOLDER` follows one.")
     _show(done, as_json=json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -21,12 +21,12 @@ SESSIONS_ROOT: Final = "sessions:"
 SESSIONS_STANDING: Final = 0.5
 DEFAULT_PROFILE: Final = "plain"
 
-_COLUMNS: Final = "id::text, namespace_id::text, root, profile, standing, synced_at, sync_state"
+_COLUMNS: Final = "id::text, namespace_id::text, root, profile, standing, synced_at"
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder that a namespace follows. ``sync_state`` is what the last sync saw."""
+    """A folder that a namespace follows."""
 
     id: str
     namespace_id: str
@@ -34,7 +34,6 @@ class Corpus:
     profile: str
     standing: float
     synced_at: datetime | None
-    sync_state: Mapping[str, Any]
 
     @property
     def folder(self) -> Path | None:
@@ -77,13 +76,14 @@ def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -
     return named
 
 
-def save_state(connection: Connection, corpus: Corpus, state: Mapping[str, Any], *, done: bool) -> Corpus:
-    """Note what a sync saw; ``done`` says that it came to its end now."""
-    connection.execute(
-        "UPDATE memory.corpora SET sync_state = %s::jsonb, synced_at = CASE WHEN %s THEN now() ELSE synced_at END WHERE id = %s",
-        (json.dumps(state), done, corpus.id),
-    )
-    return replace(corpus, sync_state=state)
+def save_state(connection: Connection, corpus: Corpus, state: Mapping[str, Any]) -> None:
+    """Note what a sync saw."""
+    connection.execute("UPDATE memory.corpora SET sync_state = %s::jsonb WHERE id = %s", (json.dumps(state), corpus.id))
+
+
+def mark_synced(connection: Connection, corpus: Corpus) -> None:
+    """A sync came to its end now."""
+    connection.execute("UPDATE memory.corpora SET synced_at = now() WHERE id = %s", (corpus.id,))
 
 
 def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:

@@ -18,6 +18,7 @@ from slowwave.store.connect import Connection
 from slowwave.texts.frontmatter import frontmatter
 
 _READ: Final = 200  # documents read at a time
+_MANY: Final = 64  # names beyond which reading every document costs less than looking for each name in it
 
 _PAGES: Final = """
 SELECT id::text, path, title, metadata ->> 'type', coalesce(metadata -> 'aliases', '[]'), metadata ->> 'slug' FROM memory.documents
@@ -81,10 +82,14 @@ def write_mentions(
 
 
 def _saying(connection: Connection, corpus: Corpus, names: set[str]) -> list[str]:
-    """Documents whose text holds the words of one of the names, one after another; a superset of those that mention it."""
+    """Documents whose text holds the longest word of one of the names, a superset of those that mention it; all where names are many."""
     if not names:
         return []
-    # The words of a name stand in the text in this order, with anything that is no word between them.
+    if len(names) > _MANY:
+        every = connection.execute(
+            "SELECT id::text FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL", (corpus.id,)
+        )
+        return [str(id_) for (id_,) in every]
     rows = connection.execute(
         "SELECT id::text FROM memory.documents d WHERE corpus_id = %s AND invalidated_at IS NULL AND EXISTS (SELECT 1 FROM "
         "unnest(%s::text[]) AS w (word) WHERE strpos(lower(d.content), w.word) > 0)",

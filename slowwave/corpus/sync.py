@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
-from slowwave.corpus.corpora import Corpus, save_state
+from slowwave.corpus.corpora import Corpus, mark_synced, save_state
 from slowwave.corpus.folder_scan import FolderScan, LeftOut, scan_folder
 from slowwave.corpus.linking import known_names, resolve_links, write_mentions
 from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, page_file, read_bytes
@@ -176,13 +176,15 @@ class _Sync:
         self._counts["unchanged"] = len(scan.files) - len(work) - len(self._unsettled) - self._counts["unread"]
         unfinished = bool(work or gone) or not self._state.get("whole", False)
         if unfinished:
-            save_state(connection, self._corpus, {**self._state, "whole": False}, done=False)
+            save_state(connection, self._corpus, {**self._state, "whole": False})
         written = self._write(work, scan, seen)
         if gone:
             self._writer.retire([self._documents[path][0] for path in gone])
         resolved, names = self._link(unfinished, written)
         whole = {"whole": True, "files": seen, "names": names}
-        save_state(connection, self._corpus, whole if whole != self._state else self._state, done=True)
+        if unfinished or whole != self._state:
+            save_state(connection, self._corpus, whole)
+        mark_synced(connection, self._corpus)
         counts = {name: self._counts[name] for name in ("new", "changed", "moved", "unchanged")}
         return CorpusSync(
             self._corpus.id,
@@ -324,16 +326,13 @@ class _Sync:
         """Links and mentions of all pages; of a folder in which nothing moved, only what new names say."""
         connection = self._connection
         names = known_names(connection, self._corpus)
-        before: dict[str, str] = self._state.get("names", {})
+        whole = self._state.get("whole", False)
+        before: dict[str, str] = self._state.get("names", {}) if whole else names.keys()
         resolved = 0
         with connection.transaction():
             if unfinished:
                 resolved = resolve_links(connection, self._corpus)
-            every = (
-                written
-                if self._state.get("whole", False)
-                else [id_ for id_, _ in self._documents.values()] + list(written)
-            )
+            every = written if whole else [*(id_ for id_, _ in self._documents.values()), *written]
             if every or before != names.keys():
                 write_mentions(connection, self._corpus, names, before, every, self._tally)
         return resolved, names.keys()
