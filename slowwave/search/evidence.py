@@ -17,7 +17,7 @@ _STALE_DAYS: Final = 7
 _SHORTEST_COPY: Final = 80  # characters: shorter texts are alike by chance
 _COPIED: Final = 0.7
 _ALIKE: Final = 90.0
-_SHINGLE: Final = 4  # words
+_LEAST_ALIKE: Final = 80  # percent of the longer one's length, below which no two texts are alike
 
 
 def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:
@@ -78,20 +78,16 @@ def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
 
 def are_copies(one: str, other: str) -> bool:
     """Whether two texts say the same: most of the shorter one stands in the other, or they hardly differ."""
-    if min(len(one), len(other)) < _SHORTEST_COPY:
-        return False
-    a, b = _shingles(one), _shingles(other)
-    if a and b and len(a & b) >= _COPIED * min(len(a), len(b)):
-        return True
-    return fuzz.ratio(one, other, score_cutoff=_ALIKE) >= _ALIKE
+    return _are_copies(one, other, _shingles(one), _shingles(other))
 
 
 def collapsed(texts: Sequence[str], worth: Sequence[int]) -> list[int]:
     """Places (of texts, best first) that stay: of copies the one worth most, at the place of the first; ties by place."""
+    parts = [_shingles(text) for text in texts]
     kept: list[int] = []
     for place, text in enumerate(texts):
         for n, other in enumerate(kept):
-            if are_copies(text, texts[other]):
+            if _are_copies(text, texts[other], parts[place], parts[other]):
                 kept[n] = other if worth[other] >= worth[place] else place
                 break
         else:
@@ -99,6 +95,16 @@ def collapsed(texts: Sequence[str], worth: Sequence[int]) -> list[int]:
     return kept
 
 
-def _shingles(text: str) -> set[str]:
+def _are_copies(one: str, other: str, a: frozenset[int], b: frozenset[int]) -> bool:
+    short, long = sorted((len(one), len(other)))
+    if short < _SHORTEST_COPY:
+        return False
+    if a and b and len(a & b) >= _COPIED * min(len(a), len(b)):
+        return True
+    return 100 * short > _LEAST_ALIKE * long and not a.isdisjoint(b) and fuzz.ratio(one, other, score_cutoff=_ALIKE) > 0
+
+
+def _shingles(text: str) -> frozenset[int]:
+    """Hashes of every four words in a row; of one text in one process alone."""
     words = text.lower().split()
-    return {" ".join(words[n : n + _SHINGLE]) for n in range(len(words) - _SHINGLE + 1)}
+    return frozenset(map(hash, zip(words, words[1:], words[2:], words[3:], strict=False)))

@@ -58,18 +58,34 @@ def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> floa
     return max(-bound(), min(bound(), total))
 
 
-def asked_for(query: str, path: str, day: str, days: Days | None) -> float:
-    """What is added to the match of a row that is of the kind that the query's words ask for, up to the table's ``asked_bound``."""
-    said = set(words(query))
-    total = 0.0
-    for kind in _table()["asked"]:
-        wanted = bool(said & {word for phrase in kind["words"] for word in words(phrase)})
-        if wanted or (days and "dated" in kind):
-            total += sum(weight for place, weight in kind["paths"].items() if fnmatchcase(path, f"{place}*"))
-        if days and "dated" in kind and days.first <= day <= days.last:
-            total += float(kind["dated"])
-    most = float(_table()["asked_bound"])
-    return max(-most, min(most, total))
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a query's words ask for: paths with what they get, and days with what a row of them gets."""
+
+    paths: tuple[tuple[str, float], ...] = ()
+    days: Days | None = None
+    dated: float = 0.0
+
+    @classmethod
+    def of(cls, query: str, today: date) -> Wishes:
+        """Those of a query that is asked today."""
+        said, days = set(words(query)), days_of(query, today)
+        paths: list[tuple[str, float]] = []
+        dated = 0.0
+        for kind, wanted in _kinds():
+            if said & wanted or (days and "dated" in kind):
+                paths += kind["paths"].items()
+            if days:
+                dated += float(kind.get("dated", 0.0))
+        return cls(tuple(paths), days, dated)
+
+    def met(self, path: str, day: str) -> float:
+        """What is added to the match of a row, up to the table's ``asked_bound`` either way."""
+        total = sum(weight for place, weight in self.paths if fnmatchcase(path, f"{place}*"))
+        if self.days and self.days.first <= day <= self.days.last:
+            total += self.dated
+        most = float(_table()["asked_bound"])
+        return max(-most, min(most, total))
 
 
 def recency(day: str, today: date) -> float:
@@ -100,3 +116,9 @@ def is_quarantined(path: str) -> bool:
 def _table() -> dict[str, Any]:
     """The table of weights, read once a process."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+
+
+@cache
+def _kinds() -> tuple[tuple[dict[str, Any], frozenset[str]], ...]:
+    """What can be asked for, with the words that ask for it as they are compared."""
+    return tuple((kind, frozenset(w for phrase in kind["words"] for w in words(phrase))) for kind in _table()["asked"])

@@ -7,14 +7,16 @@ recall with its scores, behind the answer.
 from __future__ import annotations
 
 import atexit
+import json
 import logging
+import os
 import random
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import psycopg
@@ -25,13 +27,12 @@ from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
-from slowwave.search.priors import asked_for, days_of, is_quarantined, prior, recall_weight, recency
-from slowwave.search.recall_events import log_recall
+from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
-from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.namespaces import namespace_id
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 60
@@ -42,6 +43,7 @@ _SESSION_WORDS: Final = frozenset(
 )
 _LIVE_SESSION: Final = frozenset(("active", "interrupted"))
 
+_NAMESPACE: Final = "SELECT id::text, settings::text FROM memory.namespaces WHERE slug = %s"
 _ROWS: Final = """
 SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
   CASE WHEN r.is_file THEN d.content ELSE '' END
@@ -81,14 +83,15 @@ def search(
     began = time.perf_counter()
     today = today or (request.as_of or datetime.now(UTC)).date()
     with store.connect("reader") as connection:
+        known = connection.execute(_NAMESPACE, (namespace,)).fetchone()
         domain = Domain(
-            namespace_id(connection, namespace),
+            str(known[0]) if known else namespace_id(connection, namespace),
             _planes(request),
             request.scope,
             request.as_of,
             request.include_retired,
         )
-        settings = namespace_settings(connection, namespace)
+        settings = _settings(str(known[1]) if known else "{}", _variables())
         depth = max(_SHALLOWEST, _DEEPER * request.k)
         found = _matched(connection, domain, request, settings, embedder, depth)
         rows = _rows(connection, found.scores)
@@ -148,7 +151,7 @@ def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
 def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[_Row]:
     """What is shown, best first: at most ``k`` rows, one a file, one of several copies."""
     sessions_asked = request.corpus != "all" or bool(set(words(request.query)) & _SESSION_WORDS)
-    days = days_of(request.query, today)
+    wishes = Wishes.of(request.query, today)
     shown: list[_Row] = []
     for row in rows:
         if not request.include_retired and _is_retired(row, as_of=request.as_of is not None):
@@ -162,7 +165,7 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[
             row.rank = row.match
         elif request.mode != "exact":
             row.rank += prior(row.path, row.day, {"status": row.status, **row.metadata}, today)
-            row.rank += asked_for(request.query, row.path, row.day, days)
+            row.rank += wishes.met(row.path, row.day)
         if min(1.0, max(0.0, row.rank)) >= request.min_relevance_score:
             shown.append(row)
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
@@ -198,6 +201,16 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         rank_score=round(row.rank, 6) if request.debug else None,
         frontmatter=dict(row.metadata) if request.debug else None,
     )
+
+
+@lru_cache(64)
+def _settings(overlay: str, variables: tuple[tuple[str, str], ...]) -> Settings:
+    """A namespace's settings, made once as long as neither they nor the environment change: making them costs more than a search."""
+    return Settings.for_namespace(json.loads(overlay))
+
+
+def _variables() -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in os.environ.items() if name.startswith("SLOWWAVE_"))
 
 
 @cache

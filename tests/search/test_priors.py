@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.priors import Days, asked_for, bound, days_of, is_quarantined, prior, recency
+from slowwave.search.priors import Days, Wishes, bound, days_of, is_quarantined, prior, recency
 
 TODAY = date(2026, 4, 15)
 paths = st.sampled_from(
@@ -75,17 +75,17 @@ def test_words_of_time_become_days(query: str, days: Days | None):
 
 def test_dory_a_temporal_query_prefers_the_daily_log():
     query = "what happened yesterday"
-    days = days_of(query, TODAY)
-    daily = asked_for(query, "logs/daily/2026-04-14.md", "2026-04-14", days)
-    assert daily > asked_for(query, "core/active.md", "2026-01-01", days)
+    wishes = Wishes.of(query, TODAY)
+    daily = wishes.met("logs/daily/2026-04-14.md", "2026-04-14")
+    assert daily > wishes.met("core/active.md", "2026-01-01")
     assert daily <= 0.25
 
 
 def test_dory_a_privacy_query_prefers_boundary_documents_to_sessions():
     query = "which privacy boundaries hold"
-    assert asked_for(query, "core/user.md", "2026-01-01", None) == pytest.approx(0.2)
-    assert asked_for(query, "logs/sessions/x.md", "2026-01-01", None) == 0
-    assert asked_for("which tea", "core/user.md", "2026-01-01", None) == 0
+    assert Wishes.of(query, TODAY).met("core/user.md", "2026-01-01") == pytest.approx(0.2)
+    assert Wishes.of(query, TODAY).met("logs/sessions/x.md", "2026-01-01") == 0
+    assert Wishes.of("which tea", TODAY).met("core/user.md", "2026-01-01") == 0
 
 
 def test_quarantine_and_tombstones_are_known_by_their_paths():
