@@ -28,6 +28,7 @@ from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
+from slowwave.search.recall_events import log_recall
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words

@@ -9,7 +9,9 @@ from typing import Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from slowwave.config.settings import Settings
 from slowwave.errors import StoreError
+from slowwave.language.minilm import MINILM_MODEL, minilm_is_installed
 from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
 from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
@@ -44,6 +46,7 @@ def diagnose(store: Store) -> list[Diagnosis]:
                 found += [*_logins(store, connection), *_rights(connection)]
     except StoreError as problem:
         return [Diagnosis(str(problem), "Start the server, or set SLOWWAVE_DATABASE_URL to one that runs.")]
+    found += _embedder()
     if not store.embedded and "applier" not in store.logins:
         found.append(
             Diagnosis(
@@ -53,6 +56,19 @@ def diagnose(store: Store) -> list[Diagnosis]:
             )
         )
     return found
+
+
+def _embedder() -> list[Diagnosis]:
+    """A model that is set and whose wheels are not here: nothing can be embedded, and searches compare words alone."""
+    model = Settings.for_namespace({}).embedding_model
+    if model != MINILM_MODEL or minilm_is_installed():
+        return []
+    return [
+        Diagnosis(
+            f"The embedding model {model} is set and not installed: nothing is embedded, and searches compare words alone.",
+            "Install slowwave[minilm], or set SLOWWAVE_EMBEDDING_MODEL to fast-use-v3, the model that comes with slowwave.",
+        )
+    ]
 
 
 def _server(connection: Connection) -> list[Diagnosis]:

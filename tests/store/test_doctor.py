@@ -83,3 +83,13 @@ def test_a_store_never_shows_its_address(store: Store) -> None:
     """Not in logs, not in errors."""
     assert "password" not in repr(store)
     assert str(psycopg.conninfo.conninfo_to_dict(store.owner)["password"]) not in repr(store)
+
+
+def test_a_model_that_is_set_and_not_installed_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the one that comes with the program; where its wheels are, nothing is said."""
+    monkeypatch.setenv("SLOWWAVE_EMBEDDING_MODEL", "all-minilm-l6-v2-int8")
+    assert not [d for d in diagnose(store) if "all-minilm" in d.finding]
+    monkeypatch.setattr("slowwave.language.minilm._NEEDS", ("no_such_wheel",))
+    (found,) = [d for d in diagnose(store) if "all-minilm" in d.finding]
+    assert found.problem
+    assert "fast-use-v3" in found.remedy
