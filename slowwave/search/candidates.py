@@ -121,12 +121,13 @@ def by_vector(connection: Connection, domain: Domain, model: str, vector: np.nda
         ).format(width=sql.Literal(len(vector)), table=sql.Identifier(name), model=sql.Literal(model), domain=condition)
         for name in VECTORS
     ]
-    with connection.transaction():
+    with connection.pipeline(), connection.transaction():  # one way there and back
         connection.execute(
             "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)",
             (str(max(40, limit)),),
         )
-        rows = connection.execute(sql.SQL(" UNION ALL ").join(parts), values).fetchall()
+        cursor = connection.execute(sql.SQL(" UNION ALL ").join(parts), values)
+    rows = cursor.fetchall()
     best = sorted(((float(str(r[1])), str(r[0])) for r in rows), key=lambda pair: (-pair[0], pair[1]))[:limit]
     return Found([id_ for _, id_ in best], _floats(score for score, _ in best))
 

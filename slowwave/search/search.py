@@ -36,8 +36,8 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
-_SHALLOWEST: Final = 60
-_DEEPER: Final = 6  # candidates a place
+_SHALLOWEST: Final = 40
+_DEEPER: Final = 4  # candidates a place
 _LONG, _SHORT = 700, 240
 _SESSION_WORDS: Final = frozenset(
     words("session sessions conversation chat said told discussed talked yesterday recently")
@@ -95,7 +95,8 @@ def search(
         settings = _settings(str(known[1]) if known else "{}", _variables())
         depth = max(_SHALLOWEST, _DEEPER * request.k)
         found = _matched(connection, domain, request, settings, embedder, depth)
-        rows = _rows(connection, found.scores)
+        best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
+        rows = _rows(connection, dict(best))
     warnings = list(found.warnings)
     if request.rerank == "true":
         warnings.append("No reranker is set, so the order is that of the search.")
