@@ -30,7 +30,7 @@ class Calibration(NamedTuple):
 
 
 _CALIBRATIONS: Final[Mapping[str, Calibration]] = {
-    "fast-use-v3": Calibration(0.25, 0.85, 0.6, 0.9),  # static: words know better nearly always
+    "fast-use-v3": Calibration(0.25, 0.85, 0.6, 1.0),  # static: words know better nearly always
     "all-minilm-l6-v2-int8": Calibration(0.1, 0.75, 0.3, 0.7),
 }
 _CONTEXTUAL: Final = Calibration(0.1, 0.8, 0.3, 0.7)
@@ -54,9 +54,13 @@ def semantic_scores(cosines: np.ndarray, calibration: Calibration) -> np.ndarray
     return np.clip(np.where(found < unrelated, _TAIL * (1 + found) / (1 + unrelated), above), 0, 1)
 
 
-def weight_of_words(best: np.ndarray | float, calibration: Calibration) -> np.ndarray:
-    """How much words count beside meaning where the best lexical score of the query is ``best``: the more they found, the more."""
-    return calibration.least + (calibration.most - calibration.least) * np.clip(np.asarray(best, np.float64), 0, 1)
+LEADERS: Final = 3
+"""Best lexical scores whose mean says how much words had to go on: one copy of the question in the store says nothing of the rest."""
+
+
+def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.ndarray:
+    """How much words count beside meaning where the ``LEADERS`` best lexical scores of the query have the mean ``found`` (none is 0)."""
+    return calibration.least + (calibration.most - calibration.least) * np.clip(np.asarray(found, np.float64), 0, 1)
 
 
 def fuse(lexical: np.ndarray, semantic: np.ndarray, words: np.ndarray | float) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from slowwave.language.embedder import Embedder
 from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cosines
-from slowwave.search.fusion import calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.request import Mode
 from slowwave.store.connect import Connection
 
@@ -46,7 +46,7 @@ def matches(
         )
     meant |= cosines(connection, model.model, vector, [id_ for id_ in said if id_ not in meant])
     ids = sorted(said.keys() | meant.keys())
-    weight = weight_of_words(max(said.values(), default=0.0), calibration)
+    weight = weight_of_words(sum(sorted(said.values())[-LEADERS:]) / LEADERS, calibration)
     scores = fuse(
         np.array([said.get(id_, 0.0) for id_ in ids]),
         semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration),

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
 from slowwave.search.bm25 import Counts, postings, word_weights
-from slowwave.search.fusion import calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.ranking import ScoredRows, best, ranked
 from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
 from slowwave.search.words import asked
@@ -95,8 +95,8 @@ class Retriever:
         query, row = keys // width, keys % width
         without = np.flatnonzero(np.isnan(meant))
         meant[without] = self._cosines(vectors, query[without], row[without])
-        found = np.zeros(len(queries))
-        np.maximum.at(found, lexical.query, lexical.score)
+        leading = ranked(lexical, LEADERS)
+        found = np.bincount(leading.query, weights=leading.score, minlength=len(queries)) / LEADERS
         words = weight_of_words(found, self._calibration)
         scores = fuse(said, semantic_scores(meant, self._calibration), words[query])
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
