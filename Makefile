@@ -94,12 +94,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 ifeq ($(UV),)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
 endif
-	@$(INSTALL) -e '.[dagster]'
+	@$(INSTALL) -e '.[dagster,serve]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 ifeq ($(UV),)
 	@$(BIN)/python -m pip install --quiet 'pip>=25.1' # the first that reads dependency groups
 endif
-	@$(INSTALL) -e '.[dagster]' --group dev
+	@$(INSTALL) -e '.[dagster,serve]' --group dev
 	@touch $@

@@ -13,8 +13,9 @@ CREATE ROLE slowwave_reader NOLOGIN;
 CREATE ROLE slowwave_planner NOLOGIN;
 CREATE ROLE slowwave_approver NOLOGIN;
 CREATE ROLE slowwave_applier NOLOGIN;
+CREATE ROLE slowwave_server NOLOGIN;
 CREATE ROLE slowwave_recorder NOLOGIN;
-GRANT slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_recorder TO memory_owner
+GRANT slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server, slowwave_recorder TO memory_owner
   WITH INHERIT TRUE, SET TRUE;
 GRANT slowwave_applier TO memory_writer;
 

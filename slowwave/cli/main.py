@@ -89,6 +89,7 @@ VERBS: Final = {
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("conflicts", "app", "Look at rows that contradict each other, and rule on them."),
+    "tokens": Verb("tokens", "app", "Tokens of agents: make, list, revoke."),
     "pages": Verb("pages", "app", "Pages: MEMORY.md and DREAMS.md."),
 }
 """Every command: its module here, the function or group in it, and the line that the list of commands shows."""

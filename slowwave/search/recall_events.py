@@ -5,13 +5,14 @@ rest on them. Reading them belongs to ``slowwave.scoring.signals`` and the SQL m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
 
 from slowwave.errors import Refused, StoreError
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
 
 
@@ -25,12 +26,14 @@ def log_recall(
     occurred_at: datetime | None = None,
     external_id: str | None = None,
     store: Store | None = None,
+    connection: Connection | None = None,
 ) -> str:
     """Log one recall of a namespace (its name or id); returns the event's id. The same as ``memory.log_recall`` in SQL.
 
     ``hits`` are ids of entities, chunks or memories, best first; ``scores`` one number for each hit, or none; ``selected`` those of the
     hits that the agent used. ``occurred_at`` is now unless it is given; without a zone it is UTC. An ``external_id`` that is logged
-    for that instant already gives the event that is there. Events lie in partitions by month, made as they are needed.
+    for that instant already gives the event that is there. Events lie in partitions by month, made as they are needed. It is written on
+    ``connection`` where one is given, whose login may insert events; else as the owner of ``store``, or of the environment's.
 
     Raises ``Refused`` in words for an unknown namespace, ids that are none, scores of another length, and what was selected without
     being found.
@@ -44,9 +47,9 @@ def log_recall(
     except (TypeError, ValueError):
         raise Refused("A score is a number. Nothing was logged.") from None
     at = occurred_at and (occurred_at if occurred_at.tzinfo else occurred_at.replace(tzinfo=UTC))
-    with (store or open_store()).connect("owner") as connection:
+    with nullcontext(connection) if connection else (store or open_store()).connect("owner") as session:
         try:
-            row = connection.execute(
+            row = session.execute(
                 "SELECT memory.log_recall(%s, %s, %s::uuid[], %s::float8[], %s::uuid[], coalesce(%s::timestamptz, now()), %s)",
                 (namespace, query, found, numbers, used, at, external_id),
             ).fetchone()

@@ -28,8 +28,8 @@ from slowwave.store.address import checked
 from slowwave.store.idle import Connection
 from slowwave.store.ownership import hand_over
 
-Role = Literal["owner", "reader", "planner", "approver", "applier"]
-ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier")
+Role = Literal["owner", "reader", "planner", "approver", "applier", "server"]
+ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier", "server")
 LOGINS: Final[Mapping[str, str]] = {
     "owner": "slowwave_owner",
     "dagster": "slowwave_dagster",

@@ -172,22 +172,27 @@ def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
     found: list[Diagnosis] = []
     for role in ROLES:
         group = f"slowwave_{role}"
+        readable = ("ALL TABLES IN SCHEMA memory, night",)
+        of_nights = "night.runs"
+        if role == "server":
+            readable = ("ALL TABLES IN SCHEMA memory", "night.plans, night.plan_items")
+            of_nights = "night.plans"
         try:
             with store.connect(role) as connection:
-                connection.execute("SELECT 1 FROM memory.namespaces LIMIT 1")
-                connection.execute("SELECT 1 FROM night.runs LIMIT 1")
+                for table in ("memory.namespaces", of_nights):
+                    connection.execute(f"SELECT 1 FROM {table} LIMIT 1".encode())
         except (StoreError, psycopg.Error) as problem:
             message = str(problem).splitlines()[0]
             may = owner.execute(
                 "SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), "
-                "'USAGE')) FROM unnest(ARRAY['memory.namespaces', 'night.runs']) AS t",
-                {"group": group},
+                "'USAGE')) FROM unnest(ARRAY['memory.namespaces', %(of_nights)s]) AS t",
+                {"group": group, "of_nights": of_nights},
             ).fetchone()
             if may is None or not may[0]:
                 remedy = "Let the owner of the tables run these statements."
                 statements = (
                     f"GRANT USAGE ON SCHEMA memory, night TO {group}",
-                    f"GRANT SELECT ON ALL TABLES IN SCHEMA memory, night TO {group}",
+                    *(f"GRANT SELECT ON {tables} TO {group}" for tables in readable),
                 )
             elif role in store.logins and not isinstance(problem, StoreError):
                 remedy = "Let an administrator make its login a member of the role."

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -101,6 +102,20 @@ namespaces = Table(
     Column("read_only", Boolean, nullable=False, server_default="false"),
     _json("settings"),
     _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),  # 12 hexadecimal digits
+    _namespace(),
+    Column("name", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),  # SHA-256 of the secret
+    Column("scopes", ARRAY(Text), nullable=False),
+    _instant("expires_at", required=True),
+    _instant("recorded_at", required=True, now=True),
+    _instant("revoked_at"),
     schema="memory",
 )
 

@@ -1,0 +1,1 @@
+"""What agents reach from outside: HTTP, MCP, tokens. What a call does is its room's; here is how it is asked for."""
