@@ -89,6 +89,12 @@ VERBS: Final = {
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("conflicts", "app", "Look at rows that contradict each other, and rule on them."),
+    "serve": Verb("serve", "serve", "Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."),
+    "mcp": Verb(
+        "serve",
+        "mcp",
+        "Serve one namespace to one agent over standard input and output, by the Model Context Protocol.",
+    ),
     "tokens": Verb("tokens", "app", "Tokens of agents: make, list, revoke."),
     "pages": Verb("pages", "app", "Pages: MEMORY.md and DREAMS.md."),
 }

@@ -1,0 +1,92 @@
+"""Answering a call: the scope, the request's model, the store in a thread, and what went wrong as a ``Failure``.
+
+The one way in for HTTP and MCP. The log says which call, how it ended and how long it took; never what was asked or answered, so of an
+error that nobody foresaw it says the kind alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+from uuid import uuid4
+
+import psycopg
+from anyio import CapacityLimiter, to_thread
+from pydantic import BaseModel, ValidationError
+
+from slowwave.errors import Refused, StoreError
+from slowwave.serving.call_metrics import CallMetrics
+from slowwave.serving.calls import Call
+from slowwave.serving.failures import Failure, invalid
+from slowwave.serving.tokens import Caller, caller_of
+from slowwave.store.connect import Connection, Store
+from slowwave.store.idle import MOST
+
+Surface = Literal["http", "mcp"]
+
+_LOG: Final = logging.getLogger(__name__)
+_UNREACHABLE: Final = Failure(503, "The store does not answer. Try again later.", retry_after=5)
+
+
+@dataclass(slots=True)
+class Answering:
+    """Answers calls from a store. As many at once as connections wait to be used again: more would only open and close them."""
+
+    store: Store
+    metrics: CallMetrics = field(default_factory=CallMetrics)
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST))
+
+    async def answer(
+        self, call: Call, caller: Caller, arguments: Mapping[str, object], surface: Surface, request_id: str = ""
+    ) -> BaseModel | Failure:
+        """The answer to a call, or why there is none."""
+        began = time.perf_counter()
+        found = await to_thread.run_sync(self._answer, call, caller, arguments, limiter=self._threads)
+        seconds = time.perf_counter() - began
+        status = found.status if isinstance(found, Failure) else 200
+        self.metrics.count(caller.namespace, call.name, surface, status, seconds)
+        told = (surface, call.name, status, seconds * 1000, caller.token_id or "-", request_id or uuid4().hex)
+        _LOG.info("%s %s %d in %.1f ms, token %s, request %s", *told)
+        return found
+
+    async def caller_of(self, token: str) -> Caller | Failure | None:
+        """Whose token it is; None where it opens nothing."""
+        return await to_thread.run_sync(self._caller_of, token, limiter=self._threads)
+
+    def _caller_of(self, token: str) -> Caller | Failure | None:
+        try:
+            with self.store.connect("server") as connection:
+                return caller_of(connection, token)
+        except (StoreError, psycopg.OperationalError) as problem:
+            _LOG.error("The store did not answer: %s.", type(problem).__name__)
+            return _UNREACHABLE
+
+    def _answer(self, call: Call, caller: Caller, arguments: Mapping[str, object]) -> BaseModel | Failure:
+        if call.scope not in caller.scopes:
+            return Failure(403, f"The token lacks the scope {call.scope}.")
+        try:
+            request = call.request.model_validate(arguments)
+        except ValidationError as problem:
+            return invalid(problem)
+        try:
+            with self.store.connect("server") as connection:
+                return _told(call, connection, caller.namespace, request)
+        except (StoreError, psycopg.OperationalError) as problem:
+            _LOG.error("The store did not answer: %s.", type(problem).__name__)
+            return _UNREACHABLE
+        except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
+            _LOG.error("%s failed: %s.", call.name, type(problem).__name__)
+            return Failure(
+                500, "The call failed for a reason that nobody foresaw. The server's log says of which kind."
+            )
+
+
+def _told(call: Call, connection: Connection, namespace: str, request: BaseModel) -> BaseModel | Failure:
+    """A refusal is an answer: the connection stands."""
+    try:
+        return call.answer(connection, namespace, request)
+    except Refused as refusal:
+        return Failure(400, str(refusal))

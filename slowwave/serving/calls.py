@@ -1,0 +1,118 @@
+"""The calls that an agent can make, each once: HTTP routes, the OpenAPI page, MCP tools and their schemas all derive from this list.
+
+What a call does belongs to its room; how it is asked for to ``slowwave.serving.http`` and ``slowwave.serving.mcp_server``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from slowwave.config.settings import Settings
+from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
+from slowwave.recall.wake_profiles import wake_profiles
+from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
+from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
+from slowwave.serving.tokens import Scope
+from slowwave.store.connect import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
+
+    ``answer`` gets a connection with the server's login, the caller's namespace and a ``request``, and gives a ``response``; it raises
+    ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where that is not the answer as JSON.
+    """
+
+    name: str
+    description: str
+    request: type[BaseModel]
+    response: type[BaseModel]
+    scope: Scope
+    answer: Callable[[Connection, str, Any], BaseModel]
+    method: Literal["GET", "POST"] = "POST"
+    text: Callable[[Any], str] | None = None
+
+    @property
+    def tool(self) -> str:
+        """What the MCP tool is called."""
+        return self.name.replace("-", "_")
+
+    @property
+    def path(self) -> str:
+        """Where it is asked for over HTTP."""
+        return f"/v1/{self.name}"
+
+
+class ProfilesRequest(BaseModel):
+    """Nothing is asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProfilesResponse(BaseModel):
+    """Profiles by name, with the titles of the sections that each tells."""
+
+    wake: dict[str, tuple[str, ...]]
+
+
+def _wake(connection: Connection, namespace: str, request: WakeRequest) -> WakeResponse:
+    return wake(connection, namespace, request, Settings())
+
+
+def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) -> ProfilesResponse:
+    own = Settings().wake_profiles
+    known = wake_profiles(Path(own) if own else None)
+    return ProfilesResponse(
+        wake={
+            name: tuple(known.sections[section].title for section in profile.sections)
+            for name, profile in sorted(known.profiles.items())
+        }
+    )
+
+
+_CALLS: Final = (
+    Call(
+        "wake",
+        "Read first, at the start of a session: what is known of the user, the work at hand and recent sessions, within a token budget.",
+        WakeRequest,
+        WakeResponse,
+        "read",
+        _wake,
+        text=lambda answer: answer.block or "Nothing is remembered for this profile yet.",
+    ),
+    Call(
+        "recall-event",
+        "Report which recalled results you used, so that memory learns what is worth keeping.",
+        RecallEventRequest,
+        RecallEventResponse,
+        "write",
+        recall_event,
+    ),
+    Call(
+        "status",
+        "What this memory holds, when it was last tidied, and whether a plan waits for a person.",
+        StatusRequest,
+        StatusResponse,
+        "read",
+        namespace_status,
+        "GET",
+    ),
+    Call(
+        "profiles",
+        "Profiles that wake takes, and the sections that each tells.",
+        ProfilesRequest,
+        ProfilesResponse,
+        "read",
+        _profiles,
+        "GET",
+    ),
+)
+
+CALLS: Final[Mapping[str, Call]] = {call.name: call for call in _CALLS}
+"""Every call by its name."""

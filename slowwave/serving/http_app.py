@@ -1,0 +1,114 @@
+"""The ASGI app: a route for each call, the OpenAPI page, metrics, health, and MCP over streamable HTTP under /mcp."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from mcp.server import ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from slowwave.serving.answering import Answering
+from slowwave.serving.calls import CALLS, Call
+from slowwave.serving.failures import Failure
+from slowwave.serving.gate import Door, Gate, response_of
+from slowwave.serving.mcp_server import mcp_server
+from slowwave.serving.openapi import openapi
+from slowwave.serving.tokens import Caller
+
+
+def http_app(answering: Answering, door: Door) -> Starlette:
+    """The app of a store for those whom ``door`` lets in."""
+    # Each request brings its token, so that none stands on a session that another opened; and answers are single.
+    sessions = StreamableHTTPSessionManager(
+        mcp_server(answering, _caller_of), json_response=True, stateless=True, max_request_body_size=door.request_bytes
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        async with sessions.run():
+            yield
+
+    async def metrics(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        if "read" not in caller.scopes:
+            return _refused(request, Failure(403, "The token lacks the scope read."))
+        return Response(answering.metrics.page(caller.namespace), media_type="text/plain; version=0.0.4")
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    page = openapi(CALLS.values())
+
+    async def described(_: Request) -> Response:
+        return JSONResponse(page)
+
+    async def wrong(request: Request, problem: Exception) -> Response:
+        found = cast("HTTPException", problem)
+        return _refused(request, Failure(found.status_code, found.detail))
+
+    return Starlette(
+        routes=[
+            *(Route(call.path, _endpoint(answering, call), methods=[call.method]) for call in CALLS.values()),
+            Route("/healthz", health),
+            Route("/metrics", metrics),
+            Route("/openapi.json", described),
+            Route("/mcp", StreamableHTTPASGIApp(sessions)),
+        ],
+        middleware=[Middleware(Gate, answering, door)],
+        exception_handlers={HTTPException: wrong},
+        lifespan=lifespan,
+    )
+
+
+def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        arguments = _query(request) if call.method == "GET" else await _body(request)
+        if isinstance(arguments, Failure):
+            return _refused(request, arguments)
+        found = await answering.answer(call, request.state.caller, arguments, "http", request.state.request_id)
+        if isinstance(found, Failure):
+            return _refused(request, found)
+        return _answered(found)
+
+    return endpoint
+
+
+def _query(request: Request) -> dict[str, object]:
+    """Parameters of a GET; one that is said several times is a list."""
+    said = request.query_params
+    lists = {name: said.getlist(name) for name in said}
+    return {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
+
+
+async def _body(request: Request) -> dict[str, Any] | Failure:
+    raw = await request.body()
+    try:
+        found = json.loads(raw or b"{}")
+    except ValueError:  # UnicodeDecodeError among them
+        found = None
+    except RecursionError:
+        found = None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else Failure(400, "The body is no JSON object.")
+
+
+def _answered(found: BaseModel) -> Response:
+    return Response(found.model_dump_json(by_alias=True, exclude_none=True), media_type="application/json")
+
+
+def _refused(request: Request, failure: Failure) -> Response:
+    return response_of(failure, request.state.request_id)
+
+
+def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
+    """Whom the gate let in with the request that carried the message."""
+    return cast("Request", context.request).state.caller

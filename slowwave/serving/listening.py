@@ -1,0 +1,84 @@
+"""Listening: where a server may, whom it lets in, and what it logs."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import suppress
+from typing import Final
+
+from slowwave.errors import Refused, StoreError
+from slowwave.serving.gate import Door, is_loopback
+from slowwave.serving.request_rate import RequestRate
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
+
+BURST: Final = 4.0
+"""Seconds of its rate that a token may use at once."""
+
+_VALID: Final = """
+SELECT count(*) FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
+ WHERE t.revoked_at IS NULL AND t.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)"""
+
+
+def door_of(connection: Connection, host: str, namespace: str | None, rate: float, request_bytes: int) -> Door:
+    """Whom a server at ``host`` lets in: whoever has a token where there is any, else this machine's programs.
+
+    Raises ``Refused`` where that would open memory to others, or leaves open which memory is meant.
+    """
+    if namespace is not None:
+        namespace_id(connection, namespace)
+    row = connection.execute(_VALID, {"only": namespace}).fetchone()
+    if row and row[0]:
+        limit = RequestRate(rate, max(rate * BURST, 1)) if rate > 0 else None
+        return Door(only=namespace, rate=limit, request_bytes=request_bytes)
+    of = "" if namespace is None else f" of {namespace}"
+    if not is_loopback(host):
+        raise Refused(
+            f"There is no valid token{of}, and {host} is no loopback address: everybody could read what is remembered. "
+            "`slowwave tokens new` makes one. Nothing was served."
+        )
+    if namespace is None:
+        raise Refused("There is no valid token, so --namespace has to say which memory is served. Nothing was served.")
+    return Door(open_to=namespace, request_bytes=request_bytes)
+
+
+def listener(host: str, port: int) -> socket.socket:
+    """A socket that listens at ``host`` and ``port`` (0: any that is free). Raises ``StoreError`` where that cannot be."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError):
+        raise StoreError(
+            f"{host}:{port} cannot be listened on: it is in use, or no address of this machine. Choose another --port or --host."
+        ) from None
+
+
+def serve(store: Store, door: Door, bound: socket.socket) -> None:
+    """Answer on a socket until the process is asked to end."""
+    import uvicorn
+
+    from slowwave.serving.answering import Answering
+    from slowwave.serving.http_app import http_app
+
+    keep_quiet()
+    # No access log: a line of it holds what was asked for. Addresses of proxies are not trusted, as nothing rests on them.
+    config = uvicorn.Config(
+        http_app(Answering(store), door),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=10,
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn passes on, once all is answered, what it was ended by
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def keep_quiet() -> None:
+    """Log our own lines to standard error; others' only where they cannot hold what was asked or answered."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("slowwave").setLevel(logging.INFO)
+    for name in ("mcp", "httpx2", "sse_starlette"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)

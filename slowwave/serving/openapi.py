@@ -1,0 +1,72 @@
+"""The OpenAPI page, made of the calls and their models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any, Final
+
+from pydantic.json_schema import models_json_schema
+
+from slowwave.serving.calls import Call
+
+_ERROR: Final = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "type"],
+            "properties": {name: {"type": "string"} for name in ("code", "message", "type", "request_id")},
+        }
+    },
+}
+
+
+def openapi(calls: Iterable[Call]) -> dict[str, Any]:
+    """OpenAPI 3.1 of ``calls``."""
+    calls = tuple(calls)
+    models = [(model, "validation") for call in calls for model in (call.request, call.response)]
+    references, schemas = models_json_schema(models, ref_template="#/components/schemas/{model}")  # pyright: ignore[reportArgumentType]
+    defined = schemas.get("$defs", {})
+    paths = {
+        call.path: {
+            call.method.lower(): {
+                "operationId": call.tool,
+                "summary": call.description,
+                "security": [{"token": [call.scope]}],
+                **_asked(call, references[call.request, "validation"], defined),
+                "responses": {
+                    "200": _content("The answer.", references[call.response, "validation"]),
+                    "default": _content("Why there is no answer.", {"$ref": "#/components/schemas/Error"}),
+                },
+            }
+        }
+        for call in calls
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Slowwave", "version": version("slowwave"), "description": "An agent's memory by day."},
+        "paths": paths,
+        "components": {
+            "schemas": {**defined, "Error": _ERROR},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
+    if call.method == "POST":
+        return {"requestBody": {"required": True, **_content("", reference)}}
+    schema = defined[reference["$ref"].rsplit("/", 1)[1]]
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
+            for name, told in schema.get("properties", {}).items()
+        ]
+    }
+
+
+def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    told = {"content": {"application/json": {"schema": schema}}}
+    return {"description": description, **told} if description else told

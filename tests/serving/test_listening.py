@@ -1,0 +1,57 @@
+"""Where a server may listen, and whom it lets in there."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.errors import Refused, StoreError
+from slowwave.serving.gate import Door, is_loopback
+from slowwave.serving.listening import door_of, listener
+from slowwave.store.connect import Store
+from tests.memories import ask
+from tests.serving import token_of
+
+
+def _door(store: Store, host: str, namespace: str | None = None, rate: float = 50) -> Door:
+    with store.connect("server") as connection:
+        return door_of(connection, host, namespace, rate, 1024)
+
+
+def test_dory_without_tokens_only_this_machine_is_served_and_one_namespace_named(acme: Store) -> None:
+    """No switch lets everybody in."""
+    assert _door(acme, "127.0.0.1", "acme") == Door(open_to="acme", request_bytes=1024)
+    for host, namespace in (("0.0.0.0", "acme"), ("::", "acme"), ("192.0.2.1", "acme"), ("memory.example", "acme")):  # noqa: S104
+        with pytest.raises(Refused, match="everybody"):
+            _door(acme, host, namespace)
+    with pytest.raises(Refused, match="--namespace"):
+        _door(acme, "127.0.0.1")
+    with pytest.raises(Refused, match="no namespace"):
+        _door(acme, "127.0.0.1", "nobody")
+
+
+def test_with_tokens_they_are_asked_for_everywhere(acme: Store) -> None:
+    """Those of another namespace open nothing where one is named; those that are over are none."""
+    token_of(acme, "rival")
+    found = _door(acme, "0.0.0.0")  # noqa: S104
+    assert (found.open_to, found.only, found.rate is not None) == (None, None, True)
+    assert _door(acme, "127.0.0.1", "acme").open_to == "acme"
+    assert _door(acme, "127.0.0.1", "rival").only == "rival"
+    assert _door(acme, "127.0.0.1", rate=0).rate is None
+    ask(acme, "UPDATE memory.tokens SET expires_at = now() - interval '1 second'")
+    with pytest.raises(Refused):
+        _door(acme, "0.0.0.0", "rival")  # noqa: S104
+
+
+def test_loopback_is_an_address_or_its_name() -> None:
+    """Nothing that looks like it."""
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.9.1", "::1", "localhost", "LOCALHOST")))
+    assert not any(map(is_loopback, ("", "0.0.0.0", "::", "127.0.0.1.example", "localhost.example", "10.0.0.1")))  # noqa: S104
+
+
+def test_a_port_that_is_taken_is_said_in_words() -> None:
+    """Before anything is started."""
+    with listener("127.0.0.1", 0) as taken:
+        with pytest.raises(StoreError):
+            listener("127.0.0.1", taken.getsockname()[1])
+        with pytest.raises(StoreError):
+            listener("127.0.0.1", 99_999)
