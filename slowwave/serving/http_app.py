@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from mcp.server import ServerRequestContext
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,21 +19,18 @@ from slowwave.serving.answering import Answering
 from slowwave.serving.calls import CALLS, Call
 from slowwave.serving.failures import Failure
 from slowwave.serving.gate import Door, Gate, response_of
-from slowwave.serving.mcp_server import mcp_server
+from slowwave.serving.mcp_route import McpRoute
 from slowwave.serving.openapi import openapi
 from slowwave.serving.tokens import Caller
 
 
 def http_app(answering: Answering, door: Door) -> Starlette:
     """The app of a store for those whom ``door`` lets in."""
-    # Each request brings its token, so that none stands on a session that another opened; and answers are single.
-    sessions = StreamableHTTPSessionManager(
-        mcp_server(answering, _caller_of), json_response=True, stateless=True, max_request_body_size=door.request_bytes
-    )
+    mcp = McpRoute(answering, door.request_bytes)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with sessions.run():
+        async with mcp.running():
             yield
 
     async def metrics(request: Request) -> Response:
@@ -62,7 +57,7 @@ def http_app(answering: Answering, door: Door) -> Starlette:
             Route("/healthz", health),
             Route("/metrics", metrics),
             Route("/openapi.json", described),
-            Route("/mcp", StreamableHTTPASGIApp(sessions)),
+            Route("/mcp", mcp),
         ],
         middleware=[Middleware(Gate, answering, door)],
         exception_handlers={HTTPException: wrong},
@@ -107,8 +102,3 @@ def _answered(found: BaseModel) -> Response:
 
 def _refused(request: Request, failure: Failure) -> Response:
     return response_of(failure, request.state.request_id)
-
-
-def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
-    """Whom the gate let in with the request that carried the message."""
-    return cast("Request", context.request).state.caller

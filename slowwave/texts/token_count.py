@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
 BYTES_A_TOKEN: Final = 4
 
@@ -25,6 +25,10 @@ def count(text: str) -> int:
 
 def counts(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
     """(n,) texts → (n,) tokens, by the same rule; 0 where there is none."""
+    import numpy as np
+    import pyarrow as pa  # which takes a while to load: who counts one text does without
+    import pyarrow.compute as pc
+
     column = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     binary = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
     lengths = pc.fill_null(pc.binary_length(pc.cast(column, binary)), 0).to_numpy(zero_copy_only=False)
