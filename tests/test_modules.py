@@ -59,4 +59,4 @@ def test_every_module_is_tested_by_name_or_named_with_what_covers_it() -> None:
 def test_what_covers_a_module_is_there(module: str, test: str) -> None:
     """The file, and the test in it."""
     path, _, name = test.partition("::")
-    assert re.search(rf"^def {name}\(", (ROOT / "tests" / path).read_text(), re.MULTILINE), module
+    assert re.search(rf"^(?:async )?def {name}\(", (ROOT / "tests" / path).read_text(), re.MULTILINE), module

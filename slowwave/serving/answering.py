@@ -17,7 +17,7 @@ import psycopg
 from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ValidationError
 
-from slowwave.errors import Refused, StoreError
+from slowwave.errors import NotInCorpus, Refused, StoreError
 from slowwave.serving.call_metrics import CallMetrics
 from slowwave.serving.calls import Call
 from slowwave.serving.failures import Failure, invalid
@@ -88,5 +88,7 @@ def _told(call: Call, connection: Connection, namespace: str, request: BaseModel
     """A refusal is an answer: the connection stands."""
     try:
         return call.answer(connection, namespace, request)
+    except NotInCorpus as refusal:
+        return Failure(404, str(refusal))
     except Refused as refusal:
         return Failure(400, str(refusal))

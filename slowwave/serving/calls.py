@@ -10,15 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, RootModel
 
 from slowwave.config.settings import Settings
+from slowwave.corpus.chunking import file_lines
+from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
+from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
 from slowwave.serving.tokens import Scope
 from slowwave.store.connect import Connection
+from slowwave.texts.token_count import BYTES_A_TOKEN
+
+PAGE_TOKENS: Final = 6000
+"""Most tokens of a page that one answer gives: what follows is asked for from its ``next``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,10 @@ class ProfilesResponse(BaseModel):
     wake: dict[str, tuple[str, ...]]
 
 
+class LinkAnswer(RootModel[LinkResponse | LintResponse]):
+    """Edges, or what is broken, by the operation that was asked for."""
+
+
 def _wake(connection: Connection, namespace: str, request: WakeRequest) -> WakeResponse:
     return wake(connection, namespace, request, Settings())
 
@@ -76,6 +87,33 @@ def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) 
     )
 
 
+def _get(connection: Connection, namespace: str, request: GetRequest) -> GetResponse:
+    """As many whole lines as an answer takes, one at least."""
+    found = get_page(connection, namespace, request)
+    room, kept = PAGE_TOKENS * BYTES_A_TOKEN, 0
+    lines = file_lines(found.content)
+    for line in lines:
+        room -= len(line.encode())
+        if room < 0 and kept:
+            break
+        kept += 1
+    if kept == len(lines):
+        return found
+    after = {"content": "".join(lines[:kept]), "lines_returned": kept, "next": found.from_line + kept}
+    return found.model_copy(update=after)
+
+
+def _links(connection: Connection, namespace: str, request: LinkRequest) -> LinkAnswer:
+    return LinkAnswer(links(connection, namespace, request))
+
+
+def _page(answer: GetResponse) -> str:
+    """The lines as they are, and where they end."""
+    last = answer.from_line + answer.lines_returned - 1
+    further = f"; next: from {answer.next}" if answer.next else ""
+    return f"{answer.content}\n[{answer.path}, lines {answer.from_line}-{last} of {answer.total_lines}{further}]"
+
+
 _CALLS: Final = (
     Call(
         "wake",
@@ -85,6 +123,24 @@ _CALLS: Final = (
         "read",
         _wake,
         text=lambda answer: answer.block or "Nothing is remembered for this profile yet.",
+    ),
+    Call(
+        "get",
+        "Read a page of memory by its path, or lines of it; `next` is the line to go on from.",
+        GetRequest,
+        GetResponse,
+        "read",
+        _get,
+        "GET",
+        text=_page,
+    ),
+    Call(
+        "link",
+        "Pages around a page: neighbors (links of a page), backlinks (links to it), or lint (links that are broken).",
+        LinkRequest,
+        LinkAnswer,
+        "read",
+        _links,
     ),
     Call(
         "recall-event",

@@ -97,7 +97,7 @@ async def _body(request: Request) -> dict[str, Any] | Failure:
 
 
 def _answered(found: BaseModel) -> Response:
-    return Response(found.model_dump_json(by_alias=True, exclude_none=True), media_type="application/json")
+    return Response(found.model_dump_json(by_alias=True, exclude_unset=True), media_type="application/json")
 
 
 def _refused(request: Request, failure: Failure) -> Response:

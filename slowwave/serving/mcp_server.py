@@ -112,11 +112,12 @@ class _Untitled(GenerateJsonSchema):
 
 
 def _tool(call: Call) -> types.Tool:
+    answered = call.response.model_json_schema(schema_generator=_Untitled)
     return types.Tool(
         name=call.tool,
         description=call.description,
         input_schema=call.request.model_json_schema(schema_generator=_Untitled),
-        output_schema=call.response.model_json_schema(schema_generator=_Untitled),
+        output_schema=answered if answered.get("type") == "object" else None,  # earlier protocols know no other
         annotations=types.ToolAnnotations(
             read_only_hint=call.scope == "read", destructive_hint=False, open_world_hint=False
         ),
@@ -129,7 +130,7 @@ def _result(call: Call, found: BaseModel | Failure) -> types.CallToolResult:
             raise MCPError(types.INVALID_PARAMS, found.message, {"code": found.code})
         return _error(found.message)
     text = _shown(call, found)
-    structured = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    structured = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if (tokens := max(count(text), count(str(structured)))) > MOST_TOKENS:
         return _error(f"The answer takes {tokens:,} tokens, more than {MOST_TOKENS:,}. Ask for less of it.")
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
@@ -149,4 +150,4 @@ async def _text(answering: Answering, call: Call, caller: Caller, arguments: dic
 
 
 def _shown(call: Call, found: BaseModel) -> str:
-    return call.text(found) if call.text else found.model_dump_json(by_alias=True, exclude_none=True)
+    return call.text(found) if call.text else found.model_dump_json(by_alias=True, exclude_unset=True)

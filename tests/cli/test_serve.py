@@ -48,12 +48,12 @@ def test_a_server_answers_until_it_is_asked_to_end(store: Store, environment: di
                 from mcp.client.streamable_http import streamable_http_client
 
                 async with (
-                    httpx2.AsyncClient(headers=bearer(token)) as session,
+                    httpx2.AsyncClient(headers=bearer(token), timeout=120) as session,
                     Client(streamable_http_client(f"{address}/mcp", http_client=session)) as client,
                 ):
                     return str(await client.call_tool("wake", {"agent": "a"}))
 
-            with httpx.Client(base_url=address, headers=bearer(token)) as client:
+            with httpx.Client(base_url=address, headers=bearer(token), timeout=120) as client:
                 woken = client.post("/v1/wake", json={"agent": "a"})
                 assert woken.json()["block"] == "## User\n\nMara likes tea."
                 assert client.get("/v1/status", headers=bearer("wrong")).status_code == 401

@@ -40,7 +40,7 @@ async def test_what_an_agent_asks_from_morning_to_evening(acme: Store) -> None:
         debug = (await client.post("/v1/wake", json=WAKE | {"debug": True})).json()
         assert (debug["sources"], debug["left_out"]) == (["core/user.md"], 0)
         status = (await client.get("/v1/status")).json()
-        assert (status["namespace"], status["holds"]["documents"], "waiting" in status) == ("acme", 1, False)
+        assert (status["namespace"], status["holds"]["documents"], status["waiting"]) == ("acme", 1, None)
         assert "coding" in (await client.get("/v1/profiles")).json()["wake"]
         used = {"query": "tea", "result_ids": [uid("a"), uid("b")], "scores": [0.9, 0.2], "selected_ids": [uid("a")]}
         told = (await client.post("/v1/recall-event", json=used)).json()

@@ -51,7 +51,9 @@ async def test_tools_are_the_calls_with_the_schemas_of_their_models(acme: Store,
     for call in CALLS.values():
         tool = tools[call.tool]
         assert tool.description == call.description
-        assert set(tool.input_schema.get("properties", {})) == set(call.request.model_fields)
+        assert set(tool.input_schema.get("properties", {})) == {
+            field.alias or name for name, field in call.request.model_fields.items()
+        }
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (call.scope == "read")
     assert tools["wake"].input_schema["required"] == ["agent"]
