@@ -119,7 +119,8 @@ def left(row: TokenRow) -> str:
     """What a list says of a token's validity."""
     if row.revoked_at is not None:
         return "revoked"
-    return f"{max((row.expires_at - datetime.now(UTC)).days, 0)} days left" if row.valid else "expired"
+    days = -((datetime.now(UTC) - row.expires_at) // timedelta(days=1))
+    return f"{days} days left" if row.valid else "expired"
 
 
 def _hash(secret: str) -> bytes:
