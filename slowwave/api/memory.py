@@ -101,6 +101,7 @@ class Memory:
     ) -> ActiveMemoryResponse:
         """What an agent is reminded of; see ``slowwave.recall.active_request.ActiveMemoryRequest``. Raises as ``search`` does."""
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
+        from slowwave.search.search import log_search, settings_of
 
         request = _valid(
             ActiveMemoryRequest,
@@ -115,7 +116,12 @@ class Memory:
             include_wake=include_wake,
             debug=debug,
         )
-        return active_memory(self.store, self.namespace, request, Settings())
+        with self.store.connect("reader") as connection:
+            settings = settings_of(connection, self.namespace)
+            told = active_memory(connection, self.namespace, request, settings)
+        for found in told.searches:
+            log_search(self.store, self.namespace, found, settings)
+        return told.answer
 
 
 def request_of(**fields: Any) -> SearchRequest:

@@ -1,29 +1,29 @@
 """The request and the answer of active memory, and what happens in between: searches, denials, a block.
 
-A search that takes longer than ``timeout_ms`` is not waited for: what is known by then is told, and the answer says that it is partial.
+A search that takes longer than ``timeout_ms`` is stopped: what is known by then is told, and the answer says that it is partial.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, Literal
 
+import psycopg
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.config.settings import Settings
 from slowwave.recall.active import DURABLE, ActiveBlock, FoundPage, active_block, chosen
 from slowwave.recall.active_profiles import AUTO, ActiveProfile, active_profiles
 from slowwave.recall.wake_request import WakeRequest, wake
-from slowwave.search.request import SearchRequest, SearchResult, SearchScope
-from slowwave.search.search import search
-from slowwave.store.connect import Store
+from slowwave.search.request import SearchRequest, SearchResponse, SearchResult, SearchScope
+from slowwave.search.search import search_on
+from slowwave.store.connect import Connection
 
 _CANDIDATES: Final = 20
 _SESSIONS_OF_A_WAKE: Final = 5
-_WORKERS: Final = 4
 _LONGEST_QUERY: Final = 8_000
 
 
@@ -65,39 +65,56 @@ class ActiveMemoryResponse(BaseModel):
     took_ms: float | None = None
 
 
-def active_memory(
-    store: Store, namespace: str, request: ActiveMemoryRequest, settings: Settings
-) -> ActiveMemoryResponse:
+@dataclass(frozen=True, slots=True)
+class Reminded:
+    """An answer, with the searches that it rests on, for whoever logs them."""
+
+    answer: ActiveMemoryResponse
+    searches: tuple[SearchResponse, ...]
+
+
+def active_memory(connection: Connection, namespace: str, request: ActiveMemoryRequest, settings: Settings) -> Reminded:
     """What an agent is reminded of. Raises ``Refused`` for a namespace or profile that is not there."""
     began = time.monotonic()
     profiles = active_profiles()
     name, profile = profiles.chosen(request.profile, request.prompt)
     project = request.project or request.cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     sessions = profiles.wants_sessions(profile, request.prompt)
-    with store.connect("reader") as connection:
-        told = WakeRequest(
-            agent=request.agent,
-            profile=profile.wake,
-            project=project[:200],
-            include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
-            include_pinned_decisions=name != "coding",
-        )
-        woken = wake(connection, namespace, told, settings).block if request.include_wake else ""
+    told = WakeRequest(
+        agent=request.agent,
+        profile=profile.wake,
+        project=project[:200],
+        include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
+        include_pinned_decisions=name != "coding",
+    )
+    woken = wake(connection, namespace, told, settings).block if request.include_wake else ""
     asked = _asked(request, profile, sessions=sessions)
-    found, warnings, partial = _found(store, namespace, asked, request.timeout_ms / 1000)
-    pages = chosen(found, profile, profiles, durable=DURABLE)
-    block = active_block(pages, request.budget_tokens)
+    searches = _searched(connection, namespace, asked, began + request.timeout_ms / 1000)
+    found = [
+        _page(result, rank, one.corpus == "sessions")
+        for one, answer in searches
+        for rank, result in enumerate(answer.results)
+    ]
+    block = active_block(chosen(found, profile, profiles, durable=DURABLE), request.budget_tokens)
     text = "\n\n".join(part for part in (woken, f"## Relevant memory\n\n{block.text}" if block.text else "") if part)
-    return ActiveMemoryResponse(
+    late = len(asked) - len(searches)
+    warnings = dict.fromkeys(warning for _, answer in searches for warning in answer.warnings)
+    if late:
+        told_late = (
+            f"{late} of {len(asked)} searches took longer than {request.timeout_ms:,} ms and were not waited for."
+        )
+        warnings[told_late] = None
+    answer = ActiveMemoryResponse(
         kind="memory" if text else "none",
         block=text,
-        summary=_summary(block, partial=partial),
+        summary=_summary(block, partial=bool(late)),
         sources=block.sources,
-        partial=partial,
-        warnings=warnings,
+        partial=bool(late),
+        warnings=tuple(warnings),
         profile=name if request.debug else None,
         took_ms=round((time.monotonic() - began) * 1000, 1) if request.debug else None,
     )
+    return Reminded(answer, tuple(answer for _, answer in searches))
 
 
 def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, *, sessions: bool) -> list[SearchRequest]:
@@ -108,26 +125,18 @@ def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, *, sessions: bo
     return [*durable, *([spoken] if sessions else [])]
 
 
-def _found(
-    store: Store, namespace: str, asked: Sequence[SearchRequest], seconds: float
-) -> tuple[list[FoundPage], tuple[str, ...], bool]:
-    """Pages, warnings, and whether a search was not waited for."""
-    searches = {_pool().submit(search, store, namespace, one): one for one in asked}
-    done, late = wait(searches, timeout=seconds)
-    pages: list[FoundPage] = []
-    warnings: list[str] = []
-    for one in [future for future in searches if future in done]:  # in the order in which they were asked
-        answer = one.result()
-        warnings += answer.warnings
-        corpus = searches[one].corpus
-        pages += [_page(result, rank, corpus == "sessions") for rank, result in enumerate(answer.results)]
-    for future in late:
-        future.cancel()
-    if late:
-        warnings.append(
-            f"{len(late)} of {len(asked)} searches took longer than {seconds:g} seconds and were not waited for."
-        )
-    return pages, tuple(dict.fromkeys(warnings)), bool(late)
+def _searched(
+    connection: Connection, namespace: str, asked: Sequence[SearchRequest], deadline: float
+) -> list[tuple[SearchRequest, SearchResponse]]:
+    """The searches that ended in time, each with its answer; the database stops one that does not."""
+    done: list[tuple[SearchRequest, SearchResponse]] = []
+    for one in asked:
+        left = int((deadline - time.monotonic()) * 1000)
+        if left > 0:
+            with suppress(psycopg.errors.QueryCanceled), connection.transaction():
+                connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(left),))
+                done.append((one, search_on(connection, namespace, one)))
+    return done
 
 
 def _page(result: SearchResult, rank: int, spoken: bool) -> FoundPage:
@@ -147,8 +156,3 @@ def _summary(block: ActiveBlock, *, partial: bool) -> str:
     if not block.sources:
         return "The searches took too long." if partial else "Nothing that may be told was found."
     return f"{len(block.sources)} {'page' if len(block.sources) == 1 else 'pages'}: {', '.join(block.sources)}."
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_WORKERS, thread_name_prefix="slowwave-active")

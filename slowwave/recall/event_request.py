@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slowwave.recall.events import log_recall
+from slowwave.search.recall_events import log_recall
 from slowwave.store.connect import Connection
 
 MOST_RESULTS: Final = 100

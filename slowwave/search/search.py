@@ -76,33 +76,40 @@ class _Row:
 def search(
     store: Store, namespace: str, request: SearchRequest, *, embedder: Embedder | None = None, today: date | None = None
 ) -> SearchResponse:
-    """Search a namespace (its name). ``today`` is what relative days are reckoned from; it is the day of ``as_of`` where that is given.
+    """Search a namespace (its name), and log the search as a recall. See ``search_on``."""
+    with store.connect("reader") as connection:
+        found = search_on(connection, namespace, request, embedder=embedder, today=today)
+        settings = settings_of(connection, namespace)
+    log_search(store, namespace, found, settings)
+    return found
+
+
+def search_on(
+    connection: Connection,
+    namespace: str,
+    request: SearchRequest,
+    *,
+    embedder: Embedder | None = None,
+    today: date | None = None,
+) -> SearchResponse:
+    """Search a namespace (its name), and leave the log to the caller. ``today`` is what relative days are reckoned from; it is the day of
+    ``as_of`` where that is given.
 
     Raises ``Refused`` for an unknown namespace and ``EmbeddingError`` in the mode ``vector`` where the model cannot embed; ``hybrid`` then
     compares words alone and says so.
     """
     began = time.perf_counter()
     today = today or (request.as_of or datetime.now(UTC)).date()
-    with store.connect("reader") as connection:
-        known = connection.execute(_NAMESPACE, (namespace,)).fetchone()
-        domain = Domain(
-            str(known[0]) if known else namespace_id(connection, namespace),
-            _planes(request),
-            request.scope,
-            request.as_of,
-            request.include_retired,
-        )
-        settings = _settings(str(known[1]) if known else "{}", _variables())
-        depth = max(_SHALLOWEST, _DEEPER * request.k)
-        found = _matched(connection, domain, request, settings, embedder, depth)
-        best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
-        rows = _rows(connection, dict(best))
+    domain, settings = _domain(connection, namespace, request)
+    depth = max(_SHALLOWEST, _DEEPER * request.k)
+    found = _matched(connection, domain, request, settings, embedder, depth)
+    best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
+    rows = _rows(connection, dict(best))
     warnings = list(found.warnings)
     if request.rerank == "true":
         warnings.append("No reranker is set, so the order is that of the search.")
     ordered = _ordered(rows, request, today)
     results = [_result(row, place, request) for place, row in enumerate(ordered, 1)]
-    _log(store, namespace, request.query, ordered, settings)
     took = (time.perf_counter() - began) * 1000
     return SearchResponse(
         query=request.query,
@@ -111,6 +118,24 @@ def search(
         warnings=tuple(warnings),
         results=tuple(results),
     )
+
+
+def _domain(connection: Connection, namespace: str, request: SearchRequest) -> tuple[Domain, Settings]:
+    """What is searched, and the settings of the namespace."""
+    id_, overlay = _namespace(connection, namespace)
+    domain = Domain(id_, _planes(request), request.scope, request.as_of, request.include_retired)
+    return domain, _settings(overlay, _variables())
+
+
+def settings_of(connection: Connection, namespace: str) -> Settings:
+    """The settings that hold in a namespace, resolved once as long as they stay. Raises ``Refused`` for an unknown one."""
+    return _settings(_namespace(connection, namespace)[1], _variables())
+
+
+def _namespace(connection: Connection, namespace: str) -> tuple[str, str]:
+    """Its id, and its own settings as JSON."""
+    known = connection.execute(_NAMESPACE, (namespace,)).fetchone()
+    return (str(known[0]), str(known[1])) if known else (namespace_id(connection, namespace), "{}")
 
 
 def _planes(request: SearchRequest) -> tuple[str, ...]:
@@ -232,11 +257,16 @@ def _recorder() -> ThreadPoolExecutor:
     return pool
 
 
-def _log(store: Store, namespace: str, query: str, rows: Sequence[_Row], settings: Settings) -> None:
-    """Log a search as a recall, or not, as ``recall_log_share`` says."""
-    if settings.recall_log_share > random.random():  # noqa: S311 - a sample
-        hits, scores = [row.id for row in rows], [min(1.0, max(0.0, row.rank)) for row in rows]
-        _recorder().submit(_write, store, namespace, query, hits, scores)
+def log_search(store: Store, namespace: str, found: SearchResponse, settings: Settings) -> None:
+    """Log a search as a recall behind the answer, or not, as ``recall_log_share`` says."""
+    if to_be_logged(settings):
+        hits, scores = [result.id for result in found.results], [result.score for result in found.results]
+        _recorder().submit(_write, store, namespace, found.query, hits, scores)
+
+
+def to_be_logged(settings: Settings) -> bool:
+    """Whether this search is one of the share that is logged."""
+    return settings.recall_log_share > random.random()  # noqa: S311 - a sample
 
 
 def _write(store: Store, namespace: str, query: str, hits: Sequence[str], scores: Sequence[float]) -> None:

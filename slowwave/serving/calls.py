@@ -16,9 +16,13 @@ from slowwave.config.settings import Settings
 from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
+from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
+from slowwave.search.recall_events import log_recall
+from slowwave.search.request import SearchRequest, SearchResponse
+from slowwave.search.search import search_on, settings_of, to_be_logged
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
 from slowwave.serving.tokens import Scope
 from slowwave.store.connect import Connection
@@ -76,6 +80,32 @@ def _wake(connection: Connection, namespace: str, request: WakeRequest) -> WakeR
     return wake(connection, namespace, request, Settings())
 
 
+def _search(connection: Connection, namespace: str, request: SearchRequest) -> SearchResponse:
+    found = search_on(connection, namespace, request)
+    _logged(connection, namespace, found)
+    return found
+
+
+def _active(connection: Connection, namespace: str, request: ActiveMemoryRequest) -> ActiveMemoryResponse:
+    told = active_memory(connection, namespace, request, settings_of(connection, namespace))
+    for found in told.searches:
+        _logged(connection, namespace, found)
+    return told.answer
+
+
+def _logged(connection: Connection, namespace: str, found: SearchResponse) -> None:
+    """What was recalled is an event that nights rest on, unless it is not of the share that is logged."""
+    if to_be_logged(settings_of(connection, namespace)):
+        hits, scores = [result.id for result in found.results], [result.score for result in found.results]
+        log_recall(namespace, found.query, hits, scores=scores, connection=connection)
+
+
+def _found(answer: SearchResponse) -> str:
+    """A result a paragraph, with the id that a recall event names."""
+    lines = [f"{r.path or r.title or r.kind} ({r.confidence}, id {r.id})\n{r.snippet}" for r in answer.results]
+    return "\n\n".join([*lines, *answer.warnings]) or "Nothing was found."
+
+
 def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) -> ProfilesResponse:
     own = Settings().wake_profiles
     known = wake_profiles(Path(own) if own else None)
@@ -123,6 +153,24 @@ _CALLS: Final = (
         "read",
         _wake,
         text=lambda answer: answer.block or "Nothing is remembered for this profile yet.",
+    ),
+    Call(
+        "active-memory",
+        "Before acting on a prompt: the few pages of memory that bear on it and may be told, within a token budget.",
+        ActiveMemoryRequest,
+        ActiveMemoryResponse,
+        "read",
+        _active,
+        text=lambda answer: answer.block or answer.summary,
+    ),
+    Call(
+        "search",
+        "Find memories, passages and entities by words and meaning; results have ids, which recall_event takes.",
+        SearchRequest,
+        SearchResponse,
+        "read",
+        _search,
+        text=_found,
     ),
     Call(
         "get",

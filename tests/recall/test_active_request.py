@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from slowwave.config.settings import Settings
@@ -32,7 +30,8 @@ def recalled(store: Store, prompt: str = PROMPT, **asked: object) -> ActiveMemor
     request = ActiveMemoryRequest.model_validate(
         {"prompt": prompt, "agent": "tests", "timeout_ms": 30_000, "debug": True, **asked}
     )
-    return active_memory(store, "acme", request, Settings())
+    with store.connect("reader") as connection:
+        return active_memory(connection, "acme", request, Settings()).answer
 
 
 def test_what_answers_is_told_with_its_source(store: Store) -> None:
@@ -101,13 +100,11 @@ def test_a_wake_stands_before_it(store: Store) -> None:
     assert told.block.index("Waits for the keys.") < told.block.index("thermostat")
 
 
-def test_dory_a_search_that_takes_too_long_is_not_waited_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer says that it is partial; nothing is told that was not found in time."""
+def test_dory_a_search_that_takes_too_long_is_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the database; the answer says that it is partial, nothing is told that was not found in time, and the connection goes on."""
     remember(store, "acme")
-    ended = threading.Event()
-    monkeypatch.setattr(active_request, "search", lambda *_: ended.wait(60))
-    told = recalled(store, timeout_ms=100)
-    ended.set()
+    monkeypatch.setattr(active_request, "search_on", lambda connection, *_: connection.execute("SELECT pg_sleep(100)"))
+    told = recalled(store, f"Last time we talked: {PROMPT}", timeout_ms=100)
     assert (told.kind, told.partial, len(told.warnings)) == ("none", True, 1)
 
 

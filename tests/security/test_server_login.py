@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.recall.events import log_recall
+from slowwave.search.recall_events import log_recall
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.snapshots import uid
