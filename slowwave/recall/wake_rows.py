@@ -25,7 +25,7 @@ _LONGEST_DECISION: Final = 400
 _LONGEST_SESSION: Final = 120
 
 _LIVE: Final = """
-       invalidated_at IS NULL AND metadata->>'superseded_by' IS NULL
+       invalidated_at IS NULL AND metadata->>'superseded_by' IS NULL AND NOT jsonb_exists(metadata, 'quarantined')
    AND coalesce(metadata->>'status', '') NOT IN ('superseded', 'retired', 'quarantined', 'stale')
    AND coalesce(metadata->>'sensitivity', '') <> 'credentials'
    AND path NOT LIKE 'inbox/quarantine/%%' AND path NOT LIKE '%%.tombstone.md'"""
