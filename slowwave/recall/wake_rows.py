@@ -17,7 +17,7 @@ from psycopg.rows import class_row
 from slowwave.recall.wake import Told, lines_with, passages
 from slowwave.recall.wake_profiles import PROJECT, WakeProfile, WakeProfiles, WakeSection
 from slowwave.store.connect import Connection
-from slowwave.texts.frontmatter import frontmatter
+from slowwave.texts.frontmatter import body
 from slowwave.texts.quotation import quotable
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
@@ -64,7 +64,7 @@ class _Row:
     @property
     def body(self) -> str:
         """The text under the frontmatter, with a marker for each secret."""
-        return str(quotable(self.content[frontmatter(self.content).end :]))
+        return str(quotable(body(self.content)))
 
 
 @dataclass(frozen=True, slots=True)

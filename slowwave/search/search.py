@@ -34,6 +34,7 @@ from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
+from slowwave.texts.frontmatter import body
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40
@@ -213,6 +214,7 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
     wanted = asked(request.query)
     kind = evidence_class(row.path, row.plane, {"status": row.status, **row.metadata})
     covered = coverage(f"{row.title} {row.text}", wanted)
+    shown = body(row.text) if row.start_line == 1 else row.text
     return SearchResult(
         id=row.id,
         kind=row.kind,
@@ -220,7 +222,7 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         title=row.title,
         lines=f"{row.start_line}-{row.end_line}" if row.start_line is not None else None,
         evidence_class=kind,
-        snippet=snippet(row.text, frozenset(wanted), _LONG if request.include_content else _SHORT),
+        snippet=snippet(shown, frozenset(wanted), _LONG if request.include_content else _SHORT),
         stale_warning=stale_warning(row.document, row.metadata),
         confidence=confidence(kind, request.mode, covered, place, row.match),
         score=round(min(1.0, max(0.0, row.rank)), 6),

@@ -46,18 +46,32 @@ class Frontmatter:
     """The character at which the body begins."""
 
 
+def body(text: str) -> str:
+    """What stands under the head of a file, which is passed over and not read; the whole text where there is none."""
+    found = _fences(text)
+    return text[found[1] :] if found else text
+
+
 def frontmatter(text: str) -> Frontmatter:
     """The head of a file. A file that begins with a rule (``---`` without an end) has none. Raises ``UnreadableFile``."""
+    found = _fences(text)
+    if found is None:
+        return Frontmatter()
+    inside, end, lines = found
+    if len(inside) > LONGEST:
+        raise UnreadableFile(f"its frontmatter has {len(inside):,} characters, more than {LONGEST:,}", 1)
+    return Frontmatter(_mapping(inside), lines, end)
+
+
+def _fences(text: str) -> tuple[str, int, int] | None:
+    """What stands between the fences, where the body begins, and how many lines that takes."""
     opened = _FENCE.match(text)
     closed = _END.search(text, opened.end()) if opened else None
     if opened is None or closed is None:
-        return Frontmatter()
-    inside = text[opened.end() : closed.start()]
+        return None
     newline = text.find("\n", closed.end() - 1)
     end = len(text) if newline < 0 else newline + 1
-    if len(inside) > LONGEST:
-        raise UnreadableFile(f"its frontmatter has {len(inside):,} characters, more than {LONGEST:,}", 1)
-    return Frontmatter(_mapping(inside), text.count("\n", 0, closed.start()) + 1, end)
+    return text[opened.end() : closed.start()], end, text.count("\n", 0, closed.start()) + 1
 
 
 def _mapping(inside: str) -> dict[str, Any]:

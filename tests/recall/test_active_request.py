@@ -20,8 +20,9 @@ SAID = "The heating of the lake house is controlled by {}."
 
 def put_page(store: Store, path: str, word: str, *, plane: str = "durable", **metadata: object) -> None:
     """A page whose one chunk answers the prompt with a word of its own."""
-    put_document(store, path, SAID.format(word), plane=plane, **metadata)
-    chunk = {"id": f"chunk {path}", "document_id": path, "content": SAID.format(word), "start_line": 1, "end_line": 1}
+    said = f"---\nstatus: written\n---\n{SAID.format(word)}"
+    put_document(store, path, said, plane=plane, **metadata)
+    chunk = {"id": f"chunk {path}", "document_id": path, "content": said, "start_line": 1, "end_line": 4}
     remember(store, "acme", chunks=[chunk])
 
 

@@ -29,9 +29,10 @@ async def test_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Store) -
         assert "controlled by thermostat" in woken["block"]
         found = (await client.post("/v1/search", json={"query": QUERY})).json()
         (hit,) = [result for result in found["results"] if result["path"] == PAGE]
+        assert hit["snippet"] == "The heating of the lake house is controlled by thermostat."
         assert hit["id"] == uid(f"chunk {PAGE}")
         page = (await client.get("/v1/get", params={"path": PAGE})).json()
-        assert page["content"] == "The heating of the lake house is controlled by thermostat."
+        assert page["content"].splitlines()[-1] == "The heating of the lake house is controlled by thermostat."
         reminded = (
             await client.post("/v1/active-memory", json={"prompt": QUERY, "agent": "tests", "timeout_ms": 30_000})
         ).json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.texts.frontmatter import UnreadableFile, frontmatter
+from slowwave.texts.frontmatter import UnreadableFile, body, frontmatter
 
 
 def test_values_are_those_of_yaml_1_2() -> None:
@@ -51,3 +51,10 @@ def test_hostile_heads_are_refused_by_their_line(text: str, line: int) -> None:
     with pytest.raises(UnreadableFile) as found:
         frontmatter(text)
     assert found.value.line == line
+
+
+def test_the_body_is_what_stands_under_the_head() -> None:
+    """However wrong the head is, which is not read; a text without an end of its head is whole."""
+    assert body("---\na: [\n---\nText.\n") == "Text.\n"
+    assert body("---\na: 1\n") == "---\na: 1\n"
+    assert body("Text.\n---\n") == "Text.\n---\n"
