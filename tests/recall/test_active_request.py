@@ -104,8 +104,11 @@ def test_a_wake_stands_before_it(store: Store) -> None:
 def test_dory_a_search_that_takes_too_long_is_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the database; the answer says that it is partial, nothing is told that was not found in time, and the connection goes on."""
     remember(store, "acme")
-    monkeypatch.setattr(active_request, "search_on", lambda connection, *_: connection.execute("SELECT pg_sleep(100)"))
-    told = recalled(store, f"Last time we talked: {PROMPT}", timeout_ms=100)
+    with store.connect("owner") as other, other.transaction():
+        other.execute("SELECT pg_advisory_xact_lock(4)")
+        wait = "SELECT pg_advisory_xact_lock(4)"
+        monkeypatch.setattr(active_request, "search_on", lambda connection, *_: connection.execute(wait))
+        told = recalled(store, f"Last time we talked: {PROMPT}", timeout_ms=100)
     assert (told.kind, told.partial, len(told.warnings)) == ("none", True, 1)
 
 
