@@ -120,7 +120,7 @@ def sync_corpus(
     """
     if corpus.folder is None:
         raise Refused(
-            "These sessions were imported and have no folder to look at. `slowwave import sessions FILE` adds others."
+            "These sessions were imported and have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds others."
         )
     refuse_read_only(connection, [slug])
     with one_sync(connection, corpus.namespace_id, slug):

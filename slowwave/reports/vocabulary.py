@@ -123,7 +123,9 @@ INSIDE: Final = _words(
 """Keys whose value is memory through and through: keys, texts and numbers in it are hidden."""
 
 TEXT_KEYS: Final = frozenset(
-    column.name for column in _COLUMNS if column.table.schema == "memory" and isinstance(column.type, Text)
+    column.name
+    for column in _COLUMNS
+    if column.table.schema == "memory" and isinstance(column.type, Text) and column.name != "id"
 ) | _words("names detail like type headline message label title why cited")
 """Keys whose texts are memory, whatever they look like: an external id may be a UUID, and is not ours."""
 

@@ -30,7 +30,9 @@ REQUEST_BYTES: Final = 262_144
 """Most bytes of a request's body."""
 
 _LOG: Final = logging.getLogger(__name__)
-_WRONG: Final = Failure(401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new` makes one.")
+_WRONG: Final = Failure(
+    401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new --namespace NAME` makes one."
+)
 _ELSEWHERE: Final = Failure(403, "A server without tokens answers programs of this machine alone.")
 
 

@@ -45,7 +45,7 @@ def test_a_list_of_them_imports_none() -> None:
     ("edits", "imported"),
     [
         ({}, False),
-        ({", options=Options": ""}, False),
+        ({"    options=Options,\n": ""}, False),
         ({"def long_memories": "@pc.identity\ndef long_memories"}, False),
         ({'("census",)': "tuple(sorted(['census']))"}, False),
         ({'("census",)': "tuple([pc and 'census'])"}, True),
@@ -73,5 +73,7 @@ def test_a_module_is_imported_where_its_text_does_not_say_enough(
         ("memories", "memory_versions"),
     )
     assert made.description.startswith("Memories of more characters")
-    assert [*(made.options.model_fields if made.options else ())] == ["characters"] * (", options=Options" not in edits)
+    assert [*(made.options.model_fields if made.options else ())] == ["characters"] * (
+        "    options=Options,\n" not in edits
+    )
     assert ("long_ones" in sys.modules) == imported

@@ -200,7 +200,7 @@ async def test_the_log_names_calls_and_never_what_was_asked_or_answered(
         await client.post("/v1/wake", json={"agent": MARKER, "project": MARKER, "budget_tokens": MARKER})
         await client.post("/v1/recall-event", json={"query": MARKER, "selected_ids": [uid("a")]})
         await client.get("/v1/status", params={MARKER: MARKER})
-        monkeypatch.setattr("slowwave.recall.wake_rows.frontmatter", broken)
+        monkeypatch.setattr("slowwave.recall.wake_rows.body", broken)
         answer = await client.post("/v1/wake", json=WAKE)
     assert _error(answer) == (500, "internal_error")
     assert MARKER not in answer.text
