@@ -122,10 +122,13 @@ INSIDE: Final = _words(
 )
 """Keys whose value is memory through and through: keys, texts and numbers in it are hidden."""
 
+_OUR_TEXTS: Final = ("id", "content_hash")
+"""Texts of ours in tables of memory: an id that is no UUID, and what bytes come to."""
+
 TEXT_KEYS: Final = frozenset(
     column.name
     for column in _COLUMNS
-    if column.table.schema == "memory" and isinstance(column.type, Text) and column.name != "id"
+    if column.table.schema == "memory" and isinstance(column.type, Text) and column.name not in _OUR_TEXTS
 ) | _words("names detail like type headline message label title why cited")
 """Keys whose texts are memory, whatever they look like: an external id may be a UUID, and is not ours."""
 

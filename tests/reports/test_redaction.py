@@ -358,3 +358,9 @@ def test_a_stream_redacts_once_for_all_its_sinks() -> None:
     assert "Mara" not in repr(one.events)
     Stream(ID, "acme", (one,), "none").emit(event)
     assert one.events[1] is event
+
+
+def test_ids_and_hashes_stand_whatever_other_tables_have_under_these_names() -> None:
+    """A text column of memory is hidden by its name; those two are never memory."""
+    ours = {"id": ID, "content_hash": "ab" * 32}
+    assert redact({**ours, "title": ID}, "all") == {**ours, "title": None}
