@@ -233,7 +233,7 @@ def _read_items(connection: Connection, source: Run, items: Collection[str]) -> 
 
 
 def _tables(mutation: Mutation) -> set[str]:
-    named_cells = (w.cell.table for w in mutation.writes), (g.cell.table for g in mutation.guards)
+    named_cells = (w.cell.table for w in mutation.writes), (g.table for g in mutation.guards)
     return {t for tables in named_cells for t in tables} | {r.table for r in (*mutation.inserts, *mutation.deletes)}
 
 

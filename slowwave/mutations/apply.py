@@ -92,9 +92,9 @@ def load_items(
                 action = "set" if own else w.action
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, action, seen, value))
             for g in item.mutation.guards:
-                c = g.cell
-                columns[c.table].add(c.column)
-                copy.write_row((item.id, c.table, c.row, c.key, c.column, "guard", _text(c.table, g.seen), None))
+                columns[g.table].update(g.columns)
+                for column, seen in zip(g.columns, g.seen, strict=True):
+                    copy.write_row((item.id, g.table, g.row, g.key, column, "guard", _text(g.table, seen), None))
             for n, i in enumerate(item.mutation.inserts):
                 row, values = i.named(item.id)
                 rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, values))

@@ -6,7 +6,7 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
 - equality is that of values as the snapshot holds them, compared in PostgreSQL by the column's own type;
 - ``set`` writes replace the value that the plan saw; ``add`` writes are deltas on counters and see nothing; ``now`` and
   ``item`` writes stamp the instant and the item over the value that the plan saw;
-- a guard names a value that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
+- a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the row is a vector, which is named by what
   it describes. What an item points at a row of its own names it by that number: ``row`` writes, and the ``refs`` of an insert;
@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Final, Literal, NamedTuple
 
@@ -61,10 +61,30 @@ class Write(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """One cell that must still hold what the plan saw."""
+    """Columns of one row that must still hold what the plan saw: ``seen`` are the values of ``columns``, which are sorted."""
 
-    cell: Cell
-    seen: Value
+    table: str
+    row: str
+    columns: tuple[str, ...]
+    seen: tuple[Value, ...]
+    key: str = ""
+
+    @classmethod
+    def on(cls, table: str, row: str, fields: Mapping[str, Value], columns: Iterable[str]) -> Guard:
+        """Columns of a row whose ``fields`` were seen."""
+        names = _sorted_columns(tuple(columns))
+        return cls(table, row, names, tuple([fields[name] for name in names]))
+
+    def cells(self) -> Iterator[tuple[Cell, Value]]:
+        """Each cell, and what was seen in it."""
+        for column, seen in zip(self.columns, self.seen, strict=True):
+            yield Cell(self.table, self.row, column, self.key), seen
+
+
+@lru_cache(maxsize=4096)
+def _sorted_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Each column once, the same object for the same columns: guards number hundreds of thousands, and rest on few sets of them."""
+    return tuple(sorted({*columns}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +233,7 @@ def guarded(
     deletes: Iterable[Delete] = (),
 ) -> frozenset[Cell]:
     """The cells that a decision rests on, and the rows that must be there: those it counts on or points at."""
-    cells = {g.cell for g in guards}
+    cells = {Cell(g.table, g.row, column, g.key) for g in guards for column in g.columns}
     for w in writes:
         if w.action == "add":
             cells.add(Cell(w.cell.table, w.cell.row, ""))
@@ -226,6 +246,18 @@ def guarded(
     for d in deletes:
         cells |= _named(d.table, d.seen)
     return frozenset(cells)
+
+
+def rows_of(
+    writes: Iterable[Write], guards: Iterable[Guard], inserts: Iterable[Insert] = (), deletes: Iterable[Delete] = ()
+) -> set[tuple[str, str]]:
+    """(table, row) of every cell that ``written`` and ``guarded`` name. Items that share no row share no cell, and rows are far fewer."""
+    rows = {(w.cell.table, w.cell.row) for w in writes}
+    rows |= {(g.table, g.row) for g in guards}
+    rows |= {(i.table, i.row) for i in inserts if i.row}
+    rows |= {(d.table, d.row) for d in deletes}
+    rows |= {(cell.table, cell.row) for cell in guarded((), writes, inserts, deletes)}
+    return rows
 
 
 def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
@@ -264,15 +296,35 @@ def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
     )
 
 
-def guard_json(guard: Guard) -> str:
-    """The canonical JSON of a guard as plans store it: [table, row, key, column, seen]."""
-    (table, row, column, key), seen = guard
+def seen_json(cell: Cell, seen: Value) -> str:
+    """The canonical JSON of a cell and what was seen in it: [table, row, key, column, seen]."""
+    table, row, column, key = cell
     return f"[{quoted(table)},{quoted(row)},{quoted(key)},{quoted(column)},{value_json(seen)}]"
 
 
+def guard_json(guard: Guard) -> str:
+    """The canonical JSON of a guard as plans store it: [table, row, key, {column: seen}]."""
+    table, row, columns, seen, key = guard
+    values = ",".join([f"{name}:{value_json(seen[at])}" for name, at in _ordered(columns)])
+    return f"[{quoted(table)},{quoted(row)},{quoted(key)},{{{values}}}]"
+
+
+@lru_cache(maxsize=4096)
+def _ordered(columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """Columns quoted and in canonical order, and where each stands."""
+    return tuple((quoted(columns[at]), at) for at in sorted(range(len(columns)), key=columns.__getitem__))
+
+
 def guards_from_json(rows: Iterable[Sequence[object]]) -> tuple[Guard, ...]:
-    """The inverse of ``guard_json``, for each of several."""
-    return tuple(Guard(Cell(str(t), str(r), str(c), str(k)), _in(seen)) for t, r, k, c, seen in rows)
+    """The inverse of ``guard_json``, for each of several; earlier plans have one for each cell, [table, row, key, column, seen]."""
+    return tuple(map(_guard, rows))
+
+
+def _guard(stored: Sequence[object]) -> Guard:
+    table, row, key, *rest = stored
+    cells = rest[0] if isinstance(rest[0], dict) else {str(rest[0]): rest[1]}
+    columns = _sorted_columns(tuple(cells))
+    return Guard(str(table), str(row), columns, tuple([_in(cells[column]) for column in columns]), str(key))
 
 
 def insert_json(insert: Insert) -> str:

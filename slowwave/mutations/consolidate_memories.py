@@ -91,7 +91,7 @@ def _one(consolidation: Consolidation, rows: Mapping[str, Fields], model: str) -
         "insert_summary",
         "memories",
         writes=tuple(write for m in members for write in _retire(m, rows[m])),
-        guards=tuple(Guard(Cell("memories", m, c), rows[m][c]) for m in members for c in (*_SAYS, "valid_to")),
+        guards=tuple(Guard.on("memories", m, rows[m], (*_SAYS, "valid_to")) for m in members),
         inserts=tuple(inserts),
         rows=tuple(Row(m, None if rows[m]["external_id"] is None else str(rows[m]["external_id"])) for m in members),
     )

@@ -34,7 +34,7 @@ def filter_references(snapshot: Snapshot, table: str, ids: Collection[str]) -> l
                     "filter_references",
                     table,
                     writes=tuple(writes),
-                    guards=(Guard(Cell(table, id_, "invalidated_at"), seen["invalidated_at"]),),
+                    guards=(Guard.on(table, id_, seen, ("invalidated_at",)),),
                     rows=(Row(id_, None if external is None else str(external)),),
                 )
             )

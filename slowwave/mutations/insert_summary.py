@@ -44,7 +44,7 @@ def insert_summary(snapshot: Snapshot, summaries: Sequence[Summary]) -> list[Mut
 
     def guards(table: str, ids: tuple[str, ...], column: str) -> list[Guard]:
         seen = entities if table == "entities" else rows
-        return [Guard(Cell(table, id_, column), seen[id_][column]) for id_ in sorted(ids)]
+        return [Guard.on(table, id_, seen[id_], (column,)) for id_ in sorted(ids)]
 
     mutations: list[Mutation] = []
     for summary in summaries:

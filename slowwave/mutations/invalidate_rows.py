@@ -22,9 +22,9 @@ def invalidate_rows(snapshot: Snapshot, table: str, valid_to: Mapping[str, str |
     guards: list[Guard] = []
     rows: list[Row] = []
     for id_, seen in sorted(_seen(snapshot, table, valid_to, ()).items()):
-        ends = _cells(table, id_, seen, valid_to[id_])
-        writes += ends[0]
-        guards += ends[1]
+        ends, stay = _cells(table, id_, seen, valid_to[id_])
+        writes += ends
+        guards += [Guard.on(table, id_, seen, stay)] if stay else []
         rows.append(_row(id_, seen))
     return Mutation("invalidate_rows", table, writes=tuple(writes), guards=tuple(guards), rows=tuple(rows))
 
@@ -35,10 +35,10 @@ def invalidate_each(
     """Row → a mutation that invalidates it alone, and that rests on its ``guarded`` columns as well. One pass over the table."""
     mutations: dict[str, Mutation] = {}
     for id_, seen in sorted(_seen(snapshot, table, valid_to, guarded).items()):
-        writes, guards = _cells(table, id_, seen, valid_to[id_])
-        guards += [Guard(Cell(table, id_, c), seen[c]) for c in guarded]
+        writes, stay = _cells(table, id_, seen, valid_to[id_])
+        guards = (Guard.on(table, id_, seen, on),) if (on := (*stay, *guarded)) else ()
         mutations[id_] = Mutation(
-            "invalidate_rows", table, writes=tuple(writes), guards=tuple(guards), rows=(_row(id_, seen),)
+            "invalidate_rows", table, writes=tuple(writes), guards=guards, rows=(_row(id_, seen),)
         )
     return mutations
 
@@ -49,18 +49,19 @@ def _seen(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None], mo
     return rows_by_id(snapshot, table, valid_to.keys(), columns)
 
 
-def _cells(table: str, id_: str, seen: Fields, end: str | None) -> tuple[list[Write], list[Guard]]:
+def _cells(table: str, id_: str, seen: Fields, end: str | None) -> tuple[list[Write], tuple[str, ...]]:
+    """What is written, and the columns that have to stay."""
     writes = [
         Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),
         Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]),
     ]
     if not _worldly(table):
-        return writes, []
+        return writes, ()
     cell = Cell(table, id_, "valid_to")
     if end is None:
-        return writes, [Guard(cell, seen["valid_to"])]
+        return writes, ("valid_to",)
     now = Write(cell, "now", seen["valid_to"])
-    return [*writes, now if end == NOW else Write(cell, "set", seen["valid_to"], end)], []
+    return [*writes, now if end == NOW else Write(cell, "set", seen["valid_to"], end)], ()
 
 
 def _worldly(table: str) -> bool:

@@ -41,9 +41,12 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
         writes = [w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, winner, more)]
         written = {w.cell for w in writes}
         stands = ("invalidated_at", "valid_to", *(("is_active",) if more else ()))
-        cells = {Cell(table, loss.winner, c): winner[c] for c in (*stands, *loss.rests_on)}
-        cells |= {Cell(table, id_, c): rows[id_][c] for id_ in loss.losers for c in loss.rests_on}
-        guards = tuple(Guard(cell, seen) for cell, seen in sorted(cells.items()) if cell not in written)
+        rests = dict.fromkeys(loss.losers, loss.rests_on) | {loss.winner: (*stands, *loss.rests_on)}
+        guards = tuple(
+            Guard.on(table, id_, rows[id_], stay)
+            for id_, on in sorted(rests.items())
+            if (stay := [c for c in on if Cell(table, id_, c) not in written])
+        )
         named = tuple(_row(id_, rows[id_]) for id_ in sorted(loss.losers))
         mutation = Mutation("invalidate_rows", table, writes=tuple(writes), guards=guards, rows=named)
         check(mutation)

@@ -6,7 +6,7 @@ relationships follow them, to ``merge_rows``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.errors import Refused
@@ -79,18 +79,18 @@ def _one(
     writes = [Write(Cell(table, merge.keep, c), "set", keep[c], v) for c, v in after.items() if v != keep[c]]
     changed = {w.cell.column for w in writes}
     kept = (*columns.says, *(c for c in columns.merged if c not in changed), *columns.alive)
-    guards = _guards(table, merge.keep, keep, kept)
+    guards = [Guard.on(table, merge.keep, keep, kept)]
     for column in columns.counters:
         if total := sum(int(str(rows[a][column])) for a in absorb):
             writes.append(Write(Cell(table, merge.keep, column), "add", None, total))
     for a in absorb:
         writes += _retired(columns, a, rows[a], merge.keep)
-        guards += _guards(table, a, rows[a], (*columns.says, *columns.merged, "valid_to"))
+        guards.append(Guard.on(table, a, rows[a], (*columns.says, *columns.merged, "valid_to")))
     return Mutation(
         "merge_rows",
         table,
         writes=tuple(sorted(writes, key=lambda w: (w.cell.row, w.cell.column))),
-        guards=tuple(sorted(guards, key=lambda g: (g.cell.row, g.cell.column))),
+        guards=tuple(sorted(guards, key=lambda g: g.row)),
         keep=_row(merge.keep, keep),
         absorb=tuple(_row(a, rows[a]) for a in absorb),
     )
@@ -106,10 +106,6 @@ def _retired(columns: Columns, id_: str, seen: Fields, keep: str) -> list[Write]
         Write(cell("invalidated_at"), "now", seen["invalidated_at"]),
         Write(cell("invalidated_by"), "item", seen["invalidated_by"]),
     ]
-
-
-def _guards(table: str, id_: str, seen: Fields, columns: Iterable[str]) -> list[Guard]:
-    return [Guard(Cell(table, id_, c), seen[c]) for c in columns]
 
 
 def _row(id_: str, fields: Fields) -> Row:

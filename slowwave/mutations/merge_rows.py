@@ -33,6 +33,7 @@ _SEEN: Final = (
     *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
 _CELL: Final = attrgetter("cell.table", "cell.row", "cell.column", "cell.key")
+_ROW: Final = attrgetter("table", "row")
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -101,16 +102,14 @@ def _one(
     writes, guards = _survivor(keep, [entities[a] for a in absorb], live, merge.entity_type)
     for a in absorb:
         writes += _retire(a, entities[a], merge.keep)
-        guards += _guard(a, entities[a], (*_CONTENT, "valid_from", "valid_to"))
-        guards.append(
-            Guard(Cell("entities", a, RELATIONSHIPS), tuple(sorted({str(e["id"]) for e in edges.get(a, ())})))
-        )
+        incident = tuple(sorted({str(e["id"]) for e in edges.get(a, ())}))
+        guards.append(Guard.on("entities", a, entities[a] | {RELATIONSHIPS: incident}, _ABSORBED))
     writes += _edges(merge.keep, absorb, edges)
     cluster = {merge.keep, *absorb}
-    incident = {str(e["id"]): e for id_ in sorted(cluster) for e in edges.get(id_, ())}
+    touched = {str(e["id"]): e for id_ in sorted(cluster) for e in edges.get(id_, ())}
     mine = [
         e
-        for id_, e in incident.items()
+        for id_, e in touched.items()
         if id_ not in folded
         and len(cluster.intersection(ends := [str(e[end]) for end in ENDPOINTS])) == 1
         and not absorbed & ({*ends} - cluster)
@@ -131,7 +130,7 @@ def _one(
         "merge_rows",
         "entities",
         writes=tuple(sorted(writes, key=_CELL)),
-        guards=tuple(sorted(guards, key=_CELL)),
+        guards=tuple(sorted(guards, key=_ROW)),
         inserts=tuple(inserts),
         keep=_row(merge.keep, keep),
         absorb=tuple(_row(a, entities[a]) for a in absorb),
@@ -139,6 +138,7 @@ def _one(
 
 
 _CONTENT: Final = ("name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids")
+_ABSORBED: Final = (*_CONTENT, "valid_from", "valid_to", RELATIONSHIPS)
 
 
 def _survivor(
@@ -162,7 +162,7 @@ def _survivor(
     if mentions:
         writes.append(Write(Cell("entities", id_, "mention_count"), "add", None, mentions))
     stay = [c for c in (*_CONTENT, "valid_from", "valid_to", "invalidated_at", "merged_into") if c not in changed]
-    return writes, _guard(id_, keep, stay)
+    return writes, [Guard.on("entities", id_, keep, stay)]
 
 
 def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
@@ -242,10 +242,6 @@ def _aliases(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
     for row in rows_where(snapshot, "entity_aliases", "entity_id", ids, ("alias",)):
         found[str(row["entity_id"])].append(str(row["alias"]))
     return {k: sorted(v) for k, v in found.items()}
-
-
-def _guard(id_: str, seen: Fields, columns: Iterable[str]) -> list[Guard]:
-    return [Guard(Cell("entities", id_, c), seen[c]) for c in columns]
 
 
 def _row(id_: str, fields: Fields) -> Row:

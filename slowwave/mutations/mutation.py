@@ -9,17 +9,20 @@ simulation (``simulate``), application and undo (``statements``) are written onc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple, Protocol
 
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
     POINTERS,
     RELATIONSHIPS,
+    Cell,
     Delete,
     Guard,
     Insert,
+    Value,
     Write,
     column_of,
     delete_json,
@@ -70,6 +73,11 @@ class Mutation:
         """The rows it is about, sorted."""
         rows = (*self.rows, *((self.keep,) if self.keep else ()), *self.absorb)
         return tuple(sorted(r.id for r in rows))
+
+    def seen(self) -> Iterator[tuple[Cell, Value]]:
+        """The cells that it rests on, and what was seen in them."""
+        for guard in self.guards:
+            yield from guard.cells()
 
     def members(self) -> list[tuple[str, ...]]:
         """The ids that each of its new rows names as its members: a new community is about them, and has no id of its own yet."""
@@ -257,9 +265,8 @@ def check(mutation: Mutation) -> None:
             column_of(insert.table, column)
         for column, n in insert.refs.items():
             _check_own(mutation, insert.table, column, n)
-    for guard in mutation.guards:
-        if guard.cell.column != RELATIONSHIPS:
-            column_of(guard.cell.table, guard.cell.column)
+    for table, columns in {(g.table, g.columns) for g in mutation.guards}:
+        _check_columns(table, columns)
     gone = {(d.table, d.row) for d in mutation.deletes}
     for delete in mutation.deletes:
         if delete.table not in kind.deletes:
@@ -271,6 +278,13 @@ def check(mutation: Mutation) -> None:
         whole = _belongs_to(delete)
         if not (is_retired(delete.table, delete.seen) if whole is None else whole in gone):
             raise Refused(f"{mutation.kind} may not delete row {delete.row} of {delete.table}: it is not retired.")
+
+
+@cache
+def _check_columns(table: str, columns: tuple[str, ...]) -> None:
+    for column in columns:
+        if column != RELATIONSHIPS:
+            column_of(table, column)
 
 
 def _check_own(mutation: Mutation, table: str, column: str, n: object) -> None:

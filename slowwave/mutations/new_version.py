@@ -76,7 +76,7 @@ def new_versions(
                 "reason": change.reason,
             },
         )
-        writes, guards = _cells(change, seen)
+        writes, guard = _cells(change, seen)
         inserts = [version]
         if places is not None and vectors is not None:
             after = encode(np.asarray(vectors[n], np.float32))
@@ -91,7 +91,7 @@ def new_versions(
                 "new_version",
                 "memories",
                 writes=tuple(writes),
-                guards=tuple(guards),
+                guards=(guard,),
                 inserts=tuple(inserts),
                 rows=(Row(change.memory, None if external is None else str(external)),),
             )
@@ -99,7 +99,7 @@ def new_versions(
     return mutations
 
 
-def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], list[Guard]]:
+def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], Guard]:
     """The memory's own cells: those that change, and those that must stand."""
 
     def cell(column: str) -> Cell:
@@ -116,7 +116,8 @@ def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], list[Guard]]:
     rests_on = dict.fromkeys((*_GUARDED, *change.rests_on))
     if change.attributes is None and "attributes" not in change.rests_on:
         del rests_on["attributes"]
-    return writes, [Guard(cell(c), seen[c]) for c in rests_on if c not in changed and c != "current_version_id"]
+    stay = [c for c in rests_on if c not in changed and c != "current_version_id"]
+    return writes, Guard.on("memories", change.memory, seen, stay)
 
 
 def _ordinals(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:

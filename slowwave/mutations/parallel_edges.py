@@ -56,17 +56,17 @@ def fold(
         if not gone:
             continue
         folded |= {str(edge["id"]) for edge in (keep, *gone)}
-        for edge in (keep, *gone):
-            guards += _guards(edge, [c for c in _SAYS if c not in ENDPOINTS or edge[c] not in into])
         changed = [c for c in _KNOWS if known[c] != keep[c]]
         writes += [Write(Cell("relationships", str(keep["id"]), c), "set", keep[c], known[c]) for c in changed]
-        guards += _guards(keep, [c for c in (*_KNOWS, "invalidated_at") if c not in changed])
+        guards.append(
+            _guard(keep, (*_unmoved(keep, into), *(c for c in (*_KNOWS, "invalidated_at") if c not in changed)))
+        )
         for edge in gone:
             writes.append(Write(Cell("relationships", str(edge["id"]), "invalidated_at"), "now"))
             writes.append(
                 Write(Cell("relationships", str(edge["id"]), "invalidated_by"), "item", edge["invalidated_by"])
             )
-            guards += _guards(edge, _KNOWS)
+            guards.append(_guard(edge, (*_unmoved(edge, into), *_KNOWS)))
     return writes, guards, folded
 
 
@@ -93,5 +93,10 @@ def _join(known: Fields, edge: Fields, live: Mapping[str, frozenset[str]]) -> bo
     return True
 
 
-def _guards(edge: Fields, columns: Sequence[str]) -> list[Guard]:
-    return [Guard(Cell("relationships", str(edge["id"]), c), edge[c]) for c in columns]
+def _unmoved(edge: Fields, into: Mapping[str, str]) -> list[str]:
+    """What makes it parallel, without the ends that the merge moves."""
+    return [c for c in _SAYS if c not in ENDPOINTS or edge[c] not in into]
+
+
+def _guard(edge: Fields, columns: Sequence[str]) -> Guard:
+    return Guard.on("relationships", str(edge["id"]), edge, columns)

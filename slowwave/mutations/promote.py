@@ -102,7 +102,7 @@ def _mutation(
         "set_state",
         "memories",
         writes=writes,
-        guards=tuple(Guard(Cell("memories", id_, c), seen[c]) for c in guarded),
+        guards=(Guard.on("memories", id_, seen, guarded),),
         inserts=inserts,
         rows=(Row(id_, None if external is None else str(external)),),
     )

@@ -31,7 +31,7 @@ def rename_type(
                 "rename_type",
                 table,
                 writes=(Write(Cell(table, id_, column), "set", seen[column], types[id_]),),
-                guards=tuple(Guard(Cell(table, id_, c), seen[c]) for c in guarded),
+                guards=(Guard.on(table, id_, seen, guarded),),
                 rows=(Row(id_, None if external is None else str(external)),),
             )
         )

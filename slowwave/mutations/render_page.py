@@ -57,5 +57,5 @@ def _render(page: Page, seen: dict[str, Value] | None) -> Mutation:
     id_ = str(seen["id"])
     writes = tuple(Write(Cell("pages", id_, c), "set", seen[c], v) for c, v in wanted.items() if seen[c] != v)
     stay = [c for c, v in wanted.items() if seen[c] == v]
-    guards = tuple(Guard(Cell("pages", id_, c), seen[c]) for c in ("invalidated_at", "path", *stay))
+    guards = (Guard.on("pages", id_, seen, ("invalidated_at", "path", *stay)),)
     return Mutation("render_page", "pages", writes=writes, guards=guards, rows=(Row(id_),))

@@ -23,20 +23,19 @@ def set_columns(
     wanted = {c for row in values.values() for c in row}
     columns = sorted(wanted | set(rests_on))
     ids, seen = columns_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
-    guards = [
-        [Guard(Cell(table, id_, "invalidated_at"), at)] for id_, at in zip(ids, seen["invalidated_at"], strict=True)
-    ]
+    stay = [{"invalidated_at": at} for at in seen["invalidated_at"]]
     writes: list[list[Write]] = [[] for _ in ids]
     for column in columns:
-        for id_, before, write, guard in zip(ids, seen[column], writes, guards, strict=True):
+        for id_, before, write, stays in zip(ids, seen[column], writes, stay, strict=True):
             if column in wanted and before != (after := values[id_].get(column, before)):
                 write.append(Write(Cell(table, id_, column), "set", before, after))
             elif column in rests_on or column in values[id_]:
-                guard.append(Guard(Cell(table, id_, column), before))
+                stays[column] = before
     mutations: list[Mutation] = []
-    for id_, external, written, guarded in zip(ids, seen["external_id"], writes, guards, strict=True):
+    for id_, external, written, stays in zip(ids, seen["external_id"], writes, stay, strict=True):
         row = Row(id_, None if external is None else str(external))
-        mutation = Mutation(kind, table, writes=tuple(written), guards=tuple(guarded), rows=(row,))
+        guard = Guard.on(table, id_, stays, stays)
+        mutation = Mutation(kind, table, writes=tuple(written), guards=(guard,), rows=(row,))
         check(mutation)
         mutations.append(mutation)
     return mutations

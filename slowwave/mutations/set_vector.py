@@ -45,7 +45,7 @@ def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]
                 table,
                 writes=writes,
                 inserts=inserts,
-                guards=(Guard(Cell(described, id_, "invalidated_at"), seen[id_]["invalidated_at"]),),
+                guards=(Guard.on(described, id_, seen[id_], ("invalidated_at",)),),
                 rows=(Row(id_, None if external is None else str(external)),),
             )
         )

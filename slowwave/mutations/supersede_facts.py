@@ -52,14 +52,14 @@ def supersede_facts(snapshot: Snapshot, pairs: Sequence[Supersession]) -> list[M
         after = {"valid_to": begins, "is_active": False, "superseded_by": pair.later}
         writes = [Write(Cell("memory_facts", pair.earlier, c), "set", old[c], after[c]) for c in _ENDS]
         stands = (*_SAYS, "valid_from", "invalidated_at")
-        guards = [Guard(Cell("memory_facts", i, c), facts[i][c]) for i in (pair.earlier, pair.later) for c in stands]
+        guards = [Guard.on("memory_facts", i, facts[i], stands) for i in sorted((pair.earlier, pair.later))]
         external = old["external_id"]
         found.append(
             Mutation(
                 "invalidate_rows",
                 "memory_facts",
                 writes=tuple(sorted(writes, key=lambda w: (w.cell.row, w.cell.column))),
-                guards=tuple(sorted(guards, key=lambda g: (g.cell.row, g.cell.column))),
+                guards=tuple(guards),
                 rows=(Row(pair.earlier, None if external is None else str(external)),),
             )
         )

@@ -67,7 +67,7 @@ def rewordings(item: Item) -> list[Rewording]:
     mutation = item.mutation
     if mutation.table != "memories":
         return []
-    cells = [(g.cell, g.seen) for g in mutation.guards] + [(w.cell, w.seen) for w in mutation.writes]
+    cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column == "current_version_id" and v}
     texts = [str(i.values["content"]) for i in mutation.inserts if i.table == "memory_versions"]
     if mutation.kind == "merge_rows" and mutation.keep:

@@ -17,9 +17,10 @@ from slowwave.mutations.cells import (
     Cell,
     canonical_json,
     delete_json,
-    guard_json,
     guarded,
     quoted,
+    rows_of,
+    seen_json,
     value_json,
     write_json,
     written,
@@ -117,6 +118,11 @@ class Item:
         m = self.mutation
         return guarded(m.guards, m.writes, m.inserts, m.deletes)
 
+    def rows(self) -> set[tuple[str, str]]:
+        """(table, row) of all those cells."""
+        m = self.mutation
+        return rows_of(m.writes, m.guards, m.inserts, m.deletes)
+
     def subject(self) -> str:
         """What a rejection remembers: the operation's rows and what was seen of them.
 
@@ -130,13 +136,13 @@ class Item:
         return self._subject
 
     def _remembered_as(self) -> str:
-        named = [g for g in self.mutation.guards if g.cell.column in _SAYS]
+        named = [seen for seen in self.mutation.seen() if seen[0].column in _SAYS]
         if self.mutation.kind == "merge_rows":
-            seen = [guard_json(g) for g in named]
+            seen = [seen_json(*n) for n in named]
         elif self.mutation.kind == "insert_summary":
             seen = [value_json(members) for members in self.mutation.members()]
             if self.mutation.table == "memories":
-                seen = [guard_json(g) for g in named if g.cell.column == "current_version_id"]
+                seen = [seen_json(*n) for n in named if n[0].column == "current_version_id"]
         elif self.mutation.kind == "render_page":
             seen = [f"[{value_json(w.value)}]" for w in self.mutation.writes if w.cell.column == "input_hash"]
             seen = seen or [
@@ -148,7 +154,7 @@ class Item:
             writes = [w for w in self.mutation.writes if not (reworded and w.cell.table in VECTORS)]
             seen = [*map(write_json, writes), *map(delete_json, self.mutation.deletes)]
             if self.mutation.table == "memories":
-                seen += [guard_json(g) for g in named if g.cell.column == "current_version_id"]
+                seen += [seen_json(*n) for n in named if n[0].column == "current_version_id"]
         about = value_json(self.mutation.row_ids()), value_json(tuple(sorted(seen)))
         said = f"[{quoted(self.operation)},{quoted(self.mutation.kind)},{','.join(about)}]"
         return hashlib.sha256(said.encode()).hexdigest()

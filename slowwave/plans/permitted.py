@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Final
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import RELATIONSHIPS, Guard, Write
+from slowwave.mutations.cells import RELATIONSHIPS, Cell, Write
 from slowwave.mutations.rows import as_ids
 from slowwave.plans.items import Item
 
@@ -122,7 +122,7 @@ def _too_many(item: Item, permit: Permit) -> str:
     own = {row for table, row in retired if table == mutation.table and table not in permit.ends}
     if other := {table for table, _ in retired if table != mutation.table} - permit.ends:
         return f"{item.operation} may not retire rows of {min(other)}."
-    incident = {id_ for g in mutation.guards if _edges_of(g, named) for id_ in as_ids(g.seen)}
+    incident = {id_ for cell, seen in mutation.seen() if _edges_of(cell, named) for id_ in as_ids(seen)}
     if loose := {row for table, row in retired if table == "relationships" != mutation.table} - incident:
         return f"It retires relationship {min(loose)}, which is none of those of the rows that it absorbs."
     if stray := own - named:
@@ -132,9 +132,9 @@ def _too_many(item: Item, permit: Permit) -> str:
     return ""
 
 
-def _edges_of(guard: Guard, rows: Container[str]) -> bool:
-    """Whether a guard names the relationships of one of ``rows``, to which apply holds it."""
-    return guard.cell.table == "entities" and guard.cell.column == RELATIONSHIPS and guard.cell.row in rows
+def _edges_of(cell: Cell, rows: Container[str]) -> bool:
+    """Whether a guarded cell is the relationships of one of ``rows``, to which apply holds it."""
+    return cell.table == "entities" and cell.column == RELATIONSHIPS and cell.row in rows
 
 
 def _retires(write: Write) -> bool:

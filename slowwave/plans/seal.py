@@ -119,6 +119,7 @@ def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
             canonical_json(dict(i.evidence)) if times[i.id] > 1 else "",
         ),
     )
+    contested = _contested(items)
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
     taken: list[Item] = []
@@ -129,6 +130,9 @@ def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
         if item.id in met:
             continue  # of a proposal made twice, the better founded stays
         met.add(item.id)
+        if item.id not in contested:
+            taken.append(item)
+            continue
         writes, guards = item.writes(), item.guards()
         cells = writes | guards
         free, unguarded = cells.difference(written), writes.difference(guarded)  # these do not hash a cell again
@@ -141,6 +145,17 @@ def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
     return ArrangedItems(tuple(taken), tuple(late), deferred)
+
+
+def _contested(items: Iterable[Item]) -> set[str]:
+    """Ids of the items that name a row which another one names: the others conflict with none, and their cells need not be compared."""
+    first: dict[tuple[str, str], str] = {}
+    contested: set[str] = set()
+    for item in items:
+        for row in item.rows():
+            if (other := first.setdefault(row, item.id)) != item.id:
+                contested |= {item.id, other}
+    return contested
 
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:

@@ -197,7 +197,7 @@ def _rows(item: Item) -> Iterator[SeenRow]:
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
     """What the plan saw of a merged row, by column: cells that stay are guarded, those that change are written."""
     wanted = _FIELDS.get(mutation.table, ())
-    cells = [(g.cell, g.seen) for g in mutation.guards] + [(w.cell, w.seen) for w in mutation.writes]
+    cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
     return {column: seen[column] for column in wanted if column in seen}
 

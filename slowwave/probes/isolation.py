@@ -78,7 +78,11 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
     named: dict[str, set[str]] = defaultdict(set)
     for item in items:
         mutation = item.mutation
-        cells += len(mutation.writes) + len(mutation.guards) + sum(len(i.values) for i in mutation.inserts)
+        cells += (
+            len(mutation.writes)
+            + sum(len(g.columns) for g in mutation.guards)
+            + sum(len(i.values) for i in mutation.inserts)
+        )
         cells += sum(len(d.seen) for d in mutation.deletes)
         for table, row in _rows(item):
             named[VECTORS.get(table, table)].add(row)
@@ -109,9 +113,9 @@ def _rows(item: Item) -> Iterator[tuple[str, str]]:
         if write.action != "row":
             yield from _referred(write.cell.table, write.cell.column, write.value)
     for guard in mutation.guards:
-        yield guard.cell.table, guard.cell.row
-        if guard.cell.column == RELATIONSHIPS:
-            yield from _referred(guard.cell.table, RELATIONSHIPS, guard.seen)
+        yield guard.table, guard.row
+        if RELATIONSHIPS in guard.columns:
+            yield from _referred(guard.table, RELATIONSHIPS, guard.seen[guard.columns.index(RELATIONSHIPS)])
     for delete in mutation.deletes:
         yield delete.table, delete.row
     for insert in mutation.inserts:

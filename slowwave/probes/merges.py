@@ -36,7 +36,7 @@ def won_against(items: Iterable[Item]) -> dict[str, str]:
         mutation = item.mutation
         if mutation.kind == "invalidate_rows" and mutation.table == "memories":
             losers = mutation.row_ids()
-            stands = sorted({g.cell.row for g in mutation.guards if g.cell.column == "invalidated_at"} - {*losers})
+            stands = sorted({g.row for g in mutation.guards if "invalidated_at" in g.columns} - {*losers})
             won.update((loser, stands[0]) for loser in losers if stands)
     return won
 

@@ -36,7 +36,7 @@ def test_a_written_pointer_rests_on_the_row_that_it_names() -> None:
 def test_a_counter_rests_on_its_row_and_a_guard_on_its_cell() -> None:
     """An added amount needs no value, and a row to add to; an inserted row needs those that it names."""
     adds = Write(Cell("entities", ROW, "mention_count"), "add", None, 3)
-    guard = Guard(Cell("entities", TARGET, "name"), "Mara")
+    guard = Guard("entities", TARGET, ("name",), ("Mara",))
     insert = Insert("memory_versions", {"memory_id": TARGET, "content": "x"})
     assert guarded([guard], [adds], [insert]) == {
         Cell("entities", ROW, ""),
@@ -55,7 +55,7 @@ def test_the_canonical_json_of_a_mutation_is_that_of_any_value() -> None:
         "merge_rows",
         odd,
         writes=tuple(Write(cell, "set", value, value) for cell, value in zip(cells, held, strict=True)),
-        guards=tuple(Guard(cell, value) for cell, value in zip(cells, held, strict=True)),
+        guards=(Guard("entities", ROW, tuple(cell.column for cell in cells), tuple(held), odd),),
         inserts=(insert, Insert("entity_vectors", {}, ROW, "m")),
         deletes=(Delete("memories", ROW, "", {"b": odd, "a": (ROW,)}),),
         rows=(Row(ROW), Row(TARGET, odd)),

@@ -70,8 +70,8 @@ def test_all_copies_lose_to_one_winner_and_name_it() -> None:
     assert {w.cell.row for w in mutation.writes} == {WRONG, COPY}
     assert {w.value for w in mutation.writes if w.cell.column == "superseded_by"} == {RIGHT}
     assert {r.external_id for r in mutation.rows} == {"wrong", "copy"}
-    assert {g.cell.column for g in mutation.guards if g.cell.row == RIGHT} >= {"invalidated_at", "valid_to", "object"}
-    assert not {w.cell for w in mutation.writes} & {g.cell for g in mutation.guards}
+    assert {c.column for c, _ in mutation.seen() if c.row == RIGHT} >= {"invalidated_at", "valid_to", "object"}
+    assert not {w.cell for w in mutation.writes} & {c for c, _ in mutation.seen()}
 
 
 def losses(snapshot: Snapshot, _: World, r: Random) -> list[Mutation]:

@@ -57,7 +57,7 @@ def test_the_survivor_takes_sources_confidence_and_start() -> None:
         "confidence": 0.9,
         "valid_from": "2025-04-28T00:00:00.000000+00:00",
     }
-    guarded = {g.cell.column for g in merge.guards if g.cell.row == KEEP}
+    guarded = {c.column for c, _ in merge.seen() if c.row == KEEP}
     assert {"subject", "predicate", "object", "fact_text", "is_active", "invalidated_at", "valid_to"} <= guarded
     assert merge.keep is not None
     assert (merge.keep.external_id, [r.id for r in merge.absorb]) == ("17", [GONE])
@@ -72,7 +72,7 @@ def test_the_absorbed_fact_is_inactive_invalidated_and_names_the_survivor() -> N
         "invalidated_at": ("now", None),
         "invalidated_by": ("item", None),
     }
-    seen = {g.cell.column for g in merge.guards if g.cell.row == GONE}
+    seen = {c.column for c, _ in merge.seen() if c.row == GONE}
     assert {"subject", "predicate", "object", "source_chunk_ids", "confidence", "valid_from"} <= seen
 
 

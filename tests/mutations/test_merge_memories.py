@@ -76,7 +76,7 @@ def test_the_survivor_takes_tags_sources_counts_and_the_earliest_start() -> None
         "reinforcement_count": 1,
     }
     assert {w.action for c, w in wrote.items() if c.endswith("_count")} == {"add"}
-    guarded = {g.cell.column for g in merge.guards if g.cell.row == KEEP}
+    guarded = {c.column for c, _ in merge.seen() if c.row == KEEP}
     assert {"current_version_id", "confidence", "state", "merged_into", "invalidated_at", "subject"} <= guarded
 
 

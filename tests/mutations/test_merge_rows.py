@@ -106,8 +106,8 @@ def test_only_the_endpoint_that_named_an_absorbed_row_is_rewritten() -> None:
     (merge,) = merge_rows(world(relationships=edges), [Merge(ANNA, (ANNE,))])
     rewritten = {(w.cell.row, w.cell.column, w.value) for w in merge.writes if w.cell.table == "relationships"}
     assert rewritten == {(uid("out"), "source_entity_id", ANNA), (uid("old"), "target_entity_id", ANNA)}
-    (guard,) = [g for g in merge.guards if g.cell.column == RELATIONSHIPS]
-    assert (guard.cell.row, guard.seen) == (ANNE, tuple(sorted([uid("out"), uid("old")])))
+    (guarded,) = [(cell.row, seen) for cell, seen in merge.seen() if cell.column == RELATIONSHIPS]
+    assert guarded == (ANNE, tuple(sorted([uid("out"), uid("old")])))
 
 
 def test_edges_inside_the_cluster_are_invalidated() -> None:

@@ -105,6 +105,6 @@ def test_two_merges_of_a_plan_never_meet_in_an_edge() -> None:
     assert retired(first) == {uid("f")}
     assert retired(second) == set()
     writes = [{w.cell for w in m.writes} for m in (first, second)]
-    rests = [{g.cell for g in m.guards} for m in (first, second)]
+    rests = [{c for c, _ in m.seen()} for m in (first, second)]
     assert not writes[0] & (writes[1] | rests[1])
     assert not writes[1] & rests[0]

@@ -254,6 +254,8 @@ def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: Wor
     snapshot = export_snapshot(store, world.slug, model=MODEL)
     kinds = list(KINDS)
     mutations = [(kind, m) for kind in kinds for m in KINDS[kind](snapshot, world, r)]
+    for item in (Item(kind, "change", m) for kind, m in mutations):
+        assert item.rows() == {(cell.table, cell.row) for cell in item.writes() | item.guards()}
     proposed = [  # no two of one probability, or their random ids would say which of them waits
         Item(kind, "change", m, probability=(r.random() + n / len(mutations)) / 2)
         for n, (kind, m) in enumerate(mutations)

@@ -332,7 +332,7 @@ def test_items_conflict_with_the_deletion_of_a_row_they_touch() -> None:
     row = Cell("memories", uid("m"), "")
     touching = [
         set_columns(snapshot, "set_state", "memories", {uid("m"): {"state": "archived"}})[0],
-        Mutation("set_state", "memories", guards=(Guard(row._replace(column="importance"), 0.5),)),
+        Mutation("set_state", "memories", guards=(Guard("memories", uid("m"), ("importance",), (0.5,)),)),
         Mutation("merge_rows", "memories", (Write(row._replace(column="access_count"), "add", None, 1),)),
         Mutation("merge_rows", "memories", (Write(Cell("memories", uid("n"), "merged_into"), "set", None, uid("m")),)),
     ]

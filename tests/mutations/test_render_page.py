@@ -123,7 +123,7 @@ def test_only_what_changes_is_written_and_the_rest_is_guarded() -> None:
         ("body", "old", "new"),
         ("input_hash", "1", "2"),
     }
-    assert {g.cell.column: g.seen for g in mutation.guards} == {
+    assert {cell.column: seen for cell, seen in mutation.seen()} == {
         "title": "T",
         "path": "MEMORY.md",
         "invalidated_at": None,

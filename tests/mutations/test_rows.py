@@ -67,8 +67,8 @@ def test_what_a_change_rests_on_is_guarded_and_not_written() -> None:
     )
     again = set_columns(SNAPSHOT, "set_state", "memories", {uid("m1"): {"state": "active"}}, ("state",))[0]
     assert [w.cell.column for w in mutation.writes] == ["ring", "state"]
-    assert [g.cell.column for g in mutation.guards] == ["invalidated_at", "pinned"]
-    assert (again.writes, [g.cell.column for g in again.guards]) == ((), ["invalidated_at", "state"])
+    assert [c.column for c, _ in mutation.seen()] == ["invalidated_at", "pinned"]
+    assert (again.writes, [c.column for c, _ in again.seen()]) == ((), ["invalidated_at", "state"])
 
 
 def test_the_rows_asked_for_and_no_others() -> None:

@@ -50,7 +50,7 @@ def test_the_earlier_fact_ends_in_the_world_and_stays_on_record() -> None:
         "valid_to": "2025-05-31T00:00:00.000000+00:00",
     }
     assert {w.cell.row for w in mutation.writes} == {uid("Oslo")}
-    guarded = {(g.cell.row, g.cell.column) for g in mutation.guards}
+    guarded = {(c.row, c.column) for c, _ in mutation.seen()}
     assert guarded >= {(uid(c), k) for c in ("Oslo", "Bergen") for k in ("object", "valid_from", "invalidated_at")}
 
 

@@ -45,11 +45,9 @@ def test_every_kind_of_change_reads_as_before_and_after() -> None:
 
 def of_memory(kind: str, *writes: Write, content: str = "", keep: Row | None = None) -> list[Rewording]:
     """What is reworded by a mutation of the memory ROW, which was seen with the version V."""
-    version = Cell("memories", ROW, "current_version_id")
+    version = Guard("memories", ROW, ("current_version_id",), ("V",))
     inserts = (Insert("memory_versions", {"content": content}),) if content else ()
-    mutation = Mutation(
-        kind, "memories", writes=writes, guards=(Guard(version, "V"),), inserts=inserts, rows=(Row(ROW),)
-    )
+    mutation = Mutation(kind, "memories", writes=writes, guards=(version,), inserts=inserts, rows=(Row(ROW),))
     return rewordings(Item("x", "y", mutation))
 
 

@@ -88,10 +88,10 @@ def test_a_merge_ends_relationships_of_what_it_absorbs_and_no_others() -> None:
     """By the set of relationships that it guards, to which apply holds it."""
     keep, gone, edge = (ID.format(n) for n in range(3))
     write = Write(Cell("relationships", edge, "invalidated_at"), "now", None)
-    guard = Guard(Cell("entities", gone, RELATIONSHIPS), (edge,))
+    guard = Guard("entities", gone, (RELATIONSHIPS,), ((edge,),))
     merge = Mutation("merge_rows", "entities", (write,), (guard,), keep=Row(keep), absorb=(Row(gone),))
     assert not violation(Item("dedupe_entities", "merge", merge))
-    for other in (guard._replace(seen=()), guard._replace(cell=guard.cell._replace(row=keep))):
+    for other in (guard._replace(seen=((),)), guard._replace(row=keep)):
         item = Item("dedupe_entities", "merge", replace(merge, guards=(other,)))
         assert edge in violation(item)
         assert not approvable_by_policy(item, EVERY)

@@ -30,7 +30,7 @@ def item(
             "filter_references" if operation == "gc_references" else "merge_rows",
             "entities",
             writes=tuple(Write(Cell("entities", r, c), "set", (), (ROWS[0],)) for r, c in writes),
-            guards=tuple(Guard(Cell("entities", r, c), ()) for r, c in guards),
+            guards=tuple(Guard("entities", r, (c,), ((),)) for r, c in guards),
             rows=(Row(writes[0][0]),),
         ),
         probability=p,

@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally
 from slowwave.conflicts.memories import memory_conflicts
-from slowwave.mutations.cells import Cell, Guard, Value, canonical, canonical_json
+from slowwave.mutations.cells import Guard, Value, canonical, canonical_json
 from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import live_ids, rows_where
@@ -106,7 +106,7 @@ def _rejected(snapshot: Snapshot) -> Pairs:
     for r in mine:
         ids = sorted(r["row_ids"])
         if seen.keys() >= set(ids):
-            guards = tuple(Guard(Cell("memories", id_, _SAYS[0]), seen[id_]) for id_ in ids)
+            guards = tuple(Guard("memories", id_, _SAYS, (seen[id_],)) for id_ in ids)
             rows = tuple(Row(id_) for id_ in ids)
             refused = Mutation("insert_summary", "memories", guards=guards, rows=rows)
             if Item(OPERATION, "", refused).subject() == r["subject"]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import Cell, Guard
+from slowwave.mutations.cells import Guard
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_where
 from slowwave.plans.items import Item
@@ -91,10 +91,8 @@ def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, F
     """The subjects that a merge of the rows may have: the survivor's attributes are not covered when the merge adds to them."""
     for completed in ("", *rows) if "attributes" in _REMEMBERED[of] else ("",):
         guards = [
-            Guard(Cell(of, row, column), seen[row][column])
+            Guard.on(of, row, seen[row], (c for c in _REMEMBERED[of] if (row, c) != (completed, "attributes")))
             for row in rows
-            for column in _REMEMBERED[of]
-            if (row, column) != (completed, "attributes")
         ]
         merge = Mutation("merge_rows", of, guards=tuple(guards), rows=tuple(Row(row) for row in rows))
         yield Item(operation, "merge", merge).subject()

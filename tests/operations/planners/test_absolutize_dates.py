@@ -186,4 +186,4 @@ def test_it_is_registered_in_its_place() -> None:
 def test_a_rewording_rests_on_the_day_and_the_zone() -> None:
     """A memory whose start or zone was put right since the plan does not get the wrong date."""
     (item,) = absolutize_dates(make_inputs(namespace(memory("a", "I met Mara yesterday.")))).items
-    assert {"attributes", "kind", "pinned", "state", "valid_from"} <= {g.cell.column for g in item.mutation.guards}
+    assert {"attributes", "kind", "pinned", "state", "valid_from"} <= {c.column for c, _ in item.mutation.seen()}

@@ -208,7 +208,7 @@ def test_a_memory_that_was_read_or_pinned_since_is_skipped_alone(store: Store, c
 def test_an_archival_rests_on_what_the_memory_says_and_on_nobody_reading_it() -> None:
     """Read, reworded or pinned since the plan it is not archived by it; counters guard nothing. A refusal holds for those words."""
     (item,) = archived(memory("m", current_version_id=uid("v")))[1].items
-    guarded = {g.cell.column for g in item.mutation.guards}
+    guarded = {c.column for c, _ in item.mutation.seen()}
     assert {"current_version_id", "last_accessed_at", "pinned", "importance"} <= guarded
     assert not guarded & {"access_count", "reinforcement_count"}
     (same,) = archived(memory("m", current_version_id=uid("v"), importance=0.4))[1].items

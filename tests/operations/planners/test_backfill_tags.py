@@ -152,4 +152,4 @@ def test_tags_that_are_no_list_are_left_alone(cell: str) -> None:
 def test_tags_rest_on_the_subject_and_the_text_that_they_are_of() -> None:
     """Either of them gives tags."""
     (item,) = backfill_tags(make_inputs(world(memory("m", subject="Harbour")))).items
-    assert {"subject", "current_version_id", "state"} <= {g.cell.column for g in item.mutation.guards}
+    assert {"subject", "current_version_id", "state"} <= {c.column for c, _ in item.mutation.seen()}

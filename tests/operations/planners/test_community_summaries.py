@@ -181,7 +181,7 @@ def test_a_changed_community_replaces_its_summary_in_valid_time() -> None:
     assert item.mutation.row_ids() == (uid("old"),)
     (write,) = item.mutation.writes
     assert (write.cell.column, write.seen, write.value) == ("valid_to", None, inserted(item)["valid_from"])
-    assert {g.cell.column for g in item.mutation.guards if g.cell.table == "entities"} == {"invalidated_at", "name"}
+    assert {c.column for c, _ in item.mutation.seen() if c.table == "entities"} == {"invalidated_at", "name"}
     after = simulate(snapshot, [item])
     live = after.live("communities")
     assert sorted(len(m) for m in live["member_ids"].to_pylist()) == [5, 7]

@@ -287,7 +287,7 @@ def test_a_summary_joins_another_one_only_with_as_many_new_memories_and_after_it
 def test_a_summary_rests_on_what_its_members_say_and_on_none_being_exempt() -> None:
     """Pinned, a shock, of another audience or reworded since the plan, a memory is not told by it; counters guard nothing."""
     (item,) = plan(world(*tales(access_count=3))).items
-    guarded = {(g.cell.row, g.cell.column) for g in item.mutation.guards}
+    guarded = {(c.row, c.column) for c, _ in item.mutation.seen()}
     columns = ("attributes", "current_version_id", "kind", "pinned", "ring", "sensitivity", "stage", "visibility")
     assert {(uid(n), c) for n in "abc" for c in columns} <= guarded
     assert not {c for _, c in guarded} & {"access_count", "reinforcement_count", "last_accessed_at"}

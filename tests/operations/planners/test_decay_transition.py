@@ -297,7 +297,7 @@ def test_a_step_rests_on_what_exempts_a_memory_and_not_on_counters() -> None:
     found = plan(world(memory("m", LONG), memory("short"), memory("old", days=800, stage="essence")))
     assert sorted(i.decision for i in found.items) == ["advance", "forget", "shorten"]
     for item in found.items:
-        cells = {g.cell.column for g in item.mutation.guards} | {w.cell.column for w in item.mutation.writes}
+        cells = {c.column for c, _ in item.mutation.seen()} | {w.cell.column for w in item.mutation.writes}
         assert {"attributes", "current_version_id", "kind", "pinned", "ring", "state", "valid_from"} <= cells
         assert not cells & {"access_count", "reinforcement_count"}
 

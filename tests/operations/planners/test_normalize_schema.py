@@ -63,7 +63,7 @@ def test_live_rows_of_exactly_these_types_are_renamed() -> None:
     (acme,) = [i for i in found.items if i.mutation.table == "entities"]
     assert acme.evidence == {"old_type": "Organisation", "new_type": "ORG"}
     assert acme.mutation.rows[0].external_id == "17"
-    assert {g.cell.column: g.seen for g in acme.mutation.guards} == {
+    assert {cell.column: seen for cell, seen in acme.mutation.seen()} == {
         "name": "Acme",
         "invalidated_at": None,
         "valid_to": None,

@@ -68,7 +68,7 @@ def test_a_weak_edge_whose_chunks_are_all_gone_is_retired() -> None:
         "valid_to": "now",
     }
     assert {"confidence", "relationship_type", "source_chunk_ids", "source_document_ids"} <= {
-        g.cell.column for g in item.mutation.guards
+        c.column for c, _ in item.mutation.seen()
     }
     assert item.evidence["source"] == "Carla"
     assert item.evidence["reason"] == "None of its 1 chunks stands, and no document does."

@@ -170,7 +170,7 @@ def test_what_a_person_cleared_stays_and_pinned_memories_are_told_of() -> None:
 def test_a_quarantine_rests_on_what_was_screened() -> None:
     """A memory that was reworded, cleared or pinned since the plan is not quarantined by it."""
     (item,) = propose(world({"order": ORDER})).items
-    guarded = {g.cell.column for g in item.mutation.guards}
+    guarded = {c.column for c, _ in item.mutation.seen()}
     assert guarded >= {"current_version_id", "attributes", "pinned", "invalidated_at"}
     assert {(w.cell.column, w.value) for w in item.mutation.writes} == {("state", "quarantined")}
 
@@ -221,7 +221,7 @@ def test_a_rejected_item_is_remembered_until_the_memory_says_something_else(poli
 def test_a_redaction_rests_on_nobody_having_cleared_the_memory() -> None:
     """Who clears it between plan and apply has the last word."""
     (item,) = propose(world({"leak": f"The deploy token is {TOKEN}."}, "redact")).items
-    assert {"attributes", "pinned", "state"} <= {g.cell.column for g in item.mutation.guards}
+    assert {"attributes", "pinned", "state"} <= {c.column for c, _ in item.mutation.seen()}
 
 
 def test_attributes_in_any_form_clear_nothing_and_stop_nothing() -> None:

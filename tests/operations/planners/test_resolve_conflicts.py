@@ -410,7 +410,7 @@ def test_every_report_holds_its_denominators() -> None:
 def test_what_the_decision_rests_on_is_guarded() -> None:
     """Both rows' words, that the winner stands, and the columns of the policy."""
     item = resolve_conflicts(world([PORTO, LISBON])).items[0]
-    guards = {(g.cell.row, g.cell.column) for g in item.mutation.guards}
+    guards = {(c.row, c.column) for c, _ in item.mutation.seen()}
     for row in (uid("porto"), uid("lisbon")):
         assert {(row, c) for c in ("subject", "predicate", "object", "fact_text", "confidence", "valid_from")} <= guards
     winner = str(item.evidence["winner_id"])
@@ -475,7 +475,7 @@ def test_of_two_memories_the_decision_rests_on_what_was_weighed() -> None:
     weighed = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
     for rows in (slight, weighed):
         (item,) = resolve_conflicts(memories(*rows)).items
-        guarded = {(g.cell.row, g.cell.column) for g in item.mutation.guards}
+        guarded = {(c.row, c.column) for c, _ in item.mutation.seen()}
         for row in (uid(0), uid(1)):
             assert {(row, c) for c in ("importance", "valid_from", "pinned", "state", "current_version_id")} <= guarded
         assert not {c for _, c in guarded} & {"access_count", "confidence", "source_chunk_ids"}
