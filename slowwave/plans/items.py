@@ -136,7 +136,10 @@ class Item:
         return self._subject
 
     def _remembered_as(self) -> str:
-        named = [seen for seen in self.mutation.seen() if seen[0].column in _SAYS]
+        named = [
+            seen for guard in self.mutation.guards if not _SAYS.isdisjoint(guard.columns) for seen in guard.cells()
+        ]
+        named = [seen for seen in named if seen[0].column in _SAYS]
         if self.mutation.kind == "merge_rows":
             seen = [seen_json(*n) for n in named]
         elif self.mutation.kind == "insert_summary":

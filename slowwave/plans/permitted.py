@@ -7,14 +7,14 @@ never written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import RELATIONSHIPS, Cell, Write
+from slowwave.mutations.cells import RELATIONSHIPS, Guard, Write
 from slowwave.mutations.rows import as_ids
 from slowwave.plans.items import Item
 
@@ -122,8 +122,8 @@ def _too_many(item: Item, permit: Permit) -> str:
     own = {row for table, row in retired if table == mutation.table and table not in permit.ends}
     if other := {table for table, _ in retired if table != mutation.table} - permit.ends:
         return f"{item.operation} may not retire rows of {min(other)}."
-    incident = {id_ for cell, seen in mutation.seen() if _edges_of(cell, named) for id_ in as_ids(seen)}
-    if loose := {row for table, row in retired if table == "relationships" != mutation.table} - incident:
+    edges = {row for table, row in retired if table == "relationships" != mutation.table}
+    if edges and (loose := edges - {id_ for g in mutation.guards if g.row in named for id_ in _incident(g)}):
         return f"It retires relationship {min(loose)}, which is none of those of the rows that it absorbs."
     if stray := own - named:
         return f"It retires row {min(stray)} of {mutation.table}, which is none of those that it is about."
@@ -132,9 +132,10 @@ def _too_many(item: Item, permit: Permit) -> str:
     return ""
 
 
-def _edges_of(cell: Cell, rows: Container[str]) -> bool:
-    """Whether a guarded cell is the relationships of one of ``rows``, to which apply holds it."""
-    return cell.table == "entities" and cell.column == RELATIONSHIPS and cell.row in rows
+def _incident(guard: Guard) -> tuple[str, ...]:
+    """The relationships of an entity that a guard names, to which apply holds it."""
+    of_entity = guard.table == "entities" and RELATIONSHIPS in guard.columns
+    return as_ids(guard.seen[guard.columns.index(RELATIONSHIPS)]) if of_entity else ()
 
 
 def _retires(write: Write) -> bool:
