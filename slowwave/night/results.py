@@ -49,13 +49,13 @@ def save_result(result: Result, name: str) -> None:
     elif isinstance(value, Report):
         _write(f"{result.location}/{name}.json", _json({"report": asdict(value)}))
     elif isinstance(value, Proposal):
-        content = {
+        rest = {
             "report": asdict(value.report),
-            "items": [item.to_json() for item in value.items],
             "learnt": _encoded(tuple((value.learnt or {}).items())),
             "nearer": value.nearer,
         }
-        _write(f"{result.location}/{name}.json", _json(content))
+        items = ",".join(item.sealed().line() for item in value.items)  # most of it, and JSON already
+        _write(f"{result.location}/{name}.json", f'{{"items":[{items}],'.encode() + _json(rest)[1:])
     else:
         raise TypeError(f"A {type(value).__name__} is no result of a night.")
 
