@@ -9,12 +9,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 import psycopg
 import pytest
@@ -50,11 +53,26 @@ def majors() -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108  # files of Linux that are kept in memory
+_ROOM: Final = 2 << 30
+
+
 @contextmanager
-def external(home: Path, binaries: Path) -> Iterator[server.Server]:
+def fast_folder(otherwise: Path) -> Iterator[Path]:
+    """A new folder for a server: in memory where the system has room there, so that a copy of a database takes a twentieth of the time."""
+    if not (_MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM):
+        otherwise.mkdir(parents=True, exist_ok=True, mode=0o711)
+        yield otherwise
+        return
+    with TemporaryDirectory(prefix="slowwave-", dir=_MEMORY, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
+@contextmanager
+def external(folder: Path, binaries: Path) -> Iterator[server.Server]:
     """A cluster as initdb makes it: no role and no database of ours; ``Server.url`` leads its administrator in."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o711)
-    with pytest.MonkeyPatch.context() as patch:
+    with fast_folder(folder) as home, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PG_BINDIR", str(binaries))
         server._initialise(home, binaries)
         server._launch(home, binaries)

@@ -18,7 +18,7 @@ from slowwave.store import server
 from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import LOGINS, Store, passwords
 from slowwave.store.migrate import migrate
-from tests.clusters import cloned, majors
+from tests.clusters import cloned, fast_folder, majors
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -49,6 +49,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 _SETTINGS = {
     **dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit"), "off"),  # nobody recovers a test's server
     "autovacuum": "off",  # no database lives long enough
+    "max_wal_size": "'128MB'",  # it may lie in memory
     "scram_iterations": "1",  # of 4,096: a connection costs half
     "file_copy_method": "clone",  # PostgreSQL 18: the kernel copies a template's files, at a fifth of the cost
 }
@@ -57,8 +58,18 @@ _SETTINGS = {
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own."""
-    home = tmp_path_factory.mktemp("postgres")
-    running = server.start(home)
+    with fast_folder(tmp_path_factory.mktemp("postgres")) as home:
+        running = server.start(home)
+        try:
+            _prepare(running)
+            yield running
+        finally:
+            server.stop(home)
+
+
+def _prepare(running: server.Server) -> None:
+    """A server's settings for tests, and the template of their databases."""
+    home = running.home
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
         for name, value in _SETTINGS.items():
             with suppress(psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue):  # an older version
@@ -76,8 +87,6 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server
         admin.execute("GRANT SET ON PARAMETER session_replication_role, deadlock_timeout TO slowwave_owner")
     create_database(running.url, "template_slowwave")
     migrate(Store.embedded_in(running.url("template_slowwave"), home))
-    yield running
-    server.stop(home)
 
 
 @pytest.fixture
