@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.corpus.corpora import chosen_corpus
-from slowwave.corpus.markdown import anchor_key
 from slowwave.corpus.page_lookup import page_id
 from slowwave.errors import Refused
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.texts.anchors import missing
 
 Direction = Literal["out", "in", "both"]
 LinkReason = Literal["no such page", "no such heading", "no such block"]
@@ -84,40 +83,42 @@ class LintResponse(BaseModel):
 
 
 _EDGES: Final = """
-WITH RECURSIVE pages AS (
+WITH RECURSIVE pages AS NOT MATERIALIZED (
   SELECT d.id, d.path FROM memory.documents d
   WHERE d.namespace_id = %(namespace)s AND d.corpus_id IS NOT NULL AND d.invalidated_at IS NULL
     AND NOT jsonb_exists(d.metadata, 'quarantined')
     AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
-), edges AS (
-  SELECT DISTINCT ON (l.document_id, coalesce(l.target_document_id, l.entity_id))
-    l.document_id, l.target_document_id, l.entity_id, l.kind, l.anchor, l.line, l.recorded_at
-  FROM memory.links l
-  WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.document_id IS DISTINCT FROM l.target_document_id
-    AND coalesce(l.target_document_id, l.entity_id) IS NOT NULL
-  ORDER BY l.document_id, coalesce(l.target_document_id, l.entity_id), l.kind = 'mention', l.line
 ), walk (id, depth) AS (
   SELECT %(start)s::uuid, 0
   UNION
   SELECT p.id, w.depth + 1 FROM walk w
-  JOIN edges e ON (%(out)s AND e.document_id = w.id) OR (%(in)s AND e.target_document_id = w.id)
-  JOIN pages p ON p.id = CASE WHEN e.document_id = w.id THEN e.target_document_id ELSE e.document_id END
+  CROSS JOIN LATERAL (
+    SELECT l.target_document_id AS id FROM memory.links l WHERE %(out)s AND l.document_id = w.id AND l.invalidated_at IS NULL
+    UNION
+    SELECT l.document_id FROM memory.links l WHERE %(in)s AND l.target_document_id = w.id AND l.invalidated_at IS NULL
+  ) e JOIN pages p ON p.id = e.id
   WHERE w.depth + 1 < %(depth)s
 ), near AS (
   SELECT id, min(depth) AS depth FROM walk GROUP BY id
-), found AS (
-  SELECT f.path AS from_path, coalesce(t.path, n.name) AS to_path, e.anchor, e.kind, e.line, e.recorded_at, min(w.depth) AS depth
-  FROM near w
-  JOIN edges e ON (%(out)s AND e.document_id = w.id) OR (%(in)s AND e.target_document_id = w.id)
-  JOIN pages f ON f.id = e.document_id
-  LEFT JOIN pages t ON t.id = e.target_document_id
-  LEFT JOIN memory.entities n ON n.id = e.entity_id AND n.invalidated_at IS NULL
-  WHERE coalesce(t.path, n.name) IS NOT NULL
-  GROUP BY 1, 2, 3, 4, 5, 6
+), edges AS (
+  SELECT DISTINCT ON (l.document_id, coalesce(l.target_document_id, l.entity_id)) l.*,
+    min(n.depth) OVER (PARTITION BY l.document_id, coalesce(l.target_document_id, l.entity_id)) AS depth
+  FROM near n CROSS JOIN LATERAL (
+    SELECT * FROM memory.links o WHERE %(out)s AND o.document_id = n.id AND o.invalidated_at IS NULL
+    UNION ALL
+    SELECT * FROM memory.links i WHERE %(in)s AND i.target_document_id = n.id AND i.invalidated_at IS NULL
+  ) l
+  WHERE l.document_id IS DISTINCT FROM l.target_document_id AND coalesce(l.target_document_id, l.entity_id) IS NOT NULL
+  ORDER BY l.document_id, coalesce(l.target_document_id, l.entity_id), l.kind = 'mention', l.line
 )
-SELECT from_path, to_path, anchor, kind, line, recorded_at, count(*) OVER () FROM found
-ORDER BY depth, kind = 'mention', from_path, line, to_path LIMIT %(most)s
+SELECT f.path, coalesce(t.path, n.name), e.anchor, e.kind, e.line, e.recorded_at, count(*) OVER ()
+FROM edges e JOIN pages f ON f.id = e.document_id
+LEFT JOIN pages t ON t.id = e.target_document_id
+LEFT JOIN memory.entities n ON n.id = e.entity_id AND n.invalidated_at IS NULL
+WHERE coalesce(t.path, n.name) IS NOT NULL
+ORDER BY e.depth, e.kind = 'mention', f.path, e.line, coalesce(t.path, n.name) LIMIT %(most)s
 """
+"""Only rows that a page on the way touches are read, by the indexes of both ends."""
 
 _LINT: Final = """
 SELECT d.path, l.target, l.anchor, l.line, l.target_document_id = l.document_id, t.id IS NOT NULL,
@@ -176,19 +177,12 @@ def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResp
     broken: list[BrokenLink] = []
     selves: dict[str, None] = {}
     for path, target, anchor, line, itself, there, headings, blocks, kind in rows:
-        reason = _reason(there=there, anchor=anchor, headings=headings, blocks=blocks)
-        if reason is not None:
+        lacks = missing(anchor, headings, blocks) if there else "page"
+        if lacks is not None:
             to = f"{target}#{anchor}" if anchor else target
-            broken.append(BrokenLink.model_validate({"from": path, "to": to, "line": line, "reason": reason}))
+            broken.append(
+                BrokenLink.model_validate({"from": path, "to": to, "line": line, "reason": f"no such {lacks}"})
+            )
         if itself and not anchor and kind != "embed":
             selves[path] = None
     return LintResponse(broken=broken[:_MOST_BROKEN], self_links=list(selves), count=len(broken) + len(selves))
-
-
-def _reason(*, there: bool, anchor: str, headings: Sequence[str], blocks: Sequence[str]) -> LinkReason | None:
-    if not there:
-        return "no such page"
-    if anchor.startswith("^"):
-        return None if anchor[1:] in blocks else "no such block"
-    key = anchor_key(anchor)
-    return None if not key or any(anchor_key(heading) == key for heading in headings) else "no such heading"

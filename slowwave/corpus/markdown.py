@@ -18,6 +18,7 @@ LinkKind = Literal["wikilink", "markdown", "embed", "mention"]
 LONGEST_TARGET: Final = 500
 _WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]{1,1000})\]\]")
 _BLOCK: Final = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
+_OTHER_FILE: Final = re.compile(r"\.(?!(?:md|markdown)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 _TAG: Final = re.compile(r"(?<![\w/#&])#([^\W\d_][\w/-]*)")
 
 
@@ -88,11 +89,6 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
     return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))
 
 
-def anchor_key(anchor: str) -> str:
-    """The form in which an anchor and a heading are compared: GitHub's ``#fee-market`` is Obsidian's ``#Fee market``."""
-    return re.sub(r"[\W_]+", "", anchor.rpartition("#")[2].casefold())
-
-
 def _inside(token: Token, line: int) -> Iterator[tuple[Token, int]]:
     """The parts of a paragraph, each with its line."""
     for child in token.children or ():
@@ -127,10 +123,11 @@ def _href(kind: LinkKind, href: str, line: int) -> PageLink | None:
 
 
 def _page_link(kind: LinkKind, target: str, anchor: str, line: int) -> PageLink | None:
-    """None for what is no page: a picture, a sheet, a program."""
+    """None for what is no page: a picture, a sheet, a program. A name in a wikilink may have a dot of its own (``v1.beta``)."""
     known = mimetypes.guess_type(target)[0]
     if (
         (known and known != "text/markdown")
+        or (kind == "markdown" and _OTHER_FILE.search(target))
         or len(target) > LONGEST_TARGET
         or "\0" in target + anchor
         or not (target or anchor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowwave.corpus.markdown import anchor_key, markdown_page
+from slowwave.corpus.markdown import markdown_page
 
 BODY = """# Title of [[X|the page]]
 Text [[A b#Sec|shown]] and ![[Embed#^blk]], `[[no]]`, [md](./a%20b.md#frag), ![picture](x.png), [web](https://example.org/a.md).
@@ -50,5 +50,7 @@ def test_dory_links_in_code_do_not_count() -> None:
     assert not any("code" in text for _, text in page.prose)
 
 
-def test_an_anchor_is_what_either_program_writes() -> None:
-    assert anchor_key("Fee market!") == anchor_key("fee-market") == anchor_key("Above#Fee Market")
+def test_a_link_to_another_kind_of_file_is_none_and_a_name_may_have_a_dot() -> None:
+    """A program and a sheet are no pages that could be missing; a wikilink means a page whatever its name ends in."""
+    page = markdown_page("[a](a.sol) [b](b.xlsx) [c](c.MD) [d](d) [[v1.beta]] ![[drawing.png]]\n")
+    assert [link.target for link in page.links] == ["c.MD", "d", "v1.beta"]

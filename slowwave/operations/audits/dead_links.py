@@ -6,7 +6,6 @@ A link's heading is compared as ``slowwave link lint`` compares it: by its lette
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
+from slowwave.texts.anchors import missing
 
 _SHOWN: Final = 10
 _COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entity_id", "anchor", "line", "id")
@@ -71,14 +71,11 @@ def _reason(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> str:
     page = known.get(row["target_document_id"] or "")
     if page is None:
         return "no page"
-    anchor = row["anchor"]
-    if not anchor:
+    if not row["anchor"]:
         return ""
     fields = json.loads(page["metadata"] or "{}")
-    if anchor.startswith("^"):
-        return "" if anchor[1:] in fields.get("blocks", ()) else "no block"
-    key = _key(anchor)
-    return "" if not key or any(_key(heading) == key for heading in fields.get("headings", ())) else "no heading"
+    lacks = missing(row["anchor"], fields.get("headings", ()), fields.get("blocks", ()))
+    return f"no {lacks}" if lacks else ""
 
 
 def _lonely(links: pa.Table, known: dict[str, dict[str, Any]]) -> set[str]:
@@ -95,7 +92,3 @@ def _lonely(links: pa.Table, known: dict[str, dict[str, Any]]) -> set[str]:
 
 def _shown(row: dict[str, Any]) -> str:
     return f"{row['target']}#{row['anchor']}" if row["anchor"] else row["target"]
-
-
-def _key(anchor: str) -> str:
-    return re.sub(r"[\W_]+", "", anchor.rpartition("#")[2].casefold())
