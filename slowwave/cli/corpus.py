@@ -24,11 +24,9 @@ from slowwave.cli.session import (
 )
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import Corpus, add_corpus, chosen_corpus, corpora_of
-from slowwave.corpus.profile import profiles
 from slowwave.corpus.status import corpus_status
 from slowwave.corpus.sync import CorpusSync, sync_corpus
 from slowwave.errors import Refused
-from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
@@ -53,11 +51,9 @@ def add(
     json: Json = False,
 ) -> None:
     """Follow a folder, and sync it. The namespace is made where there is none."""
-    if profile is not None and profile not in profiles():
-        raise Refused(f"There is no profile {profile[:64]!r}. Profiles: {', '.join(profiles())}.")
     store = open_store()
     with store.connect("owner") as connection:
-        corpus = add_corpus(connection, chosen_slug(namespace) or namespace, folder, profile)
+        corpus = add_corpus(connection, namespace, folder, profile)
     _show([_sync(store, namespace, corpus, embedder_for(_settings(store, namespace)), emptied=False)], as_json=json)
     if not json:
         suggest(
@@ -72,18 +68,24 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
     """Bring documents to what the files say: new, changed, moved and gone ones. Unchanged files are not read."""
     store = open_store()
     done: list[CorpusSync] = []
+    refused: list[Refused] = []
     for name in chosen_namespaces(store, namespace):
         with store.connect("reader") as connection:
             found = corpora_of(connection, namespace_id(connection, name))
         embedder = embedder_for(_settings(store, name))
-        done += [
-            _sync(store, name, one, embedder, emptied=emptied)
-            for one in found
-            if one.folder is not None and corpus in (None, one.root, one.folder.name)
-        ]
-    if not done:
+        for one in found:
+            if one.folder is None or corpus not in (None, one.root, one.folder.name):
+                continue
+            try:
+                done.append(_sync(store, name, one, embedder, emptied=emptied))
+            except Refused as problem:  # a folder that is not mounted keeps no other waiting
+                refused.append(problem)
+    if not done and not refused:
         raise Refused("There is no corpus with a folder here. `slowwave corpus add NAMESPACE FOLDER` follows one.")
-    _show(done, as_json=json)
+    if done:
+        _show(done, as_json=json)
+    if refused:
+        raise Refused(" ".join(str(problem) for problem in refused))
 
 
 @app.command()
@@ -99,31 +101,19 @@ def status(namespace: Every = "ALL", json: Json = False) -> None:
     if json:
         show_json(rows)
         return
-    columns = (
-        "root",
-        "namespace",
-        "profile",
-        "pages",
-        "versions",
-        "chunks",
-        "without vector",
-        "links",
-        "broken",
-        "synced at",
-    )
-    keys = (
-        "root",
-        "namespace",
-        "profile",
-        "pages",
-        "versions",
-        "chunks",
-        "chunks_without_vector",
-        "links",
-        "broken_links",
-        "synced_at",
-    )
-    show_table("Corpora", columns, [[row[key] if row[key] is not None else "never" for key in keys] for row in rows])
+    for row in rows:
+        row["synced_at"] = str(row["synced_at"] or "never")[:16].replace("T", " ")
+    columns = {
+        **{name: name for name in ("root", "namespace", "profile", "pages", "versions", "chunks")},
+        **{
+            "without vector": "chunks_without_vector",
+            "links": "links",
+            "broken": "broken_links",
+            "synced at": "synced_at",
+        },
+    }
+    shown = [[row[key] for key in columns.values()] for row in rows]
+    show_table("Corpora", list(columns), shown)
 
 
 @app.command()
@@ -178,11 +168,10 @@ def _settings(store: Store, namespace: str) -> Settings:
 
 def _sync(store: Store, namespace: str, corpus: Corpus, embedder: Embedder, *, emptied: bool) -> CorpusSync:
     with store.connect("owner") as connection, progress(f"Reading {Path(corpus.root).name}") as tell:
-        current = next((one for one in corpora_of(connection, corpus.namespace_id) if one.id == corpus.id), corpus)
         return sync_corpus(
             connection,
             namespace,
-            current,
+            corpus,
             embedder,
             emptied=emptied,
             progress=lambda done, total: tell(done, total, ""),

@@ -15,8 +15,8 @@ from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
-from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import embedder_for
+from slowwave.store.namespaces import namespace_settings
 
 app = typer.Typer(help="Import messages, Letta agents, entities or sessions.", no_args_is_help=True)
 
@@ -64,11 +64,14 @@ def sessions(
     from slowwave.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
 
     store = open_store()
-    slug = chosen_slug(namespace) or namespace
-    embedder = embedder_for(Settings.for_namespace({}))
     with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:
         done = import_sessions(
-            connection, files, slug, embedder=embedder, on_error=on_error, progress=lambda n, total: tell(n, total, "")
+            connection,
+            files,
+            namespace,
+            embedder=embedder_for(namespace_settings(connection, namespace)),
+            on_error=on_error,
+            progress=lambda n, total: tell(n, total, ""),
         )
     if json:
         show_json(done.to_json())
@@ -79,7 +82,7 @@ def sessions(
         message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(done.screened.items()))
         say(f"screening: sessions {message}; {done.quarantined:,} quarantined.", console=err)
     say(
-        f"{done.seen:,} lines read into {slug}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
+        f"{done.seen:,} lines read into {namespace}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
         f"{done.unchanged:,} unchanged."
     )
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from slowwave.corpus.profile import profile
 from slowwave.errors import Refused
-from slowwave.imports.namespaces import claim
-from slowwave.imports.stored import row_id
 from slowwave.store.connect import Connection
 
 SESSIONS_ROOT: Final = "sessions:"
@@ -87,6 +85,12 @@ def mark_synced(connection: Connection, corpus: Corpus) -> None:
 
 
 def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:
+    # They bring SQLAlchemy and NumPy, which whoever asks about corpora does without.
+    from slowwave.imports.namespaces import claim
+    from slowwave.imports.rows import chosen_slug
+    from slowwave.imports.stored import row_id
+
+    chosen_slug(slug)
     with connection.transaction():
         namespace = claim(connection, slug, Counter())
         connection.execute(

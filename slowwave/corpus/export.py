@@ -93,22 +93,22 @@ def _commit(connection: Connection, corpus: Corpus, target: Path) -> int:
             yield from _commit_of(at, parts)
 
     _git(target, "-c", "init.defaultBranch=main", "init", "--quiet")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         ["git", *QUIET, "fast-import", "--quiet", "--done"],
         cwd=target,
         env=git_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    )
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    try:
-        for piece in stream():
-            process.stdin.write(piece)
-        process.stdin.write(b"done\n")
-    except BrokenPipeError:
-        pass  # what git has to say stands on its standard error
-    _, said = process.communicate(timeout=_SECONDS)
+    ) as process:  # where reading fails its input ends without "done", and so does git
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        try:
+            for piece in stream():
+                process.stdin.write(piece)
+            process.stdin.write(b"done\n")
+        except BrokenPipeError:
+            pass  # what git has to say stands on its standard error
+        _, said = process.communicate(timeout=_SECONDS)
     if process.returncode:
         raise Refused(
             f"git did not take the history: {said.decode(errors='replace').splitlines()[-1:]}. The files stand without it."

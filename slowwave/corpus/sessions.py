@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from slowwave.imports.batches import BATCH_CHARACTERS, Progress, batches
 from slowwave.imports.loading import LoadedVectors
 from slowwave.imports.namespaces import refuse_read_only
 from slowwave.imports.rows import OnError, RowCheck, SkippedRow
-from slowwave.imports.screening import BadRow
+from slowwave.imports.screening import BadRow, Screening
 from slowwave.imports.stored import row_id
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Connection
@@ -70,12 +71,9 @@ def import_sessions(
     transcripts = [found for path, check in zip(paths, checks, strict=True) for found in read_transcripts(path, check)]
     pages = {session_path(found): found for found in transcripts}
     corpus = sessions_corpus(connection, slug)
-    layout, screening = (
-        profile(corpus.profile),
-        checks[0].screening if checks else RowCheck.of(connection, Path(), on_error).screening,
-    )
+    layout, screening = profile(corpus.profile), Screening.of(connection)
     skipped = [out for check in checks for out in check.skipped]
-    counts = {"": 0, "changed": 0, "unchanged": 0}
+    counts: Counter[str] = Counter()
     tally = PageTally()
     with one_sync(connection, corpus.namespace_id, slug):
         held = {
@@ -104,12 +102,12 @@ def import_sessions(
         for batch in batches(work, lambda page: len(page.file.text), BATCH_CHARACTERS):
             writer.write(batch)
             for page in batch:
-                counts[page.formerly] += 1
+                counts[page.formerly or "new"] += 1
             done += len(batch)
             if progress is not None:
                 progress(done, len(work))
     return SessionImport(
-        counts[""],
+        counts["new"],
         counts["changed"],
         counts["unchanged"],
         sum(check.seen for check in checks),
