@@ -55,7 +55,7 @@ class LinkTargets:
         for wanted in order:
             if wanted is not None and (found := self._at(wanted)) is not None:
                 return found.id
-        if absolute or target.startswith(".") or (kind == "markdown" and "/" in target):
+        if kind == "markdown" and "/" in target:
             return None
         ending = _fold(_without_suffix(target))
         stems = [
