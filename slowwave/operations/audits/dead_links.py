@@ -25,10 +25,10 @@ def dead_links(inputs: Inputs) -> Report:
 
     Numbers and findings only; `slowwave link lint` lists the same by day. Pages belong to a corpus (`slowwave corpus add`).
     """
-    pages = inputs.snapshot.live("documents")
-    pages = pages.filter(pc.is_valid(pages["corpus_id"])).select(["id", "path", "plane", "metadata"])
+    pages = inputs.snapshot.live("documents", ("id", "path", "plane", "metadata", "corpus_id"))
+    pages = pages.filter(pc.is_valid(pages["corpus_id"]))
     known: dict[str, dict[str, Any]] = {row["id"]: row for row in pages.to_pylist()}
-    links = inputs.snapshot.live("links").select(list(_COLUMNS))
+    links = inputs.snapshot.live("links", _COLUMNS)
     links = links.filter(pc.is_in(links["document_id"], value_set=pages["id"].combine_chunks()))
     links = links.sort_by([("document_id", "ascending"), ("line", "ascending"), ("id", "ascending")])
     written = links.filter(pc.not_equal(links["kind"], "mention")).to_pylist()

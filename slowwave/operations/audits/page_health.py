@@ -1,0 +1,158 @@
+"""Page health: lists of pages of a corpus that somebody should look at (Dory 4.8's report of twelve lists).
+
+Nine of the lists can be told from pages. The other three compare pages with claims (claims that a page does not say, events of claims that
+its timeline lacks, evidence of claims that its section Evidence lacks): of them nothing is counted, not even a zero.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import Any, Final
+
+import pyarrow.compute as pc
+from pydantic import BaseModel, Field
+
+from slowwave.operations import Inputs, operation
+from slowwave.reports.model import Finding, Report
+from slowwave.texts.frontmatter import body
+from slowwave.texts.sections import sections
+from slowwave.texts.sensitivity import privacy_class, privacy_classes
+
+LISTS: Final = {
+    "state conflict": "{}",
+    "contradictions": "Its section Contradictions says something.",
+    "event mismatch": "Its timeline goes on to {}, and the page says that it is of an earlier day.",
+    "stale": "It was last brought up to date on {}.",
+    "low confidence": "It says of itself that its confidence is {}.",
+    "open questions": "Its section Open Questions says something.",
+    "missing evidence": "Its section Evidence is empty or not there.",
+    "missing timeline": "Its section Timeline is empty or not there.",
+    "missing privacy metadata": "It has words of the class {}, and names neither visibility nor sensitivity.",
+}
+"""List → what a finding says of a page on it, those first that are wrong and not only wanting."""
+
+_WARNINGS: Final = frozenset({"contradictions", "event mismatch", "state conflict"})
+_READ: Final = r"(?im)^ {0,3}#{1,6}[ \t]+(?:contradictions|open questions|timeline|evidence)\b"
+_DAY: Final = re.compile(r"(?<![\d-])(\d{4}-\d{2}-\d{2})(?!\d)")
+_RETIRED: Final = "superseded"
+_COLUMNS: Final = ("id", "corpus_id", "path", "plane", "metadata", "content")
+_SHOWN: Final = 10
+
+
+class Options(BaseModel):
+    """What may be set of it."""
+
+    stale_days: int = Field(default=30, ge=1, description="Days after which a canonical, active page is stale.")
+    low_confidence: float = Field(default=0.5, ge=0, le=1, description="Confidence below which a page is doubtful.")
+
+
+@operation(kind="audit", reads=("documents",), after=("dead_links",), options=Options, columns=("list",))
+def page_health(inputs: Inputs) -> Report:
+    """Pages of a corpus that are stale, doubtful, contradictory, without evidence or timeline, or at odds with themselves, list by list.
+
+    Lists that compare pages with claims are not made. A page that names neither visibility nor sensitivity is told where its words are of a
+    sensitive class; pages of sessions are left out. Numbers and findings only.
+    """
+    options = inputs.settings.options("page_health", Options)
+    today = inputs.snapshot.taken_at.date()
+    pages = inputs.snapshot.live("documents", _COLUMNS)
+    pages = pages.filter(pc.and_(pc.is_valid(pages["corpus_id"]), pc.equal(pages["plane"], "durable")))
+    paths = set(zip(pages["corpus_id"].to_pylist(), pages["path"].to_pylist(), strict=True))
+    sectioned = pc.match_substring_regex(pages["content"], _READ).to_pylist()
+    sensitive = {place for place, _ in privacy_classes(pages["content"])}
+    findings: list[tuple[str, dict[str, Any], str]] = []
+    looked_at = 0
+    for batch in pages.to_batches(max_chunksize=1_000):
+        for row in batch.to_pylist():
+            fields = json.loads(row["metadata"] or "{}")
+            place, looked_at = looked_at, looked_at + 1
+            if fields.get("quarantined"):
+                continue
+            text = body(row["content"]) if sectioned[place] or place in sensitive else ""
+            found = sections(text) if sectioned[place] else {}
+            on = [*_lists(fields, found, today, options), *_unclassed(fields, text if place in sensitive else "")]
+            if conflict := _conflict(row, fields, paths):
+                on.append(("state conflict", conflict))
+            findings += [(name, row, said) for name, said in on]
+    counts = {name: sum(one == name for one, _, _ in findings) for name in LISTS}
+    listed = len({row["id"] for _, row, _ in findings})
+    order = list(LISTS)
+    findings.sort(key=lambda one: (order.index(one[0]), one[1]["path"]))
+    return Report(
+        "page_health",
+        f"{listed:,} of {looked_at:,} pages stand on a list: look at the state conflicts and contradictions first."
+        if listed
+        else f"None of {looked_at:,} pages stands on a list.",
+        {"pages": looked_at, "pages on a list": listed, **counts},
+        tuple(
+            Finding(f"“{row['path']}” ({name}): {LISTS[name].format(said)}", (row["id"],), _severity(name))
+            for name, row, said in findings
+        ),
+        tuple({"list": name, "path": row["path"]} for name, row, _ in findings[:_SHOWN]),
+        details={name.replace(" ", "_"): count for name, count in counts.items()},
+    )
+
+
+def _lists(
+    fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: Options
+) -> Iterator[tuple[str, str]]:
+    """The lists on which a page's fields and sections set it, each with what its finding says."""
+    canonical, status = fields.get("canonical") is True, fields.get("status")
+    told = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
+    if canonical and status == "active" and told and (today - told).days > options.stale_days:
+        yield "stale", told.isoformat()
+    if found.get("contradictions"):
+        yield "contradictions", ""
+    if _doubtful(fields.get("confidence"), options.low_confidence):
+        yield "low confidence", str(fields["confidence"])[:20]
+    if found.get("open questions"):
+        yield "open questions", ""
+    for name in ("evidence", "timeline"):
+        asked = any(name == missing.casefold() for missing in fields.get("missing_sections") or ())
+        if asked or (canonical and found.get(name) == ""):
+            yield f"missing {name}", ""
+    days = [day for match in _DAY.findall(found.get("timeline", "")) if (day := _day(match))]
+    happened = max((day for day in days if day <= today + timedelta(days=1)), default=None)
+    if happened and (updated := _day(fields.get("updated"))) and happened > updated:
+        yield "event mismatch", happened.isoformat()
+
+
+def _unclassed(fields: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]]:
+    if not (fields.get("visibility") or fields.get("sensitivity")) and (kind := privacy_class(text)):
+        yield "missing privacy metadata", kind
+
+
+def _conflict(row: Mapping[str, Any], fields: Mapping[str, Any], paths: set[tuple[str, str]]) -> str:
+    """In what a page's fields exclude each other; empty where they do not."""
+    follower, status = str(fields.get("superseded_by") or ""), fields.get("status")
+    if follower and not any((row["corpus_id"], follower + suffix) in paths for suffix in ("", ".md", ".markdown")):
+        return "It names a page that supersedes it, and there is none of that path."
+    if follower and status != _RETIRED:
+        return f"It names a page that supersedes it, and its status is {status or 'not said'}."
+    written = fields.get("frontmatter") or {}
+    if status == _RETIRED and written.get("canonical") is True:
+        return "It is superseded, and says that it is canonical."
+    return ""
+
+
+def _doubtful(said: object, least: float) -> bool:
+    if str(said).strip().casefold() == "low":
+        return True
+    try:
+        return said is not None and float(str(said)) < least
+    except ValueError:
+        return False
+
+
+def _day(text: object) -> date | None:
+    try:
+        return date.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None
+
+
+def _severity(name: str) -> str:
+    return "warning" if name in _WARNINGS else "info"
