@@ -64,7 +64,7 @@ def import_sessions(
 ) -> SessionImport:
     """Import the sessions of JSONL files. A session that has grown since becomes a new version of its page. Raises ``ImportRefused``.
 
-    All files are read before anything is written.
+    All files are read before anything is written. Sessions that were imported with another model get vectors of this one as well.
     """
     refuse_read_only(connection, [slug])
     checks = [RowCheck.of(connection, path, on_error) for path in paths]
@@ -106,6 +106,7 @@ def import_sessions(
             done += len(batch)
             if progress is not None:
                 progress(done, len(work))
+        writer.embed_bare()
     return SessionImport(
         counts["new"],
         counts["changed"],

@@ -144,6 +144,7 @@ class _Sync:
         self._profile: Profile = profile(corpus.profile)
         self._tally = PageTally()
         self._writer = PageWriter(connection, slug, corpus, LoadedVectors(embedder), self._tally)
+        self._model = embedder.model
         self._screening = Screening.of(connection)
         self._documents: dict[str, tuple[str, str]] = {}
         """Path → id and hash of the live documents."""
@@ -180,8 +181,10 @@ class _Sync:
         written = self._write(work, scan, seen)
         if gone:
             self._writer.retire([self._documents[path][0] for path in gone])
+        if self._state.get("model") != self._model:
+            self._writer.embed_bare()
         resolved, names = self._link(unfinished, written)
-        whole = {"whole": True, "files": seen, "names": names}
+        whole = {"whole": True, "files": seen, "names": names, "model": self._model}
         if unfinished or whole != self._state:
             save_state(connection, self._corpus, whole)
         mark_synced(connection, self._corpus)

@@ -28,6 +28,14 @@ from slowwave.store.connect import Connection
 _PER_PAGE: Final = 2_000
 """Links of one page that are kept, the first ones."""
 
+_BARE: Final = """
+SELECT c.id::text, c.content, c.content_hash FROM memory.documents d JOIN memory.chunks c ON c.document_id = d.id
+WHERE d.corpus_id = %s AND d.invalidated_at IS NULL AND c.invalidated_at IS NULL AND c.id > %s
+  AND NOT EXISTS (SELECT 1 FROM memory.chunk_vectors v WHERE v.id = c.id AND v.model = %s) ORDER BY c.id LIMIT %s
+"""
+_EMBEDDED: Final = 512  # chunks that one transaction of a change of the model takes
+_FIRST: Final = "00000000-0000-0000-0000-000000000000"
+
 
 @dataclass(frozen=True, slots=True)
 class PageWrite:
@@ -91,6 +99,24 @@ class PageWriter:
             self._write_chunks(self._chunks(batch), step)
             self._links(batch)
         self._vectors.forget()
+
+    def embed_bare(self) -> None:
+        """Live chunks that have no vector of this model get one; those of other models stay, and are not looked at by whoever asks for this.
+
+        Some at a time, each in a transaction of its own: what was embedded before a stop is there when it goes on.
+        """
+        after = _FIRST
+        while rows := self._connection.execute(
+            _BARE, (self._corpus.id, after, self._vectors.model, _EMBEDDED)
+        ).fetchall():
+            bare = [_ChunkRow({"id": str(id_)}, str(text), str(hash_)) for id_, text, hash_ in rows]
+            known = self._known({chunk.hash for chunk in bare})
+            self._vectors.need((chunk.text for chunk in bare if chunk.hash not in known), lambda _: None)
+            with self._connection.transaction():
+                claim(self._connection, self._slug, self._tally.added)
+                self._embed(bare, lambda _: None)
+            self._vectors.forget()
+            after = str(rows[-1][0])
 
     def retire(self, document_ids: Sequence[str]) -> None:
         """Files that are gone: their documents, chunks and links end now, and stay."""
@@ -215,10 +241,15 @@ class PageWriter:
             "AND (c.ordinal, c.start_line, c.end_line) IS DISTINCT FROM (n.ordinal, n.first, n.last)",
             [[row[k] for row in plan.kept] for k in range(4)],
         )
-        known = self._known({chunk.hash for chunk in plan.new})
         insert(connection, tables.chunks, (chunk.row for chunk in plan.new), len(plan.new), self._tally.added)
-        again = [chunk for chunk in plan.new if chunk.hash in known]
-        reused = connection.execute(
+        self._tally.chunks_kept += len(plan.kept)
+        self._embed(plan.new, step)
+
+    def _embed(self, chunks: Sequence[_ChunkRow], step: Callable[[float], None]) -> None:
+        """Vectors of chunks that have none of this model: that of an equal text where there is one."""
+        known = self._known({chunk.hash for chunk in chunks})
+        again = [chunk for chunk in chunks if chunk.hash in known]
+        reused = self._connection.execute(
             """
             INSERT INTO memory.chunk_vectors (id, model, namespace_id, vector)
             SELECT n.id, v.model, %(namespace)s, v.vector FROM unnest(%(ids)s::uuid[], %(hashes)s::text[]) AS n (id, hash)
@@ -233,11 +264,10 @@ class PageWriter:
                 "model": self._vectors.model,
             },
         ).rowcount
-        fresh = [chunk for chunk in plan.new if chunk.hash not in known]
+        fresh = [chunk for chunk in chunks if chunk.hash not in known]
         self._vectors.need((chunk.text for chunk in fresh), step)  # nothing, unless another writer came between
         described = {"chunk_vectors": ([str(chunk.row["id"]) for chunk in fresh], [chunk.text for chunk in fresh])}
-        insert_vectors(connection, self._corpus.namespace_id, described, self._vectors, self._tally.added, step)
-        self._tally.chunks_kept += len(plan.kept)
+        insert_vectors(self._connection, self._corpus.namespace_id, described, self._vectors, self._tally.added, step)
         self._tally.chunks_embedded += len(fresh)
         self._tally.vectors_reused += reused
 

@@ -108,6 +108,18 @@ def test_sessions_of_three_harnesses(store: Store, tmp_path: Path) -> None:
     assert take(store, *files).unchanged == 3
 
 
+def test_sessions_of_an_earlier_model_are_embedded_with_the_next_import(store: Store, tmp_path: Path) -> None:
+    """They have no folder, and so no sync of their own."""
+    take(store, lines(tmp_path / "a.jsonl", CLAUDE))
+    with store.connect("owner") as connection:
+        file = lines(tmp_path / "b.jsonl", CODEX)
+        import_sessions(connection, [file], "work", embedder=CountingEmbedder("tests-other"), clock=lambda: LATER)
+    assert ask(store, "SELECT model, count(*) FROM memory.chunk_vectors GROUP BY 1 ORDER BY 1") == [
+        ("tests-8", 1),
+        ("tests-other", 2),
+    ]
+
+
 def test_a_session_that_goes_on_becomes_a_new_version(store: Store, tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", CLAUDE)
     take(store, file)
