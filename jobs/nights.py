@@ -5,7 +5,9 @@ from __future__ import annotations
 import dagster as dg
 
 _READING = dg.AssetSelection.groups("snapshot", "models", "audits")
-_CHECKS = dg.AssetSelection.checks_for_assets(dg.AssetKey(["night", "applied"]))
+_APPLIED = dg.AssetKey(["night", "applied"])
+_FOLDERS = dg.AssetKey(["corpus", "folders"])
+_CHECKS = dg.AssetSelection.checks_for_assets(_APPLIED)
 
 night_job = dg.define_asset_job(
     "night_job",
@@ -21,17 +23,18 @@ reaudit_job = dg.define_asset_job(
 
 checks_job = dg.define_asset_job(
     "checks_job",
-    selection=_CHECKS,
-    description="The invariants and the store's contract, for all namespaces.",
+    selection=_CHECKS | dg.AssetSelection.checks_for_assets(_FOLDERS),
+    description="The invariants, the store's contract, and whether folders are synced and indexed, for all namespaces.",
 )
 
 freshness_job = dg.define_asset_job(
     "freshness_job",
     selection=dg.AssetSelection.checks(
         *(
-            dg.AssetCheckKey(dg.AssetKey(["night", "applied"]), name)
+            dg.AssetCheckKey(_APPLIED, name)
             for name in ("namespaces_are_audited", "plans_are_decided", "applies_change_something")
         )
-    ),
+    )
+    | dg.AssetSelection.checks_for_assets(_FOLDERS),
     description="The freshness alarms, for all namespaces.",
 )

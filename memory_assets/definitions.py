@@ -9,6 +9,7 @@ import dagster as dg
 from dbt_like_sql.assets import model_assets
 from jobs.apply import apply_job
 from jobs.approve import approve_plan
+from jobs.corpora import corpus_sync_job
 from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
 from jobs.retention import retention_job
 from jobs.schedules import daily_retention, freshness_alarms, nightly
@@ -18,6 +19,8 @@ from memory_assets.approval import approval
 from memory_assets.checks.contract import contract
 from memory_assets.checks.freshness import freshness
 from memory_assets.checks.invariants import invariants
+from memory_assets.checks.pages import page_checks
+from memory_assets.folders import folders
 from memory_assets.operations import operation_assets
 from memory_assets.partitions import namespaces
 from memory_assets.plan import plan
@@ -25,6 +28,7 @@ from memory_assets.snapshot import snapshot
 from resources.store import environment_store
 from resources.tables import night_files
 from sensors.approved_plans import approved_plans
+from sensors.changed_folders import changed_folders
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
 
@@ -34,6 +38,7 @@ OWNERS = ["team:memory"]
 def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     """All definitions; ``resources`` replace those of the same name (``store``, ``io_manager``)."""
     assets = [
+        folders,
         snapshot,
         model_assets(namespaces),
         *operation_assets(),
@@ -43,10 +48,20 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     ]
     return dg.Definitions(
         assets=dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=OWNERS), assets),
-        asset_checks=[invariants, freshness, contract],
-        jobs=[night_job, approve_plan, apply_job, undo_job, reaudit_job, checks_job, freshness_job, retention_job],
+        asset_checks=[invariants, freshness, contract, *page_checks()],
+        jobs=[
+            night_job,
+            approve_plan,
+            apply_job,
+            undo_job,
+            reaudit_job,
+            checks_job,
+            freshness_job,
+            retention_job,
+            corpus_sync_job,
+        ],
         schedules=[nightly, freshness_alarms, daily_retention],
-        sensors=[namespaces_sensor, approved_plans, reaudit, crashed_runs, cancelled_runs],
+        sensors=[namespaces_sensor, changed_folders, approved_plans, reaudit, crashed_runs, cancelled_runs],
         resources={"store": environment_store, "io_manager": night_files, **(resources or {})},
         executor=dg.in_process_executor,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from memory_assets.folders import FOLDERS
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_now
@@ -39,6 +40,7 @@ ABOUT = {
         for name, text in ABOUT.items()
     },
     can_subset=False,
+    deps=[FOLDERS],
     partitions_def=namespaces,
     description="One REPEATABLE READ transaction copies the namespace to Arrow files, which everything after it reads.",
 )

@@ -185,6 +185,10 @@ class _Sync:
             self._writer.embed_bare()
         resolved, names = self._link(unfinished, written)
         whole = {"whole": True, "files": seen, "names": names, "model": self._model}
+        turned = any(self._state.get(name) != value for name, value in whole.items() if name != "whole")
+        whole["turn"] = (
+            self._state.get("turn", 0) + turned
+        )  # tells a folder from one that stands again as it once stood
         if unfinished or whole != self._state:
             save_state(connection, self._corpus, whole)
         mark_synced(connection, self._corpus)

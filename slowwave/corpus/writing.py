@@ -101,7 +101,7 @@ class PageWriter:
         self._vectors.forget()
 
     def embed_bare(self) -> None:
-        """Live chunks that have no vector of this model get one; those of other models stay, and are not looked at by whoever asks for this.
+        """Live chunks that have no vector of this model get one; vectors of other models stay beside it.
 
         Some at a time, each in a transaction of its own: what was embedded before a stop is there when it goes on.
         """

@@ -39,7 +39,7 @@ def test_all_checks_hold_after_an_apply(store: Store) -> None:
         found = evaluate(checks)
         one = evaluate(checks, world.slug)
     assert {name: e.passed for name, e in found.items()} == dict.fromkeys(found, True), found
-    assert len(found) == 3 + 3 + len(PROMISES)
+    assert len(found) == 3 + 5 + len(PROMISES)
     for name in (
         "no_live_relationship_touches_a_retired_entity",
         "cells_changed_are_cells_planned",

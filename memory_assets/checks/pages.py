@@ -1,0 +1,40 @@
+"""Checks of a night's reports about pages: what an audit lists, as a check of the audit that turns green when it is mended."""
+
+from typing import Final
+
+import dagster as dg
+
+from slowwave.night.results import Result
+
+CHECKS: Final = {
+    "links_lead_somewhere": (
+        "dead_links",
+        ("dead",),
+        "Every link that somebody wrote means a page, and a heading or block of it.",
+    ),
+    "pages_agree_with_themselves": (
+        "page_health",
+        ("state conflict", "contradictions", "event mismatch"),
+        "No page has fields that exclude each other, a section of contradictions, or a timeline that goes on after its date.",
+    ),
+}
+"""Check → the audit, those of its numbers that are zero where it holds, and what it asks."""
+
+
+def page_checks() -> list[dg.AssetChecksDefinition]:
+    """One check an entry of ``CHECKS``."""
+    return [_check(name, *asked) for name, asked in CHECKS.items()]
+
+
+def _check(name: str, audit: str, numbers: tuple[str, ...], about: str) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=["audit", audit], name=name, description=about)
+    def check(report: Result) -> dg.AssetCheckResult:
+        found = report.value.numbers
+        return dg.AssetCheckResult(
+            passed=not any(found.get(number, 0) for number in numbers),
+            severity=dg.AssetCheckSeverity.WARN,
+            description=report.value.skipped or ", ".join(f"{number}: {found.get(number, 0):,}" for number in numbers),
+            metadata={"pages": found.get("pages", 0), **{number: found.get(number, 0) for number in numbers}},
+        )
+
+    return check
