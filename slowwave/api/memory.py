@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.search.request import CorpusChoice, Mode, SearchRequest, SearchResponse, SearchScope
 from slowwave.store.connect import Store
@@ -34,7 +34,7 @@ class Memory:
         mode: Mode | str = "hybrid",
         k: int = 10,
         corpus: CorpusChoice | str = "durable",
-        scope: SearchScope | dict[str, Any] | None = None,
+        scope: SearchScope | dict[str, Any] = SearchScope(),  # noqa: B008 - it is frozen
         as_of: datetime | None = None,
         min_relevance_score: float = 0.0,
         include_content: bool = True,
@@ -42,20 +42,9 @@ class Memory:
         debug: bool = False,
     ) -> SearchResponse:
         """What is found, best first; see ``slowwave.search.request.SearchRequest``. Raises ``Refused`` for what cannot be asked."""
+        request = _request(SearchRequest, locals())
         from slowwave.search.search import search  # loads what an empty `import slowwave` does without
 
-        request = request_of(
-            query=query,
-            mode=mode,
-            k=k,
-            corpus=corpus,
-            scope=scope or SearchScope(),
-            as_of=as_of,
-            min_relevance_score=min_relevance_score,
-            include_content=include_content,
-            include_retired=include_retired,
-            debug=debug,
-        )
         return search(self.store, self.namespace, request)
 
     def wake(
@@ -70,20 +59,13 @@ class Memory:
         debug: bool = False,
     ) -> WakeResponse:
         """What an agent is told when it begins; see ``slowwave.recall.wake_request.WakeRequest``. Raises ``Refused`` as ``search`` does."""
+        given = locals()
         from slowwave.recall.wake_request import WakeRequest, wake
+        from slowwave.search.search import settings_of
 
-        request = _valid(
-            WakeRequest,
-            agent=agent,
-            budget_tokens=budget_tokens,
-            profile=profile,
-            project=project,
-            include_recent_sessions=include_recent_sessions,
-            include_pinned_decisions=include_pinned_decisions,
-            debug=debug,
-        )
+        request = _request(WakeRequest, given)
         with self.store.connect("reader") as connection:
-            return wake(connection, self.namespace, request, Settings())
+            return wake(connection, self.namespace, request, settings_of(connection, self.namespace))
 
     def active(
         self,
@@ -93,29 +75,18 @@ class Memory:
         profile: str = "auto",
         project: str = "",
         cwd: str = "",
-        scope: SearchScope | dict[str, Any] | None = None,
+        scope: SearchScope | dict[str, Any] = SearchScope(),  # noqa: B008
         budget_tokens: int = 400,
         timeout_ms: int = 3_000,
         include_wake: bool = False,
         debug: bool = False,
     ) -> ActiveMemoryResponse:
         """What an agent is reminded of; see ``slowwave.recall.active_request.ActiveMemoryRequest``. Raises as ``search`` does."""
+        given = locals()
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
         from slowwave.search.search import log_search, settings_of
 
-        request = _valid(
-            ActiveMemoryRequest,
-            prompt=prompt,
-            agent=agent,
-            profile=profile,
-            project=project,
-            cwd=cwd,
-            scope=scope or SearchScope(),
-            budget_tokens=budget_tokens,
-            timeout_ms=timeout_ms,
-            include_wake=include_wake,
-            debug=debug,
-        )
+        request = _request(ActiveMemoryRequest, given)
         with self.store.connect("reader") as connection:
             settings = settings_of(connection, self.namespace)
             told = active_memory(connection, self.namespace, request, settings)
@@ -124,14 +95,10 @@ class Memory:
         return told.answer
 
 
-def request_of(**fields: Any) -> SearchRequest:
-    """A search's request. Raises ``Refused`` with the first field that cannot be what it is."""
-    return _valid(SearchRequest, **fields)
-
-
-def _valid(kind: type[Request], **fields: object) -> Request:
+def _request(kind: type[Request], given: Mapping[str, object]) -> Request:
+    """A request of what a method was called with. Raises ``Refused`` with the first field that cannot be what it is."""
     try:
-        return kind.model_validate(fields)
+        return kind.model_validate({name: value for name, value in given.items() if name != "self"})
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

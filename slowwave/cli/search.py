@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from slowwave.api.memory import request_of
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, say, show_json, show_table
 
 
@@ -40,8 +39,10 @@ def search(
         "since": since,
         "until": until,
     }
-    request = request_of(
-        query=query,
+    from slowwave.api.memory import Memory
+
+    response = Memory(namespace, open_store()).search(
+        query,
         mode=mode,
         corpus=corpus,
         k=k,
@@ -50,9 +51,6 @@ def search(
         include_retired=retired,
         debug=debug or json,
     )
-    from slowwave.search.search import search as found_by
-
-    response = found_by(open_store(), namespace, request)
     if json:
         show_json(response.model_dump(mode="json", exclude_none=not debug))
         return

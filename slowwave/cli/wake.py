@@ -22,12 +22,10 @@ def wake(
     json: Json = False,
 ) -> None:
     """Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt."""
-    from slowwave.config.settings import Settings
-    from slowwave.recall.wake_request import WakeRequest
-    from slowwave.recall.wake_request import wake as woken
+    from slowwave.api.memory import Memory
 
-    request = WakeRequest(
-        agent=agent,
+    told = Memory(namespace, open_store()).wake(
+        agent,
         budget_tokens=budget,
         profile=profile,
         project=project,
@@ -35,8 +33,6 @@ def wake(
         include_pinned_decisions=decisions,
         debug=True,
     )
-    with open_store().connect("reader") as connection:
-        told = woken(connection, namespace, request, Settings())
     if json:
         show_json(told.model_dump(mode="json"))
         return

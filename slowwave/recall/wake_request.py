@@ -54,13 +54,8 @@ def wake(connection: Connection, namespace: str, request: WakeRequest, settings:
         decisions=request.include_pinned_decisions,
     )
     block = wake_block(rows.sections, request.budget_tokens)
+    told = WakeResponse(profile=request.profile, block=block.text)
     if not request.debug:
-        return WakeResponse(profile=request.profile, block=block.text)
-    return WakeResponse(
-        profile=request.profile,
-        block=block.text,
-        tokens_estimated=block.tokens,
-        sources=block.sources,
-        left_out=block.left_out,
-        frozen_at=rows.newest,
-    )
+        return told
+    about = {"tokens_estimated": block.tokens, "left_out": block.left_out}
+    return told.model_copy(update={**about, "sources": block.sources, "frozen_at": rows.newest})

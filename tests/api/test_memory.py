@@ -1,0 +1,74 @@
+"""``slowwave.Memory`` asks what the requests know, in their words, and answers what the rooms do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import slowwave
+from slowwave.errors import Refused
+from slowwave.recall.active_request import ActiveMemoryRequest
+from slowwave.recall.wake_request import WakeRequest
+from slowwave.search.request import SearchRequest
+from slowwave.search.search import logged
+from slowwave.store.connect import Store
+from tests.memories import ask, remember
+from tests.recall.test_wake_rows import put_document
+from tests.snapshots import uid
+
+LEFT_OUT = {SearchRequest: {"rerank"}}
+"""What a method does not offer."""
+
+
+@pytest.mark.parametrize(
+    ("method", "request_model"),
+    [
+        (slowwave.Memory.search, SearchRequest),
+        (slowwave.Memory.wake, WakeRequest),
+        (slowwave.Memory.active, ActiveMemoryRequest),
+    ],
+)
+def test_a_method_takes_the_fields_of_its_request_with_their_defaults(
+    method: Callable[..., Any], request_model: type[BaseModel]
+) -> None:
+    """A field that is added to a request, or another default, shows here until the method has it."""
+    offered = dict(list(inspect.signature(method).parameters.items())[1:])
+    fields = {
+        name: inspect.Parameter.empty if field.is_required() else field.default
+        for name, field in request_model.model_fields.items()
+        if name not in LEFT_OUT.get(request_model, ())
+    }
+    assert {name: parameter.default for name, parameter in offered.items()} == fields
+
+
+def test_an_agent_wakes_is_reminded_and_searches(store: Store) -> None:
+    """One namespace, three questions; a search and a reminder are recalls."""
+    remember(store, "acme")
+    put_document(store, "core/active.md", "The crane audit is due on Friday.", type="core", status="active")
+    content = {"id": "c", "document_id": "core/active.md", "content": "The crane audit is due on Friday."}
+    remember(store, "acme", chunks=[content])
+    memory = slowwave.Memory("acme", store)
+    assert memory.wake("tests", profile="coding").block == "## Active\n\nThe crane audit is due on Friday."
+    assert [r.id for r in memory.search("crane", mode="keyword").results] == [uid("c")]
+    assert memory.active("When is the crane audit?", "tests").sources == ("core/active.md",)
+    logged()
+    assert ask(store, "SELECT query FROM memory.recall_events ORDER BY query") == [
+        ("When is the crane audit?",),
+        ("crane",),
+    ]
+
+
+def test_what_cannot_be_asked_is_refused_in_words(store: Store) -> None:
+    """The first field that is wrong, and a namespace that is not there."""
+    remember(store, "acme")
+    memory = slowwave.Memory("acme", store)
+    with pytest.raises(Refused, match="k cannot be"):
+        memory.search("tea", k=51)
+    with pytest.raises(Refused, match="budget_tokens cannot be '9'"):
+        memory.wake("tests", budget_tokens=9)
+    with pytest.raises(Refused, match="no namespace"):
+        slowwave.Memory("nobody", store).wake("tests")
