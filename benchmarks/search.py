@@ -31,8 +31,9 @@ from benchmarks.machine import commit, load, machine
 from benchmarks.report import Part, show
 from slowwave.language.embedder import Embedder, OfflineEmbedder
 from slowwave.language.minilm import MiniLMEmbedder
+from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest
-from slowwave.search.search import logged, search
+from slowwave.search.search import search
 from slowwave.store import server, tables
 from slowwave.store.connect import Store
 from slowwave.store.load import load_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,14 +10,17 @@ from pydantic import BaseModel, ValidationError
 
 from slowwave.errors import Refused
 from slowwave.search.request import CorpusChoice, Mode, SearchRequest, SearchResponse, SearchScope
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
 
 if TYPE_CHECKING:
+    from slowwave.config.settings import Settings
     from slowwave.recall.active_request import ActiveMemoryResponse
     from slowwave.recall.wake_request import WakeResponse
+    from slowwave.search.recall_log import Answered
 
 Request = TypeVar("Request", bound=BaseModel)
+Response = TypeVar("Response", bound=BaseModel)
 
 
 class Memory:
@@ -61,11 +64,8 @@ class Memory:
         """What an agent is told when it begins; see ``slowwave.recall.wake_request.WakeRequest``. Raises ``Refused`` as ``search`` does."""
         given = locals()
         from slowwave.recall.wake_request import WakeRequest, wake
-        from slowwave.search.search import settings_of
 
-        request = _request(WakeRequest, given)
-        with self.store.connect("reader") as connection:
-            return wake(connection, self.namespace, request, settings_of(connection, self.namespace))
+        return self._told(wake, _request(WakeRequest, given))
 
     def active(
         self,
@@ -84,14 +84,19 @@ class Memory:
         """What an agent is reminded of; see ``slowwave.recall.active_request.ActiveMemoryRequest``. Raises as ``search`` does."""
         given = locals()
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
-        from slowwave.search.search import log_search, settings_of
 
-        request = _request(ActiveMemoryRequest, given)
+        return self._told(active_memory, _request(ActiveMemoryRequest, given))
+
+    def _told(
+        self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request
+    ) -> Response:
+        """An answer of this namespace; what it recalls is logged behind it."""
+        from slowwave.search.namespace_settings import settings_of
+        from slowwave.search.recall_log import log_behind
+
         with self.store.connect("reader") as connection:
-            settings = settings_of(connection, self.namespace)
-            told = active_memory(connection, self.namespace, request, settings)
-        for found in told.searches:
-            log_search(self.store, self.namespace, found, settings)
+            told = answer(connection, self.namespace, request, settings_of(connection, self.namespace))
+        log_behind(self.store, "owner", self.namespace, told.recalls)
         return told.answer
 
 

@@ -223,7 +223,10 @@ class Settings(BaseSettings):
     )
 
     recall_log_share: float = Field(
-        default=1.0, ge=0, le=1, description="Share of searches that are logged as recalls; 0 logs none."
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Share of searches, wakes, reminders and pages read that are logged as recalls; 0 logs none.",
     )
     wake_profiles: str = Field(
         default="", description="File (TOML) of wake profiles beside those that come along; empty means none."

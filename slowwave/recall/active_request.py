@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import psycopg
@@ -18,6 +17,7 @@ from slowwave.config.settings import Settings
 from slowwave.recall.active import DURABLE, ActiveBlock, FoundPage, active_block, chosen
 from slowwave.recall.active_profiles import AUTO, ActiveProfile, active_profiles
 from slowwave.recall.wake_request import WakeRequest, wake
+from slowwave.search.recall_log import Answered, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult, SearchScope
 from slowwave.search.search import search_on
 from slowwave.store.connect import Connection
@@ -65,16 +65,10 @@ class ActiveMemoryResponse(BaseModel):
     took_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reminded:
-    """An answer, with the searches that it rests on, for whoever logs them."""
-
-    answer: ActiveMemoryResponse
-    searches: tuple[SearchResponse, ...]
-
-
-def active_memory(connection: Connection, namespace: str, request: ActiveMemoryRequest, settings: Settings) -> Reminded:
-    """What an agent is reminded of. Raises ``Refused`` for a namespace or profile that is not there."""
+def active_memory(
+    connection: Connection, namespace: str, request: ActiveMemoryRequest, settings: Settings
+) -> Answered[ActiveMemoryResponse]:
+    """What an agent is reminded of, and what was searched for it. Raises ``Refused`` for a namespace or profile that is not there."""
     began = time.monotonic()
     profiles = active_profiles()
     name, profile = profiles.chosen(request.profile, request.prompt)
@@ -87,7 +81,7 @@ def active_memory(connection: Connection, namespace: str, request: ActiveMemoryR
         include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
         include_pinned_decisions=name != "coding",
     )
-    woken = wake(connection, namespace, told, settings).block if request.include_wake else ""
+    woken = wake(connection, namespace, told, settings) if request.include_wake else None
     asked = _asked(request, profile, sessions=sessions)
     searches = _searched(connection, namespace, asked, began + request.timeout_ms / 1000)
     found = [
@@ -96,7 +90,8 @@ def active_memory(connection: Connection, namespace: str, request: ActiveMemoryR
         for rank, result in enumerate(answer.results)
     ]
     block = active_block(chosen(found, profile, profiles, durable=DURABLE), request.budget_tokens)
-    text = "\n\n".join(part for part in (woken, f"## Relevant memory\n\n{block.text}" if block.text else "") if part)
+    before = woken.answer.block if woken else ""
+    text = "\n\n".join(part for part in (before, f"## Relevant memory\n\n{block.text}" if block.text else "") if part)
     late = len(asked) - len(searches)
     warnings = dict.fromkeys(warning for _, answer in searches for warning in answer.warnings)
     if late:
@@ -114,7 +109,8 @@ def active_memory(connection: Connection, namespace: str, request: ActiveMemoryR
         profile=name if request.debug else None,
         took_ms=round((time.monotonic() - began) * 1000, 1) if request.debug else None,
     )
-    return Reminded(answer, tuple(answer for _, answer in searches))
+    recalls = (Recalled.of_search(found) for _, found in searches)
+    return Answered(answer, (*recalls, *(woken.recalls if woken else ())))
 
 
 def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, *, sessions: bool) -> list[SearchRequest]:

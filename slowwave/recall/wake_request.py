@@ -11,6 +11,7 @@ from slowwave.config.settings import Settings
 from slowwave.recall.wake import wake_block
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_rows import wake_rows
+from slowwave.search.recall_log import Answered, Lines, Recalled
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
 
@@ -40,8 +41,8 @@ class WakeResponse(BaseModel):
     frozen_at: datetime | None = None
 
 
-def wake(connection: Connection, namespace: str, request: WakeRequest, settings: Settings) -> WakeResponse:
-    """The wake block of a namespace. Raises ``Refused`` for a namespace or profile that is not there."""
+def wake(connection: Connection, namespace: str, request: WakeRequest, settings: Settings) -> Answered[WakeResponse]:
+    """The wake block of a namespace, and what it recalls. Raises ``Refused`` for a namespace or profile that is not there."""
     profiles = wake_profiles(Path(settings.wake_profiles) if settings.wake_profiles else None)
     profile = profiles.profile(request.profile)
     rows = wake_rows(
@@ -55,7 +56,9 @@ def wake(connection: Connection, namespace: str, request: WakeRequest, settings:
     )
     block = wake_block(rows.sections, request.budget_tokens)
     told = WakeResponse(profile=request.profile, block=block.text)
-    if not request.debug:
-        return told
-    about = {"tokens_estimated": block.tokens, "left_out": block.left_out}
-    return told.model_copy(update={**about, "sources": block.sources, "frozen_at": rows.newest})
+    if request.debug:
+        about = {"tokens_estimated": block.tokens, "left_out": block.left_out}
+        told = told.model_copy(update={**about, "sources": block.sources, "frozen_at": rows.newest})
+    memories = tuple(source for source in block.sources if source in rows.memories)
+    pages = tuple(Lines(source) for source in block.sources if source not in rows.memories)
+    return Answered(told, (Recalled(hits=memories, pages=pages),))

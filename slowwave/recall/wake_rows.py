@@ -69,9 +69,12 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class WakeRows:
-    """Sections with their passages, and the instant of the newest row among them (None where nothing was read)."""
+    """Sections with their passages, the ids of the memories among their sources, and the instant of the newest row among them (None where
+    nothing was read).
+    """
 
     sections: tuple[Told, ...]
+    memories: frozenset[str]
     newest: datetime | None
 
 
@@ -93,6 +96,7 @@ def wake_rows(
             return cursor.execute(statement, {"namespace": namespace_id, **given}).fetchall()  # pyright: ignore[reportArgumentType]
 
         read: list[_Row] = []
+        memories: frozenset[str] = frozenset()
         paths = [_like(path) for _, section in chosen for path in section.paths]
         documents = rows(_DOCUMENTS, paths=paths) if paths else []
         told: list[Told] = []
@@ -115,9 +119,11 @@ def wake_rows(
         ):
             of = rows(statement, limit=limit) if limit else []
             lines = [(row, text) for row in of if (text := line(row))]
+            if statement == _MEMORIES:
+                memories = frozenset(row.path for row in of)
             told.append(Told(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines)))
             read += [row for row, _ in lines]
-    return WakeRows(tuple(told), max((row.recorded_at for row in read), default=None))
+    return WakeRows(tuple(told), memories, max((row.recorded_at for row in read), default=None))
 
 
 def _sections(profiles: WakeProfiles, profile: WakeProfile, project: str) -> list[tuple[str, WakeSection]]:

@@ -1,39 +1,31 @@
 """A search of a namespace: what matches, what of it may be shown, in which order, and how it is told.
 
-Retired, superseded and quarantined rows stay out unless they are asked for, sessions unless they are asked for; each search is logged as a
-recall with its scores, behind the answer.
+Retired, superseded and quarantined rows stay out unless they are asked for, sessions unless they are asked for. Each search is logged as a
+recall (``slowwave.search.recall_log``).
 """
 
 from __future__ import annotations
 
-import atexit
-import json
-import logging
-import os
-import random
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 
-import psycopg
-
 from slowwave.config.settings import Settings
-from slowwave.errors import EmbeddingError, SlowwaveError
+from slowwave.errors import EmbeddingError
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
+from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
-from slowwave.search.recall_events import log_recall
+from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
-from slowwave.store.namespaces import namespace_id
 from slowwave.texts.frontmatter import body
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
@@ -45,7 +37,6 @@ _SESSION_WORDS: Final = frozenset(
 )
 _LIVE_SESSION: Final = frozenset(("active", "interrupted"))
 
-_NAMESPACE: Final = "SELECT id::text, settings::text FROM memory.namespaces WHERE slug = %s"
 _ROWS: Final = """
 SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
   CASE WHEN r.is_file THEN d.content ELSE '' END
@@ -80,8 +71,7 @@ def search(
     """Search a namespace (its name), and log the search as a recall. See ``search_on``."""
     with store.connect("reader") as connection:
         found = search_on(connection, namespace, request, embedder=embedder, today=today)
-        settings = settings_of(connection, namespace)
-    log_search(store, namespace, found, settings)
+    log_behind(store, "owner", namespace, [Recalled.of_search(found)])
     return found
 
 
@@ -101,9 +91,10 @@ def search_on(
     """
     began = time.perf_counter()
     today = today or (request.as_of or datetime.now(UTC)).date()
-    domain, settings = _domain(connection, namespace, request)
+    known = known_namespace(connection, namespace)
+    domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    found = _matched(connection, domain, request, settings, embedder, depth)
+    found = _matched(connection, domain, request, known.settings, embedder, depth)
     best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
     rows = _rows(connection, dict(best))
     warnings = list(found.warnings)
@@ -119,24 +110,6 @@ def search_on(
         warnings=tuple(warnings),
         results=tuple(results),
     )
-
-
-def _domain(connection: Connection, namespace: str, request: SearchRequest) -> tuple[Domain, Settings]:
-    """What is searched, and the settings of the namespace."""
-    id_, overlay = _namespace(connection, namespace)
-    domain = Domain(id_, _planes(request), request.scope, request.as_of, request.include_retired)
-    return domain, _settings(overlay, _variables())
-
-
-def settings_of(connection: Connection, namespace: str) -> Settings:
-    """The settings that hold in a namespace, resolved once as long as they stay. Raises ``Refused`` for an unknown one."""
-    return _settings(_namespace(connection, namespace)[1], _variables())
-
-
-def _namespace(connection: Connection, namespace: str) -> tuple[str, str]:
-    """Its id, and its own settings as JSON."""
-    known = connection.execute(_NAMESPACE, (namespace,)).fetchone()
-    return (str(known[0]), str(known[1])) if known else (namespace_id(connection, namespace), "{}")
 
 
 def _planes(request: SearchRequest) -> tuple[str, ...]:
@@ -232,16 +205,6 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
     )
 
 
-@lru_cache(64)
-def _settings(overlay: str, variables: tuple[tuple[str, str], ...]) -> Settings:
-    """A namespace's settings, made once as long as neither they nor the environment change: making them costs more than a search."""
-    return Settings.for_namespace(json.loads(overlay))
-
-
-def _variables() -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, value in os.environ.items() if name.startswith("SLOWWAVE_"))
-
-
 @cache
 def _offline(model: str) -> Embedder:
     return embedder_for(Settings(embedding_model=model, embedding_endpoint=""))
@@ -249,36 +212,3 @@ def _offline(model: str) -> Embedder:
 
 def _embedder_of(settings: Settings) -> Embedder:
     return embedder_for(settings) if settings.embedding_endpoint else _offline(settings.embedding_model)
-
-
-@cache
-def _recorder() -> ThreadPoolExecutor:
-    """One thread that logs recalls behind the answers; what it has begun it ends before the process does."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="slowwave-recall")
-    atexit.register(pool.shutdown)
-    return pool
-
-
-def log_search(store: Store, namespace: str, found: SearchResponse, settings: Settings) -> None:
-    """Log a search as a recall behind the answer, or not, as ``recall_log_share`` says."""
-    if to_be_logged(settings):
-        hits, scores = [result.id for result in found.results], [result.score for result in found.results]
-        _recorder().submit(_write, store, namespace, found.query, hits, scores)
-
-
-def to_be_logged(settings: Settings) -> bool:
-    """Whether this search is one of the share that is logged."""
-    return settings.recall_log_share > random.random()  # noqa: S311 - a sample
-
-
-def _write(store: Store, namespace: str, query: str, hits: Sequence[str], scores: Sequence[float]) -> None:
-    """One event; a store that takes none costs the answer nothing and is a line in the program's log."""
-    try:
-        log_recall(namespace, query, hits, scores=scores, store=store)
-    except (SlowwaveError, psycopg.Error) as problem:
-        logging.getLogger(__name__).warning("A recall was not logged: %s", problem)
-
-
-def logged() -> None:
-    """Wait until what was searched so far is logged."""
-    _recorder().submit(int).result()

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
 import psycopg
@@ -18,6 +18,7 @@ from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ValidationError
 
 from slowwave.errors import NotInCorpus, Refused, StoreError
+from slowwave.search.recall_log import Answered, log_behind
 from slowwave.serving.call_metrics import CallMetrics
 from slowwave.serving.calls import Call
 from slowwave.serving.failures import Failure, invalid
@@ -73,7 +74,7 @@ class Answering:
             return invalid(problem)
         try:
             with self.store.connect("server") as connection:
-                return _told(call, connection, caller.namespace, request)
+                found = _told(call, connection, caller.namespace, request)
         except (StoreError, psycopg.OperationalError) as problem:
             _LOG.error("The store did not answer: %s.", type(problem).__name__)
             return _UNREACHABLE
@@ -82,9 +83,15 @@ class Answering:
             return Failure(
                 500, "The call failed for a reason that nobody foresaw. The server's log says of which kind."
             )
+        if isinstance(found, Answered):
+            log_behind(self.store, "server", caller.namespace, found.recalls)
+            return cast("BaseModel", found.answer)
+        return found
 
 
-def _told(call: Call, connection: Connection, namespace: str, request: BaseModel) -> BaseModel | Failure:
+def _told(
+    call: Call, connection: Connection, namespace: str, request: BaseModel
+) -> BaseModel | Answered[Any] | Failure:
     """A refusal is an answer: the connection stands."""
     try:
         return call.answer(connection, namespace, request)

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from slowwave.config.settings import Settings
 from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
@@ -20,9 +19,10 @@ from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResp
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
-from slowwave.search.recall_events import log_recall
+from slowwave.search.namespace_settings import settings_of
+from slowwave.search.recall_log import Answered, Lines, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse
-from slowwave.search.search import search_on, settings_of, to_be_logged
+from slowwave.search.search import search_on
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
 from slowwave.serving.tokens import Scope
 from slowwave.store.connect import Connection
@@ -36,8 +36,9 @@ PAGE_TOKENS: Final = 6000
 class Call:
     """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
 
-    ``answer`` gets a connection with the server's login, the caller's namespace and a ``request``, and gives a ``response``; it raises
-    ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where that is not the answer as JSON.
+    ``answer`` gets a connection with the server's login, the caller's namespace and a ``request``, and gives a ``response``, with what it
+    recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where that is not
+    the answer as JSON.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Call:
     request: type[BaseModel]
     response: type[BaseModel]
     scope: Scope
-    answer: Callable[[Connection, str, Any], BaseModel]
+    answer: Callable[[Connection, str, Any], BaseModel | Answered[Any]]
     method: Literal["GET", "POST"] = "POST"
     text: Callable[[Any], str] | None = None
 
@@ -76,28 +77,17 @@ class LinkAnswer(RootModel[LinkResponse | LintResponse]):
     """Edges, or what is broken, by the operation that was asked for."""
 
 
-def _wake(connection: Connection, namespace: str, request: WakeRequest) -> WakeResponse:
-    return wake(connection, namespace, request, Settings())
+def _wake(connection: Connection, namespace: str, request: WakeRequest) -> Answered[WakeResponse]:
+    return wake(connection, namespace, request, settings_of(connection, namespace))
 
 
-def _search(connection: Connection, namespace: str, request: SearchRequest) -> SearchResponse:
+def _search(connection: Connection, namespace: str, request: SearchRequest) -> Answered[SearchResponse]:
     found = search_on(connection, namespace, request)
-    _logged(connection, namespace, found)
-    return found
+    return Answered(found, (Recalled.of_search(found),))
 
 
-def _active(connection: Connection, namespace: str, request: ActiveMemoryRequest) -> ActiveMemoryResponse:
-    told = active_memory(connection, namespace, request, settings_of(connection, namespace))
-    for found in told.searches:
-        _logged(connection, namespace, found)
-    return told.answer
-
-
-def _logged(connection: Connection, namespace: str, found: SearchResponse) -> None:
-    """What was recalled is an event that nights rest on, unless it is not of the share that is logged."""
-    if to_be_logged(settings_of(connection, namespace)):
-        hits, scores = [result.id for result in found.results], [result.score for result in found.results]
-        log_recall(namespace, found.query, hits, scores=scores, connection=connection)
+def _active(connection: Connection, namespace: str, request: ActiveMemoryRequest) -> Answered[ActiveMemoryResponse]:
+    return active_memory(connection, namespace, request, settings_of(connection, namespace))
 
 
 def _found(answer: SearchResponse) -> str:
@@ -107,7 +97,7 @@ def _found(answer: SearchResponse) -> str:
 
 
 def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) -> ProfilesResponse:
-    own = Settings().wake_profiles
+    own = settings_of(connection, namespace).wake_profiles
     known = wake_profiles(Path(own) if own else None)
     return ProfilesResponse(
         wake={
@@ -117,8 +107,8 @@ def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) 
     )
 
 
-def _get(connection: Connection, namespace: str, request: GetRequest) -> GetResponse:
-    """As many whole lines as an answer takes, one at least."""
+def _get(connection: Connection, namespace: str, request: GetRequest) -> Answered[GetResponse]:
+    """As many whole lines as an answer takes, one at least. What is read on purpose counts as used."""
     found = get_page(connection, namespace, request)
     room, kept = PAGE_TOKENS * BYTES_A_TOKEN, 0
     lines = file_lines(found.content)
@@ -127,10 +117,11 @@ def _get(connection: Connection, namespace: str, request: GetRequest) -> GetResp
         if room < 0 and kept:
             break
         kept += 1
-    if kept == len(lines):
-        return found
-    after = {"content": "".join(lines[:kept]), "lines_returned": kept, "next": found.from_line + kept}
-    return found.model_copy(update=after)
+    if kept < len(lines):
+        after = {"content": "".join(lines[:kept]), "lines_returned": kept, "next": found.from_line + kept}
+        found = found.model_copy(update=after)
+    shown = Lines(found.path, found.from_line, found.from_line + found.lines_returned - 1)
+    return Answered(found, (Recalled(pages=(shown,), used=True),))
 
 
 def _links(connection: Connection, namespace: str, request: LinkRequest) -> LinkAnswer:

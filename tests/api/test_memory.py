@@ -13,8 +13,8 @@ import slowwave
 from slowwave.errors import Refused
 from slowwave.recall.active_request import ActiveMemoryRequest
 from slowwave.recall.wake_request import WakeRequest
+from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest
-from slowwave.search.search import logged
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.recall.test_wake_rows import put_document
@@ -53,12 +53,13 @@ def test_an_agent_wakes_is_reminded_and_searches(store: Store) -> None:
     remember(store, "acme", chunks=[content])
     memory = slowwave.Memory("acme", store)
     assert memory.wake("tests", profile="coding").block == "## Active\n\nThe crane audit is due on Friday."
-    assert [r.id for r in memory.search("crane", mode="keyword").results] == [uid("c")]
+    (found,) = memory.search("crane", mode="keyword", debug=True).results
+    assert (found.id, found.frontmatter) == (uid("c"), {"type": "core", "status": "active"})
     assert memory.active("When is the crane audit?", "tests").sources == ("core/active.md",)
     logged()
-    assert ask(store, "SELECT query FROM memory.recall_events ORDER BY query") == [
-        ("When is the crane audit?",),
+    assert ask(store, "SELECT query FROM memory.recall_events ORDER BY occurred_at") == [
         ("crane",),
+        ("When is the crane audit?",),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from slowwave.search.search import logged
+from slowwave.search.recall_log import logged
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import remember

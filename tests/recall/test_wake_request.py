@@ -19,8 +19,8 @@ def test_without_debug_the_block_alone_is_said(store: Store) -> None:
     remember(store, "acme")
     put_document(store, "core/user.md", "Mara, in Lisbon.")
     with store.connect("reader") as connection:
-        bare = wake(connection, "acme", WakeRequest(agent="tests"), Settings())
-        full = wake(connection, "acme", WakeRequest(agent="tests", debug=True), Settings())
+        bare = wake(connection, "acme", WakeRequest(agent="tests"), Settings()).answer
+        full = wake(connection, "acme", WakeRequest(agent="tests", debug=True), Settings()).answer
     assert bare.model_dump(exclude_unset=True) == {"profile": "default", "block": "## User\n\nMara, in Lisbon."}
     assert (full.block, full.sources, full.left_out) == (bare.block, ("core/user.md",), 0)
     assert full.tokens_estimated is not None
@@ -35,7 +35,7 @@ def test_the_profiles_are_those_of_the_settings(store: Store, tmp_path: Path) ->
     put_document(store, "core/user.md", "Mara, in Lisbon.")
     request = WakeRequest(agent="tests", profile="pilot")
     with store.connect("reader") as connection:
-        told = wake(connection, "acme", request, Settings(wake_profiles=str(file)))
+        told = wake(connection, "acme", request, Settings(wake_profiles=str(file))).answer
     assert (told.profile, told.block) == ("pilot", "## User\n\nMara, in Lisbon.")
 
 

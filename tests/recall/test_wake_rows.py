@@ -34,7 +34,7 @@ def waken(store: Store, **asked: object) -> WakeResponse:
     """A wake of ``acme`` with all that it rests on."""
     request = WakeRequest.model_validate({"agent": "tests", "debug": True, **asked})
     with store.connect("reader") as connection:
-        return wake(connection, "acme", request, Settings())
+        return wake(connection, "acme", request, Settings()).answer
 
 
 def test_the_sections_of_a_profile_in_their_order(store: Store) -> None:

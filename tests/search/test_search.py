@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import slowwave
-from slowwave.errors import EmbeddingError, Refused
+from slowwave.errors import EmbeddingError
 from slowwave.language.embedder import Embedder
+from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest, SearchResponse
-from slowwave.search.search import logged, search
+from slowwave.search.search import search
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit
 from tests.snapshots import uid
@@ -225,15 +225,3 @@ def test_a_search_is_a_recall_with_scores(store: Store):
     asked(store, "tea")
     logged()
     assert ask(store, "SELECT count(*) FROM memory.recall_events") == [(1,)]
-
-
-def test_the_same_search_through_memory(store: Store):
-    corpus(store, file("page", "a.md", "tea"))
-    memory = slowwave.Memory("acme", store)
-    response = memory.search("tea", mode="keyword", k=3, debug=True)
-    assert response.results[0].frontmatter is not None
-    with pytest.raises(Refused, match="k cannot be"):
-        memory.search("tea", k=51)
-    with pytest.raises(Refused, match="no namespace"):
-        slowwave.Memory("nobody", store).search("tea", mode="bm25")
-    logged()

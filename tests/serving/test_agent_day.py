@@ -22,7 +22,7 @@ QUERY = "How is the heating of the lake house controlled?"
 
 
 async def test_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Store) -> None:
-    """Searches and reminders are logged with scores; what it says it used counts as selected."""
+    """All that it is told is a recall, searches and reminders with scores; what it reads and says it used counts as selected."""
     put_page(acme, PAGE, "thermostat", type="project", status="active")
     async with http(acme, token=token_of(acme)) as client:
         woken = (await client.post("/v1/wake", json={"agent": "tests", "project": "lake"})).json()
@@ -44,7 +44,7 @@ async def test_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Store) -
     snapshot = load_snapshot(str(location))
     signals = run_models(load_models(), snapshot, Settings())["recall_signals"].to_pylist()
     (signal,) = [row for row in signals if row["row_id"] == hit["id"]]
-    assert (signal["recalls"], signal["queries"], signal["selections"]) == (3, 1, 1)
+    assert (signal["recalls"], signal["queries"], signal["selections"]) == (5, 2, 2)
 
 
 async def test_the_same_through_mcp(acme: Store) -> None:
