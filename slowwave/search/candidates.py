@@ -147,6 +147,25 @@ def cosines(connection: Connection, model: str, vector: np.ndarray, ids: Sequenc
     return {str(r[0]): float(str(r[1])) for r in rows}
 
 
+_FOLLOWING: Final = sql.SQL("""
+SELECT p.id::text, c.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM memory.chunks p
+  JOIN memory.chunks c ON c.document_id = p.document_id AND c.ordinal = p.ordinal + 1 AND c.invalidated_at IS NULL
+  JOIN memory.search_texts s ON s.id = c.id
+  LEFT JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %(model)s
+ WHERE p.id = ANY (%(ids)s::uuid[]) AND p.invalidated_at IS NULL AND {domain}
+""")
+
+
+def following(
+    connection: Connection, domain: Domain, model: str, vector: np.ndarray, ids: Sequence[str]
+) -> list[tuple[str, str, float | None]]:
+    """(passage, the one that follows it in its document, that one's cosine where it has a vector), of passages by their ids, live ones."""
+    condition, values = domain.condition()
+    values |= {"vector": _written(vector), "model": model, "ids": list(ids)}
+    rows = connection.execute(_FOLLOWING.format(domain=condition), values).fetchall()
+    return [(str(r[0]), str(r[1]), None if r[2] is None else float(str(r[2]))) for r in rows]
+
+
 _EXACT: Final = sql.SQL("""
 SELECT id, score FROM (
   SELECT r.id::text AS id, r.day, CASE WHEN position(%(query)s IN lower(r.path)) > 0 THEN 1.0

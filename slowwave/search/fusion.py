@@ -18,6 +18,10 @@ _FULL: Final = 0.6 * (K1 + 1)
 """Share of BM25's bound per word at which a word counts as found in full: about once more often than once in a text of mean length."""
 
 _TAIL: Final = 0.02
+_LEAST: Final = 1e-9
+
+CONTEXT: Final = 0.25
+"""How much of a score passes on to the passage that follows in the same document."""
 
 
 class Calibration(NamedTuple):
@@ -63,6 +67,28 @@ def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.n
     return calibration.least + (calibration.most - calibration.least) * np.clip(np.asarray(found, np.float64), 0, 1)
 
 
-def fuse(lexical: np.ndarray, semantic: np.ndarray, words: np.ndarray | float) -> np.ndarray:
-    """Scores of candidates (n) by words and by meaning, and the weight of words (n or one) → fused scores (n), 0 … 1."""
-    return words * np.asarray(lexical, np.float64) + (1 - words) * np.asarray(semantic, np.float64)
+def fuse(
+    lexical: np.ndarray, semantic: np.ndarray, words: np.ndarray | float, query: np.ndarray | None = None
+) -> np.ndarray:
+    """Scores of candidates (n) by words and by meaning, and the weight of words (n or one) → fused scores (n), 0 … 1.
+
+    ``query`` (n), in order, numbers the query of each; None is one query. Half of each side is its share of the query's best: what is far
+    ahead by one side's own measure stays ahead. The best fused score is what the calibrated ones alone would give.
+    """
+    said, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
+    if not len(said):
+        return said
+    starts = np.flatnonzero(np.diff(query, prepend=query[0] - 1)) if query is not None else np.zeros(1, np.int64)
+    sizes = np.diff(starts, append=len(said))
+
+    def best(scores: np.ndarray) -> np.ndarray:
+        return np.repeat(np.maximum(np.maximum.reduceat(scores, starts), _LEAST), sizes)
+
+    calibrated = words * said + (1 - words) * meant
+    mixed = calibrated + words * said / best(said) + (1 - words) * meant / best(meant)
+    return mixed * best(calibrated) / best(mixed)
+
+
+def in_context(own: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Scores (n) of passages with those of the passages before them (n, 0 for none): an answer often shares no word with its question."""
+    return own + CONTEXT * before * (1 - own)

@@ -1,17 +1,29 @@
-"""What matches a query, with one score from 0 to 1, in each mode: candidates of words and of meaning, calibrated and fused."""
+"""What matches a query, with one score from 0 to 1, in each mode: candidates of words and of meaning, calibrated and fused, in context."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from slowwave.language.embedder import Embedder
-from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cosines
-from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cosines, following
+from slowwave.search.fusion import (
+    LEADERS,
+    calibration_of,
+    fuse,
+    in_context,
+    lexical_scores,
+    semantic_scores,
+    weight_of_words,
+)
 from slowwave.search.request import Mode
 from slowwave.store.connect import Connection
+
+_LEADING: Final = 20
+"""Best candidates whose following passages are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +57,18 @@ def matches(
             dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True))
         )
     meant |= cosines(connection, model.model, vector, [id_ for id_ in said if id_ not in meant])
-    ids = sorted(said.keys() | meant.keys())
     weight = weight_of_words(sum(sorted(said.values())[-LEADERS:]) / LEADERS, calibration)
-    scores = fuse(
-        np.array([said.get(id_, 0.0) for id_ in ids]),
-        semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration),
-        weight,
-    )
-    return ScoredIds(dict(zip(ids, scores.tolist(), strict=True)))
+
+    def fused() -> dict[str, float]:
+        ids = sorted(said.keys() | meant.keys())
+        lexical = np.array([said.get(id_, 0.0) for id_ in ids])
+        semantic = semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration)
+        return dict(zip(ids, fuse(lexical, semantic, weight).tolist(), strict=True))
+
+    leading = sorted((-score, id_) for id_, score in fused().items())[:_LEADING]
+    after = following(connection, domain, model.model, vector, [id_ for _, id_ in leading])
+    meant |= {id_: cosine for _, id_, cosine in after if cosine is not None and id_ not in meant}
+    scores = fused()
+    before = {id_: scores[first] for first, id_, _ in after if id_ in scores}
+    gained = in_context(np.array([scores[id_] for id_ in before]), np.array([*before.values()]))
+    return ScoredIds(scores | dict(zip(before, gained.tolist(), strict=True)))

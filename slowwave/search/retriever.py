@@ -1,7 +1,8 @@
 """The retriever over a snapshot: exact cosine and BM25 of its searched rows, calibrated and fused as agents' searches are.
 
 Words, weights, calibration and fusion are those of ``slowwave.search.words``, ``bm25`` and ``fusion``, which the store's searches use as
-well; here they are exact and read a snapshot, so that a difference between two snapshots is a difference between the snapshots.
+well; here they are exact and read a snapshot, so that a difference between two snapshots is a difference between the snapshots. What
+follows a passage gains nothing by it here.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Retriever:
         leading = ranked(lexical, LEADERS)
         found = np.bincount(leading.query, weights=leading.score, minlength=len(queries)) / LEADERS
         words = weight_of_words(found, self._calibration)
-        scores = fuse(said, semantic_scores(meant, self._calibration), words[query])
+        scores = fuse(said, semantic_scores(meant, self._calibration), words[query], query)
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:

@@ -1,6 +1,7 @@
 """What recall searches: the rows of a snapshot that can be found, each with its text.
 
-Live, active rows alone: entities (name, description, aliases), chunks (content) and memories (their current version). Facts,
+Live, active rows alone: entities (name, description, aliases), chunks (content, under the title of
+their document) and memories (their current version, under its subject). Facts,
 relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
 """
 
@@ -60,15 +61,17 @@ def _entities(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
 
 
 def _chunks(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    rows = searched_table(snapshot, "chunks", ("id", "content"))
-    return rows["id"], rows["content"]
+    rows = searched_table(snapshot, "chunks", ("id", "document_id", "content"))
+    documents = snapshot.table("documents")
+    place = pc.index_in(rows["document_id"], value_set=documents["id"].combine_chunks())
+    return rows["id"], _joined(documents["title"].take(place), rows["content"])
 
 
 def _memories(snapshot: Snapshot) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    rows = searched_table(snapshot, "memories", ("id", "current_version_id"))
+    rows = searched_table(snapshot, "memories", ("id", "subject", "current_version_id"))
     versions = snapshot.table("memory_versions")
     current = pc.index_in(rows["current_version_id"], value_set=versions["id"].combine_chunks())
-    return rows["id"], versions["content"].take(current)
+    return rows["id"], _joined(rows["subject"], versions["content"].take(current))
 
 
 _TEXTS: Final[Mapping[str, Callable[[Snapshot], tuple[pa.ChunkedArray, pa.ChunkedArray]]]] = {
@@ -76,6 +79,12 @@ _TEXTS: Final[Mapping[str, Callable[[Snapshot], tuple[pa.ChunkedArray, pa.Chunke
     "chunks": _chunks,
     "memories": _memories,
 }
+
+
+def _joined(heading: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts (n) under their headings (n), where they have one."""
+    headed = pc.binary_join_element_wise(heading, text, "\n", null_handling="replace", null_replacement="")
+    return pc.if_else(pc.equal(pc.fill_null(heading, ""), ""), text, headed)
 
 
 def _flat(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:

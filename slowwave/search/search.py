@@ -172,7 +172,8 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     files: set[str] = set()
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
-    single = single[: 2 * request.k]
+    told: dict[str, str] = {}  # a turn is a memory and a passage: one of them is shown
+    single = [row for row in single if told.setdefault(row.text, row.kind) == row.kind][: 2 * request.k]
     kept = collapsed([row.text for row in single], [precedence(row.path, row.plane, row.metadata) for row in single])
     return [single[place] for place in kept][: request.k]
 

@@ -10,10 +10,11 @@ import pytest
 from slowwave.search.bm25 import Counts, postings
 from slowwave.search.candidates import Domain, by_substring, by_vector, by_words, cosines
 from slowwave.search.request import SearchScope
+from slowwave.search.rows import searched_rows
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit
-from tests.snapshots import uid
+from tests.snapshots import make_snapshot, uid
 
 WORDS = [f"word{n}" for n in range(80)]
 
@@ -101,6 +102,36 @@ def test_the_index_is_fresh_at_commit_and_follows_every_change(store: Store):
     ask(store, "DELETE FROM memory.chunks")
     assert found(store, "garden")[0] == []
     assert ask(store, "SELECT sum(texts)::int, sum(words)::int FROM memory.search_statistics") == [(2, 7)]
+
+
+def test_a_title_is_part_of_what_is_searched(store: Store):
+    """Of every passage of a document, as a subject is of its memory; in a snapshot as in the store, and when it changes."""
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d", "title": "Heat pump"}],
+        chunks=[{"id": n, "document_id": "d", "content": f"part {n}"} for n in ("one", "two")],
+        memories=[{"id": "m", "kind": "semantic", "subject": "Mara", "current_version_id": "v"}],
+        memory_versions=[{"id": "v", "memory_id": "m", "content": "keeps bees"}],
+    )
+    assert set(found(store, "heat pumps")[0]) == {uid("one"), uid("two")}
+    assert found(store, "mara")[0] == [uid("m")]
+    snapshot = make_snapshot(
+        documents=[{"id": uid("d"), "title": "Heat pump"}, {"id": uid("e"), "title": ""}],
+        chunks=[{"id": uid(n), "document_id": uid(d), "content": f"part {n}"} for n, d in (("one", "d"), ("two", "e"))],
+        memories=[{"id": uid("m"), "kind": "semantic", "subject": "Mara", "current_version_id": uid("v")}],
+        memory_versions=[{"id": uid("v"), "memory_id": uid("m"), "content": "keeps bees"}],
+    )
+    rows = searched_rows(snapshot)
+    assert dict(zip(rows.ids.to_pylist(), rows.texts.to_pylist(), strict=True)) == {
+        uid("one"): "Heat pump\npart one",
+        uid("two"): "part two",
+        uid("m"): "Mara\nkeeps bees",
+    }
+    ask(store, "UPDATE memory.documents SET title = 'Boiler'")
+    ask(store, "UPDATE memory.memories SET subject = 'Ana'")
+    assert found(store, "heat pumps mara")[0] == []
+    assert set(found(store, "boiler ana")[0]) == {uid("one"), uid("two"), uid("m")}
 
 
 def test_a_namespace_never_finds_anothers_rows(store: Store):

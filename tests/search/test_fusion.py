@@ -9,6 +9,7 @@ from slowwave.search.fusion import (
     Calibration,
     calibration_of,
     fuse,
+    in_context,
     lexical_scores,
     semantic_scores,
     weight_of_words,
@@ -55,3 +56,29 @@ def test_words_weigh_more_the_more_they_found():
 
 def test_a_model_nobody_measured_counts_as_a_contextual_one():
     assert calibration_of("bge").least < calibration_of("fast-use-v3").least
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), shares, shares), min_size=1, max_size=20), shares)
+def test_queries_are_fused_each_for_itself(rows: list[tuple[int, float, float]], weight: float):
+    """The best of a query has the score that the calibrated ones give; what stands beside it changes nothing of another query."""
+    query, said, meant = (np.array(column) for column in zip(*sorted(rows), strict=True))
+    together = fuse(said, meant, weight, query)
+    for one in np.unique(query):
+        of = query == one
+        alone = fuse(said[of], meant[of], weight)
+        assert together[of] == pytest.approx(alone)
+        assert alone.max() == pytest.approx((weight * said[of] + (1 - weight) * meant[of]).max())
+
+
+def test_what_is_far_ahead_by_its_own_measure_stays_ahead():
+    """Weak words that one text alone has, beside cosines that hardly differ."""
+    said, meant = np.array([0.2, 0.02]), np.array([0.5, 0.7])
+    assert fuse(said, meant, 0.5).argmax() == 0
+    assert (said + meant).argmax() == 1
+
+
+@given(shares, shares)
+def test_context_adds_and_never_takes(own: float, before: float):
+    gained = float(in_context(np.array([own]), np.array([before]))[0])
+    assert own <= gained <= 1
+    assert float(in_context(np.array([own]), np.zeros(1))[0]) == own

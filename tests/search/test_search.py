@@ -91,6 +91,33 @@ def test_meaning_and_words_are_fused(store: Store):
     assert ids(store, "tea matcha")[:2] == [uid("meant"), uid("said")]
 
 
+def turns(*said: str) -> dict[str, Any]:
+    """A conversation as it is imported: each turn is a passage and a memory. A turn that says tea or car has a vector that means it."""
+    place = list(enumerate(said))
+    return {
+        "documents": [{"id": "talk", "title": "Conversation of Mara"}],
+        "chunks": [{"id": f"turn {n}", "document_id": "talk", "ordinal": n, "content": text} for n, text in place],
+        "chunk_vectors": [{"id": f"turn {n}", "vector": unit("tea" in t, "car" in t, 0.1)} for n, t in place],
+        "memories": [{"id": f"m {n}", "kind": "episodic", "current_version_id": f"v {n}"} for n, _ in place],
+        "memory_versions": [{"id": f"v {n}", "memory_id": f"m {n}", "content": text} for n, text in place],
+    }
+
+
+def test_an_answer_is_found_by_the_question_before_it(store: Store):
+    """It shares no word and no meaning with what is asked, and follows what does; what follows another turn means as little."""
+    remember(store, "acme", **turns("Which tea do you like?", "Sencha.", "Fine."))
+    scores = {r.id: r.score for r in asked(store, "tea").results}
+    assert scores[uid("turn 0")] > scores[uid("turn 1")] > scores[uid("turn 2")] + 0.05
+    assert uid("turn 1") not in ids(store, "tea", mode="bm25")
+
+
+def test_a_turn_is_shown_once(store: Store):
+    """It is a memory and a passage of the same words; two turns that say the same are two."""
+    remember(store, "acme", **turns("I like tea.", "I like tea."))
+    assert len(ids(store, "like tea", mode="bm25")) == 2
+    assert len(ids(store, "like tea")) == 2
+
+
 @pytest.mark.parametrize("gone", [{"status": "superseded"}, {"status": "retired"}, {"superseded_by": "b.md"}])
 def test_dory_forget_hides_the_original_from_every_mode(store: Store, gone: dict[str, str]):
     """Whatever is superseded or retired comes back only when it is asked for; with a scope as well."""
