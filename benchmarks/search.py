@@ -1,8 +1,9 @@
 """``python -m benchmarks.search [--data DIR] [--rows 100000] [--write]``: how well and how fast searches find.
 
-Quality: each mode through the real search, in a store of its own, for both offline models, beside the library bm25s. Questions are titles,
-headings, and turns that ask; what is to be found is the document, the section, and the turn that answers. Speed: hybrid searches beside the
-bare pgvector query and the bare GIN query of the same run, on generated texts and vectors.
+Quality: each mode through the real search, in a store of its own, for both offline models, beside the library bm25s. Questions are titles
+and headings of pages, turns that ask (to be found: the turn that answers, the question itself left out) and questions about conversations
+(``memorybank_answers.json`` says which turns answer which of them). Speed: hybrid searches beside the bare pgvector query and the bare GIN
+query of the same run, on generated texts and vectors, and searches a second over HTTP.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, quantiles
-from typing import Any, Final
+from typing import Final, NamedTuple
+from unittest.mock import patch
 
 import bm25s
 import numpy as np
 from rich.console import Console
 
-from benchmarks.machine import commit, load, machine
-from benchmarks.report import Part, show
+from benchmarks.machine import load, machine
+from benchmarks.report import Part, put, show
 from slowwave.language.embedder import Embedder, OfflineEmbedder
-from slowwave.language.minilm import MiniLMEmbedder
+from slowwave.language.minilm import MINILM_DIMENSIONS, MINILM_MODEL, MiniLMEmbedder
+from slowwave.search import fusion
 from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
@@ -41,6 +44,8 @@ from slowwave.store.opening import open_store
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "search.md"
+MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
+ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 MODES: Final = ("bm25", "vector", "hybrid")
 K: Final = 10
 
@@ -50,78 +55,125 @@ _TITLE: Final = re.compile(r"^title: *(.*)$", re.MULTILINE)
 _LONGEST: Final = 1_500  # characters of a passage
 
 
+class Passage(NamedTuple):
+    """A text with the title of its document, and its place there; passages without one stand alone."""
+
+    text: str
+    title: str = ""
+    document: str = ""
+    ordinal: int = 0
+
+
+class Asked(NamedTuple):
+    """A question with the places of the passages that answer, and of those that do not count."""
+
+    query: str
+    right: frozenset[int]
+    out: frozenset[int] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Texts to be searched, and questions with the places of the texts that answer and of those that do not count."""
+    """Passages to be searched, and what is asked of them."""
 
     name: str
-    texts: Sequence[str]
-    asked: Sequence[tuple[str, frozenset[int], frozenset[int]]]
+    passages: Sequence[Passage]
+    asked: Sequence[Asked]
 
 
 def questions(data: Path) -> Iterator[Questions]:
     """The sets of a folder."""
-    texts, titles, headings = _sections(sorted((data / "eips_md").glob("*.md")))
-    yield Questions("EIPs by their titles", texts, titles)
-    yield Questions("EIPs by headings", texts, headings)
+    passages, titles, headings = _sections(sorted((data / "eips_md").glob("*.md")))
+    yield Questions("EIPs by their titles", passages, titles)
+    yield Questions("EIPs by headings", passages, headings)
     rows = [json.loads(line) for line in (data / "memorybank" / "messages.jsonl").read_text().splitlines()]
     turns = [
-        (first["content"], frozenset({n + 1}), frozenset({n}))
+        Asked(first["content"], frozenset({n + 1}), frozenset({n}))
         for n, (first, second) in enumerate(pairwise(rows))
         if (first["role"], second["role"]) == ("user", "assistant")
         and first["namespace"] == second["namespace"]
         and first["content"].rstrip().endswith("?")
     ]
-    yield Questions("turns that answer", [row["content"] for row in rows], turns)
-    texts, titles, _ = _sections(sorted((data / "dory_sample").rglob("*.md")))
-    yield Questions("dory's pages by titles", texts, titles)
+    yield Questions("turns that answer, each alone", [Passage(row["content"]) for row in rows], turns)
+    talks = [(row["namespace"], row["created_at"][:10]) for row in rows]
+    passages = [
+        Passage(row["content"], f"Conversation of {day}", f"{name} {day}", n - talks.index((name, day)))
+        for n, (row, (name, day)) in enumerate(zip(rows, talks, strict=True))
+    ]
+    yield Questions("questions about conversations", passages, _about(data, [row["id"] for row in rows]))
+    passages, titles, _ = _sections(sorted((data / "dory_sample").rglob("*.md")))
+    yield Questions("dory's pages by titles", passages, titles)
 
 
-def _sections(files: Sequence[Path]) -> tuple[list[str], list[Any], list[Any]]:
-    """Passages of documents; questions by title (any passage of the document) and by heading under a title (its passages)."""
-    texts: list[str] = []
-    titles: list[tuple[str, frozenset[int], frozenset[int]]] = []
-    headings: list[tuple[str, frozenset[int], frozenset[int]]] = []
+def _about(data: Path, turns: Sequence[str]) -> list[Asked]:
+    """The questions that people ask of their conversations, with the turns that answer them."""
+    lines = (data / "memorybank" / "questions.jsonl").read_text().splitlines()
+    place = {turn: n for n, turn in enumerate(turns)}
+    found: list[Asked] = []
+    for number, answers in json.loads(ANSWERS.read_text()).items():
+        question = json.loads(lines[int(number)])
+        right = frozenset(place[f"{question['namespace']}-2023-{turn}"] for turn in answers)
+        found.append(Asked(question["question"], right))
+    return found
+
+
+def _sections(files: Sequence[Path]) -> tuple[list[Passage], list[Asked], list[Asked]]:
+    """Passages of documents, without headings; questions by title (any passage of the document) and by heading under a title."""
+    passages: list[Passage] = []
+    titles: list[Asked] = []
+    headings: list[Asked] = []
     for file in files:
         text = file.read_text()
         header = _FRONTMATTER.match(text)
         named = _TITLE.search(header[1]) if header else None
-        title, first = named[1] if named else file.stem, len(texts)
+        title, first = named[1] if named else file.stem, len(passages)
         for part in re.split(r"(?m)^(?=##+ )", text[header.end() if header else 0 :]):
             heading, _, body = part.partition("\n") if part.startswith("#") else ("", "", part)
-            start = len(texts)
-            texts += [
-                body[n : n + _LONGEST]
-                for n in range(0, len(body), _LONGEST)
-                if len(body[n : n + _LONGEST].strip()) > 40
+            start = len(passages)
+            texts = (body[n : n + _LONGEST] for n in range(0, len(body), _LONGEST))
+            passages += [
+                Passage(text, title, str(file), start - first + n)
+                for n, text in enumerate(text for text in texts if len(text.strip()) > 40)
             ]
-            if len(texts) > start and heading.startswith("###") and len(heading) > 12:
-                headings.append((f"{title} {heading.strip('# ')}", frozenset(range(start, len(texts))), frozenset()))
-        if len(texts) > first:
-            titles.append((title, frozenset(range(first, len(texts))), frozenset()))
-    return texts, titles, headings
+            if len(passages) > start and heading.startswith("###") and len(heading) > 12:
+                headings.append(Asked(f"{title} {heading.strip('# ')}", frozenset(range(start, len(passages)))))
+        if len(passages) > first:
+            titles.append(Asked(title, frozenset(range(first, len(passages)))))
+    return passages, titles, headings
 
 
-def filled(store: Store, name: str, texts: Sequence[str], model: str, vectors: np.ndarray) -> None:
-    """A namespace with one document of passages and their vectors."""
-    namespace, document = uuid.uuid5(_SPACE, name), uuid.uuid5(_SPACE, f"{name} document")
+def filled(store: Store, name: str, passages: Sequence[Passage], model: str, vectors: np.ndarray) -> None:
+    """A namespace with documents, their passages and vectors."""
+    namespace = uuid.uuid5(_SPACE, name)
+    documents = {p.document or f"alone {n}": p.title for n, p in enumerate(passages)}
+    id_of = {document: uuid.uuid5(_SPACE, f"{name} {document}") for document in documents}
     with store.connect("owner") as connection:
         with connection.transaction():
             connection.execute(
-                "INSERT INTO memory.namespaces (id, slug, settings) VALUES (%s, %s, '{\"recall_log_share\": 0}')",
-                (namespace, name),
+                "INSERT INTO memory.namespaces (id, slug, settings) VALUES (%s, %s, %s)",
+                (namespace, name, json.dumps({"recall_log_share": 0, "embedding_model": model})),
             )
             connection.execute(
                 "INSERT INTO memory.vector_models (model, dimensions) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 (model, vectors.shape[1]),
             )
-            load_rows(connection, tables.documents, [{"id": document, "namespace_id": namespace}])
+            load_rows(
+                connection,
+                tables.documents,
+                [{"id": id_of[d], "namespace_id": namespace, "title": title} for d, title in documents.items()],
+            )
             load_rows(
                 connection,
                 tables.chunks,
                 (
-                    {"id": place(name, n), "namespace_id": namespace, "document_id": document, "content": text}
-                    for n, text in enumerate(texts)
+                    {
+                        "id": place(name, n),
+                        "namespace_id": namespace,
+                        "document_id": id_of[passage.document or f"alone {n}"],
+                        "ordinal": passage.ordinal,
+                        "content": passage.text,
+                    }
+                    for n, passage in enumerate(passages)
                 ),
             )
             load_rows(
@@ -134,7 +186,7 @@ def filled(store: Store, name: str, texts: Sequence[str], model: str, vectors: n
             )
         connection.execute("SET maintenance_work_mem = '1GB'")
         connection.execute("SELECT memory.index_vector_model(%s, %s)", (model, vectors.shape[1]))
-        connection.execute("VACUUM ANALYZE memory.search_texts, memory.chunk_vectors, memory.chunks")
+        connection.execute("VACUUM ANALYZE memory.search_texts, memory.chunk_vectors, memory.chunks, memory.documents")
 
 
 def place(name: str, number: int) -> str:
@@ -142,45 +194,57 @@ def place(name: str, number: int) -> str:
     return str(uuid.uuid5(_SPACE, f"{name} {number}"))
 
 
-def figures(
-    ranked: Sequence[Sequence[int]], asked: Sequence[tuple[str, frozenset[int], frozenset[int]]]
-) -> list[float]:
+def figures(ranked: Sequence[Sequence[int]], asked: Sequence[Asked]) -> list[str]:
     """Recall@10 (whether one that answers is found), MRR and nDCG@10 over the questions."""
     recall, reciprocal, gain = [], [], []
-    for found, (_, right, _) in zip(ranked, asked, strict=True):
-        hits = [n in right for n in found[:K]]
+    for found, question in zip(ranked, asked, strict=True):
+        hits = [n in question.right for n in found if n not in question.out][:K]
         recall.append(float(any(hits)))
         reciprocal.append(next((1 / n for n, hit in enumerate(hits, 1) if hit), 0.0))
-        ideal = sum(1 / math.log2(n + 2) for n in range(min(K, len(right))))
+        ideal = sum(1 / math.log2(n + 2) for n in range(min(K, len(question.right))))
         gain.append(sum(hit / math.log2(n + 2) for n, hit in enumerate(hits)) / ideal)
-    return [fmean(recall), fmean(reciprocal), fmean(gain)]
+    return [f"{fmean(values):.3f}" for values in (recall, reciprocal, gain)]
 
 
 def quality(store: Store, data: Path) -> Iterator[list[str]]:
-    """Rows of the table: the library, then each model's modes."""
+    """Rows of the table: the library without and with titles, then each model's modes, and its hybrid without an option."""
     for number, each in enumerate(questions(data)):
-        library = bm25s.BM25()
-        library.index(bm25s.tokenize(list(each.texts), show_progress=False), show_progress=False)
-        depth = min(len(each.texts), K + 1)
-        found, _ = library.retrieve(
-            bm25s.tokenize([q for q, _, _ in each.asked], show_progress=False), k=depth, show_progress=False
-        )
-        ranked = [[int(n) for n in row if n not in out] for row, (_, _, out) in zip(found, each.asked, strict=True)]
-        title = f"{each.name} ({len(each.texts):,} texts, {len(each.asked)} questions)"
-        yield [title, "bm25s", *(f"{value:.3f}" for value in figures(ranked, each.asked))]
+        name = f"{each.name} ({len(each.passages):,} passages, {len(each.asked)} questions)"
+        for titled in (False, True):
+            texts = [f"{p.title}\n{p.text}" if titled else p.text for p in each.passages]
+            yield [
+                name,
+                "bm25s, titles in the texts" if titled else "bm25s",
+                *figures(_library(texts, each), each.asked),
+            ]
+            name = ""
         for embedder in (OfflineEmbedder(), MiniLMEmbedder()):
-            name = f"set{number} {embedder.model}"
-            filled(store, name, each.texts, embedder.model, embedder.embed(list(each.texts)))
-            of = {place(name, n): n for n in range(len(each.texts))}
-            for mode in MODES:
-                if mode == "bm25" and isinstance(embedder, MiniLMEmbedder):
+            vectors = embedder.embed([p.text for p in each.passages])
+            for bare in (False, True):
+                space = f"set{number} {embedder.model} {bare}"
+                passages = [p._replace(title="") for p in each.passages] if bare else each.passages
+                filled(store, space, passages, embedder.model, vectors)
+                of = {place(space, n): n for n in range(len(passages))}
+
+                def ranks(mode: str) -> list[list[int]]:
+                    return [[of[id_] for id_ in _found(store, space, q.query, mode, embedder)] for q in each.asked]  # noqa: B023
+
+                if bare:
+                    yield ["", f"hybrid, {embedder.model}, no titles", *figures(ranks("hybrid"), each.asked)]
                     continue
-                ranked = [
-                    [of[id_] for id_ in _found(store, name, query, mode, embedder) if of[id_] not in out]
-                    for query, _, out in each.asked
-                ]
-                said = mode if mode == "bm25" else f"{mode}, {embedder.model}"
-                yield ["", said, *(f"{value:.3f}" for value in figures(ranked, each.asked))]
+                for mode in MODES if isinstance(embedder, OfflineEmbedder) else MODES[1:]:
+                    said = mode if mode == "bm25" else f"{mode}, {embedder.model}"
+                    yield ["", said, *figures(ranks(mode), each.asked)]
+                with patch.object(fusion, "CONTEXT", 0.0):
+                    yield ["", f"hybrid, {embedder.model}, no context", *figures(ranks("hybrid"), each.asked)]
+
+
+def _library(texts: Sequence[str], each: Questions) -> list[list[int]]:
+    library = bm25s.BM25()
+    library.index(bm25s.tokenize(list(texts), show_progress=False), show_progress=False)
+    queries = bm25s.tokenize([asked.query for asked in each.asked], show_progress=False)
+    found, _ = library.retrieve(queries, k=min(len(texts), K + 1), show_progress=False)
+    return [[int(n) for n in row] for row in found]
 
 
 def _found(store: Store, name: str, query: str, mode: str, embedder: Embedder) -> list[str]:
@@ -191,7 +255,7 @@ def _found(store: Store, name: str, query: str, mode: str, embedder: Embedder) -
 class _Drawn:
     """Vectors drawn for a query, at no cost: the model's own time is another figure."""
 
-    model, dimensions = "drawn-384", 384
+    model, dimensions = MINILM_MODEL, MINILM_DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([_vectors(1, abs(hash(text)) % 2**32)[0] for text in texts])
@@ -210,7 +274,8 @@ def speed(store: Store, rows: int) -> Iterator[list[str]]:
     vocabulary = [f"w{n:x}" for n in range(20_000)]
     weights = np.cumsum([1 / (n + 10) for n in range(20_000)]).tolist()
     texts = [" ".join(rng.choices(vocabulary, cum_weights=weights, k=rng.randint(20, 100))) for _ in range(rows)]
-    filled(store, "speed", texts, _Drawn.model, _vectors(rows, 1))
+    passages = [Passage(text, "", f"document {n // 20}", n % 20) for n, text in enumerate(texts)]
+    filled(store, "speed", passages, _Drawn.model, _vectors(rows, 1))
     asked = [" ".join(rng.choices(vocabulary[50:], k=2) + rng.choices(vocabulary[50:500], k=1)) for _ in range(200)]
     namespace = str(uuid.uuid5(_SPACE, "speed"))
     embedder = _Drawn()
@@ -291,26 +356,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             server.stop(Path(home))
     show(parts, Console(width=140))
     if asked.write:
-        PAGE.write_text(page(parts))
-
-
-def page(parts: Sequence[Part]) -> str:
-    """The page of figures, between the lines that a person wrote."""
-    head = PAGE.read_text().partition("<!-- figures -->")[0] if PAGE.exists() else "# Search\n\n"
-    told = "; ".join(f"{name} {value}" for name, value in machine().items())
-    lines = [head.rstrip(), "", "<!-- figures -->", "", f"Measured at {commit()} on {told}; load {load()}.", ""]
-    for part in parts:
-        lines += [
-            f"## {part.title}",
-            "",
-            part.says,
-            "",
-            f"| {' | '.join(part.header)} |",
-            "| --- " * len(part.header) + "|",
-        ]
-        lines += [f"| {' | '.join(row)} |" for row in part.rows]
-        lines.append("")
-    return "\n".join(lines)
+        told = "; ".join(f"{name} {value}" for name, value in machine().items())
+        put(parts, PAGE, MARKS, f"Measured on: {told}; load {load()}.")
 
 
 if __name__ == "__main__":

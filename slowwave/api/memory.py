@@ -16,6 +16,8 @@ from slowwave.store.opening import open_store
 if TYPE_CHECKING:
     from slowwave.config.settings import Settings
     from slowwave.recall.active_request import ActiveMemoryResponse
+    from slowwave.recall.research import ResearchKind
+    from slowwave.recall.research_request import ResearchResponse
     from slowwave.recall.wake_request import WakeResponse
     from slowwave.search.recall_log import Answered
 
@@ -86,6 +88,20 @@ class Memory:
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
 
         return self._told(active_memory, _request(ActiveMemoryRequest, given))
+
+    def research(
+        self,
+        question: str,
+        *,
+        kind: ResearchKind | str = "report",
+        corpus: CorpusChoice | str = "all",
+        limit: int = 8,
+    ) -> ResearchResponse:
+        """An answer in Markdown with its sources; see ``slowwave.recall.research_request.ResearchRequest``. Raises as ``search`` does."""
+        given = locals()
+        from slowwave.recall.research_request import ResearchRequest, research
+
+        return self._told(research, _request(ResearchRequest, given))
 
     def _told(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request

@@ -61,6 +61,7 @@ VERBS: Final = {
         "active",
         "Print what an agent is reminded of while it works: pages that match the prompt and may be told in its profile.",
     ),
+    "research": Verb("research", "research", "Answer a question as a page in Markdown, each line with its sources."),
     "metrics": Verb(
         "metrics", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."
     ),

@@ -26,13 +26,28 @@ from slowwave.errors import SettingsError
 
 _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
     (
-        *("embedding_endpoint", "judge_endpoint", "writer_endpoint", "report_base_path", "workspace_path", "pages_git"),
+        *(
+            "embedding_endpoint",
+            "judge_endpoint",
+            "writer_endpoint",
+            "search_endpoint",
+            "report_base_path",
+            "workspace_path",
+            "pages_git",
+        ),
         "wake_profiles",
     )
 )
 
-_BY_DAY: Final = frozenset(("recall_log_share", "wake_profiles"))
+_BY_DAY: Final = frozenset(
+    (
+        *("recall_log_share", "wake_profiles"),
+        *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps"),
+    )
+)
 """Settings of what agents ask for: no plan rests on them."""
+
+SearchStep = Literal["expand", "plan", "rerank", "select", "research"]
 
 
 class Expertise(BaseModel):
@@ -227,6 +242,17 @@ class Settings(BaseSettings):
         ge=0,
         le=1,
         description="Share of searches, wakes, reminders and pages read that are logged as recalls; 0 logs none.",
+    )
+    search_model: str = Field(
+        default="", description="Model that helps searches by day, in the steps of search_steps; empty means none."
+    )
+    search_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of that model.")
+    search_timeout_seconds: float = Field(
+        default=5.0, gt=0, description="How long it may take; the plain order answers then."
+    )
+    search_steps: tuple[SearchStep, ...] = Field(
+        default=(),
+        description="What it does: expand and plan word queries, rerank and select order results, research answers.",
     )
     wake_profiles: str = Field(
         default="", description="File (TOML) of wake profiles beside those that come along; empty means none."

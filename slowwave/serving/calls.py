@@ -17,6 +17,7 @@ from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, 
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
+from slowwave.recall.research_request import ResearchRequest, ResearchResponse, research
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
 from slowwave.search.namespace_settings import settings_of
@@ -96,6 +97,10 @@ def _found(answer: SearchResponse) -> str:
     return "\n\n".join([*lines, *answer.warnings]) or "Nothing was found."
 
 
+def _research(connection: Connection, namespace: str, request: ResearchRequest) -> Answered[ResearchResponse]:
+    return research(connection, namespace, request, settings_of(connection, namespace))
+
+
 def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) -> ProfilesResponse:
     own = settings_of(connection, namespace).wake_profiles
     known = wake_profiles(Path(own) if own else None)
@@ -172,6 +177,15 @@ _CALLS: Final = (
         _get,
         "GET",
         text=_page,
+    ),
+    Call(
+        "research",
+        "Answer a question as a page in Markdown, each line with the numbers of its sources. Nothing is written.",
+        ResearchRequest,
+        ResearchResponse,
+        "read",
+        _research,
+        text=lambda answer: "\n\n".join([answer.research.body, *answer.warnings]),
     ),
     Call(
         "link",

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 import slowwave
 from slowwave.errors import Refused
 from slowwave.recall.active_request import ActiveMemoryRequest
+from slowwave.recall.research_request import ResearchRequest
 from slowwave.recall.wake_request import WakeRequest
 from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest
@@ -30,6 +31,7 @@ LEFT_OUT = {SearchRequest: {"rerank"}}
         (slowwave.Memory.search, SearchRequest),
         (slowwave.Memory.wake, WakeRequest),
         (slowwave.Memory.active, ActiveMemoryRequest),
+        (slowwave.Memory.research, ResearchRequest),
     ],
 )
 def test_a_method_takes_the_fields_of_its_request_with_their_defaults(
