@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeVar, cast
 from uuid import uuid4
 
 import psycopg
@@ -26,6 +26,7 @@ from slowwave.serving.tokens import Caller, caller_of
 from slowwave.store.connect import Connection, Store
 from slowwave.store.idle import MOST
 
+Looked = TypeVar("Looked")
 Surface = Literal["http", "mcp"]
 
 _LOG: Final = logging.getLogger(__name__)
@@ -53,17 +54,29 @@ class Answering:
         _LOG.info("%s %s %d in %.1f ms, token %s, request %s", *told)
         return found
 
+    async def read(self, caller: Caller, look: Callable[[Connection, str], Looked]) -> Looked | Failure:
+        """What somebody sees of the caller's namespace, without a line in the log: for what looks again and again."""
+        return await to_thread.run_sync(self._read, caller, look, limiter=self._threads)
+
     async def caller_of(self, token: str) -> Caller | Failure | None:
         """Whose token it is; None where it opens nothing."""
         return await to_thread.run_sync(self._caller_of, token, limiter=self._threads)
+
+    def _read(self, caller: Caller, look: Callable[[Connection, str], Looked]) -> Looked | Failure:
+        try:
+            with self.store.connect("server") as connection:
+                return look(connection, caller.namespace)
+        except Refused as refusal:
+            return Failure(400, str(refusal))
+        except (StoreError, psycopg.OperationalError) as problem:
+            return _unreachable(problem)
 
     def _caller_of(self, token: str) -> Caller | Failure | None:
         try:
             with self.store.connect("server") as connection:
                 return caller_of(connection, token)
         except (StoreError, psycopg.OperationalError) as problem:
-            _LOG.error("The store did not answer: %s.", type(problem).__name__)
-            return _UNREACHABLE
+            return _unreachable(problem)
 
     def _answer(self, call: Call, caller: Caller, arguments: Mapping[str, object]) -> BaseModel | Failure:
         if call.scope not in caller.scopes:
@@ -76,8 +89,7 @@ class Answering:
             with self.store.connect("server") as connection:
                 found = _told(call, connection, caller.namespace, request)
         except (StoreError, psycopg.OperationalError) as problem:
-            _LOG.error("The store did not answer: %s.", type(problem).__name__)
-            return _UNREACHABLE
+            return _unreachable(problem)
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
             _LOG.error("%s failed: %s.", call.name, type(problem).__name__)
             return Failure(
@@ -87,6 +99,11 @@ class Answering:
             log_behind(self.store, "server", caller.namespace, found.recalls)
             return cast("BaseModel", found.answer)
         return found
+
+
+def _unreachable(problem: Exception) -> Failure:
+    _LOG.error("The store did not answer: %s.", type(problem).__name__)
+    return _UNREACHABLE
 
 
 def _told(

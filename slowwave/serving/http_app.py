@@ -1,4 +1,4 @@
-"""The ASGI app: a route for each call, the OpenAPI page, metrics, health, and MCP over streamable HTTP under /mcp."""
+"""The ASGI app: a route for each call, the stream of changes, the OpenAPI page, metrics, health, and MCP over HTTP under /mcp."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from pydantic import BaseModel
+from anyio import CapacityLimiter, WouldBlock
+from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from slowwave.serving.answering import Answering
 from slowwave.serving.calls import CALLS, Call
-from slowwave.serving.failures import Failure
+from slowwave.serving.failures import Failure, invalid
 from slowwave.serving.gate import Door, Gate, response_of
 from slowwave.serving.mcp_route import McpRoute
 from slowwave.serving.openapi import openapi
+from slowwave.serving.stream import MOST, StreamRequest, events
 from slowwave.serving.tokens import Caller
 
 
@@ -47,6 +49,29 @@ def http_app(answering: Answering, door: Door) -> Starlette:
     async def described(_: Request) -> Response:
         return JSONResponse(page)
 
+    streams = CapacityLimiter(MOST)
+
+    async def stream(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        if "read" not in caller.scopes:
+            return _refused(request, Failure(403, "The token lacks the scope read."))
+        try:
+            asked = StreamRequest.model_validate(_query(request))
+            streams.acquire_on_behalf_of_nowait(key := object())
+        except ValidationError as problem:
+            return _refused(request, invalid(problem))
+        except WouldBlock:
+            return _refused(request, Failure(503, f"{MOST} streams are open already. Try again later.", retry_after=30))
+
+        async def told() -> AsyncGenerator[str]:
+            try:
+                async for event in events(answering, caller, asked):
+                    yield event
+            finally:
+                streams.release_on_behalf_of(key)
+
+        return StreamingResponse(told(), media_type="text/event-stream")
+
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)
         return _refused(request, Failure(found.status_code, found.detail))
@@ -54,6 +79,7 @@ def http_app(answering: Answering, door: Door) -> Starlette:
     return Starlette(
         routes=[
             *(Route(call.path, _endpoint(answering, call), methods=[call.method]) for call in CALLS.values()),
+            Route("/v1/stream", stream),
             Route("/healthz", health),
             Route("/metrics", metrics),
             Route("/openapi.json", described),
