@@ -131,7 +131,7 @@ def _searched(
         if left > 0:
             with suppress(psycopg.errors.QueryCanceled), connection.transaction():
                 connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(left),))
-                done.append((one, search_on(connection, namespace, one)))
+                done.append((one, search_on(connection, namespace, one, plain=True)))
     return done
 
 

@@ -7,22 +7,25 @@ recall (``slowwave.search.recall_log``).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, Final
 
-from slowwave.config.settings import Settings
-from slowwave.errors import EmbeddingError
+from slowwave.config.settings import SearchStep, Settings
+from slowwave.errors import EmbeddingError, SettingsError
 from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.language.searcher import Searcher, searcher_for
 from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.namespace_settings import known_namespace
+from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
 from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
 from slowwave.search.recall_log import Recalled, log_behind
-from slowwave.search.request import SearchRequest, SearchResponse, SearchResult
+from slowwave.search.request import Mode, SearchRequest, SearchResponse, SearchResult
+from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
@@ -32,10 +35,15 @@ _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "qua
 _SHALLOWEST: Final = 40
 _DEEPER: Final = 4  # candidates a place
 _LONG, _SHORT = 700, 240
+_OTHER_WORDS: Final = 0.9
 _SESSION_WORDS: Final = frozenset(
     words("session sessions conversation chat said told discussed talked yesterday recently")
 )
 _LIVE_SESSION: Final = frozenset(("active", "interrupted"))
+_REORDERING: Final[Mapping[SearchStep, Callable[[Searcher, str, Sequence[Candidate]], Order]]] = {
+    "rerank": reranked,
+    "select": selected,
+}
 
 _ROWS: Final = """
 SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
@@ -82,9 +90,10 @@ def search_on(
     *,
     embedder: Embedder | None = None,
     today: date | None = None,
+    plain: bool = False,
 ) -> SearchResponse:
     """Search a namespace (its name), and leave the log to the caller. ``today`` is what relative days are reckoned from; it is the day of
-    ``as_of`` where that is given.
+    ``as_of`` where that is given. A search that is ``plain`` asks no language model, whatever the settings say.
 
     Raises ``Refused`` for an unknown namespace and ``EmbeddingError`` in the mode ``vector`` where the model cannot embed; ``hybrid`` then
     compares words alone and says so.
@@ -94,20 +103,34 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    found = _matched(connection, domain, request, known.settings, embedder, depth)
+    searcher, warning = (None, "") if plain or request.mode == "exact" else _searcher(known.settings)
+    steps = searcher.steps if searcher else frozenset[SearchStep]()
+
+    def found_by(query: str) -> ScoredIds:
+        return _matched(connection, domain, query, request.mode, known.settings, embedder, depth)
+
+    plan = planned(searcher, request.query) if searcher and "plan" in steps else QueryPlan()
+    found = found_by(request.query)
+    if searcher and "expand" in steps and "plan" not in steps and max(found.scores.values(), default=0) < WEAK:
+        plan = expanded(searcher, request.query)
+    found = _joined([found, *map(found_by, plan.queries(domain.planes))])
     best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
     rows = _rows(connection, dict(best))
-    warnings = list(found.warnings)
-    if request.rerank == "true":
+    warnings = [warning, plan.warning, *found.warnings]
+    reorders = searcher is not None and request.rerank != "false" and bool(steps & {"rerank", "select"})
+    if request.rerank == "true" and not reorders:
         warnings.append("No reranker is set, so the order is that of the search.")
-    ordered = _ordered(rows, request, today)
-    results = [_result(row, place, request) for place, row in enumerate(ordered, 1)]
+    ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=RERANKED if reorders else request.k)
+    if searcher and reorders and ordered:
+        ordered, problems = _reordered(searcher, ordered, request.query)
+        warnings += problems
+    results = [_result(row, place, request) for place, row in enumerate(ordered[: request.k], 1)]
     took = (time.perf_counter() - began) * 1000
     return SearchResponse(
         query=request.query,
         count=len(results),
         took_ms=round(took, 2),
-        warnings=tuple(warnings),
+        warnings=tuple(dict.fromkeys(filter(None, warnings))),
         results=tuple(results),
     )
 
@@ -118,23 +141,39 @@ def _planes(request: SearchRequest) -> tuple[str, ...]:
     return ("durable",) if request.corpus == "durable" else ("durable", "sessions")
 
 
+def _searcher(settings: Settings) -> tuple[Searcher | None, str]:
+    """The model that helps, or none and why there is none where one is wanted."""
+    try:
+        return searcher_for(settings), ""
+    except SettingsError as problem:
+        return None, str(problem)
+
+
 def _matched(
     connection: Connection,
     domain: Domain,
-    request: SearchRequest,
+    query: str,
+    mode: Mode,
     settings: Settings,
     embedder: Embedder | None,
     depth: int,
 ) -> ScoredIds:
     try:
-        return matches(
-            connection, domain, request.query, request.mode, lambda: embedder or _embedder_of(settings), depth
-        )
+        return matches(connection, domain, query, mode, lambda: embedder or _embedder_of(settings), depth)
     except EmbeddingError as problem:
-        if request.mode == "vector":
+        if mode == "vector":
             raise
-        found = matches(connection, domain, request.query, "bm25", lambda: _embedder_of(settings), depth)
+        found = matches(connection, domain, query, "bm25", lambda: _embedder_of(settings), depth)
         return ScoredIds(found.scores, (f"Only words were compared. {problem}",))
+
+
+def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
+    """The best that each row got; a match of other words than those that were asked counts a little less."""
+    scores = dict(found[0].scores)
+    for other in found[1:]:
+        for id_, score in other.scores.items():
+            scores[id_] = max(scores.get(id_, 0.0), _OTHER_WORDS * score)
+    return ScoredIds(scores, tuple(dict.fromkeys(warning for one in found for warning in one.warnings)))
 
 
 def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
@@ -149,9 +188,9 @@ def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
     return found
 
 
-def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[_Row]:
-    """What is shown, best first: at most ``k`` rows, one a file, one of several copies."""
-    sessions_asked = request.corpus != "all" or bool(set(words(request.query)) & _SESSION_WORDS)
+def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessions: bool, most: int) -> list[_Row]:
+    """What may be shown, best first: at most ``most`` rows, one a file, one of several copies. ``sessions`` says that they are wanted."""
+    sessions_asked = request.corpus != "all" or sessions or bool(set(words(request.query)) & _SESSION_WORDS)
     wishes = Wishes.of(request.query, today)
     shown: list[_Row] = []
     for row in rows:
@@ -173,9 +212,20 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date) -> list[
     files: set[str] = set()
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
     told: dict[str, str] = {}  # a turn is a memory and a passage: one of them is shown
-    single = [row for row in single if told.setdefault(row.text, row.kind) == row.kind][: 2 * request.k]
+    single = [row for row in single if told.setdefault(row.text, row.kind) == row.kind][: 2 * most]
     kept = collapsed([row.text for row in single], [precedence(row.path, row.plane, row.metadata) for row in single])
-    return [single[place] for place in kept][: request.k]
+    return [single[place] for place in kept][:most]
+
+
+def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_Row], list[str]]:
+    """Rows in the order of the model's steps, and what went wrong."""
+    wanted, problems = frozenset(asked(query)), list[str]()
+    for name, step in _REORDERING.items():
+        if name in searcher.steps:
+            order = step(searcher, query, [Candidate(row.path, _shown(row, wanted, SHOWN)) for row in rows])
+            rows = [rows[place] for place in order.places]
+            problems.append(order.warning)
+    return rows, problems
 
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
@@ -188,7 +238,6 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
     wanted = asked(request.query)
     kind = evidence_class(row.path, row.plane, {"status": row.status, **row.metadata})
     covered = coverage(f"{row.title} {row.text}", wanted)
-    shown = body(row.text) if row.start_line == 1 else row.text
     return SearchResult(
         id=row.id,
         kind=row.kind,
@@ -196,7 +245,7 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         title=row.title,
         lines=f"{row.start_line}-{row.end_line}" if row.start_line is not None else None,
         evidence_class=kind,
-        snippet=snippet(shown, frozenset(wanted), _LONG if request.include_content else _SHORT),
+        snippet=_shown(row, frozenset(wanted), _LONG if request.include_content else _SHORT),
         stale_warning=stale_warning(row.document, row.metadata),
         confidence=confidence(kind, request.mode, covered, place, row.match),
         score=round(min(1.0, max(0.0, row.rank)), 6),
@@ -204,6 +253,10 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         rank_score=round(row.rank, 6) if request.debug else None,
         frontmatter=dict(row.metadata) if request.debug else None,
     )
+
+
+def _shown(row: _Row, wanted: frozenset[str], longest: int) -> str:
+    return snippet(body(row.text) if row.start_line == 1 else row.text, wanted, longest)
 
 
 @cache
