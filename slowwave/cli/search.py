@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, instant_of, open_store, say, show_json, show_table
+from slowwave.cli.session import Json, Namespace, instant_of, open_store, say, show_json
 
 
 def search(
@@ -25,6 +25,7 @@ def search(
     until: Annotated[str | None, typer.Option(help="Only of this day or earlier.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Search what stood then.")] = None,
     retired: Annotated[bool, typer.Option(help="Also what is superseded, retired or quarantined.")] = False,
+    full: Annotated[bool, typer.Option(help="Longer parts of the texts: 700 characters instead of 240.")] = False,
     debug: Annotated[bool, typer.Option(help="With scores and frontmatter.")] = False,
     json: Json = False,
 ) -> None:
@@ -49,6 +50,7 @@ def search(
         scope=scope,
         as_of=instant_of("as-of", as_of),
         include_retired=retired,
+        include_content=json or full,
         debug=debug or json,
     )
     if json:
@@ -59,11 +61,8 @@ def search(
     if not response.results:
         say(f"Nothing in {namespace} matches.")
         return
-    show_table(
-        f"{namespace}: {query}",
-        ("score", "where", "evidence", "sure", "text"),
-        [
-            (f"{r.score:.2f}", f"{r.path}:{r.lines}" if r.lines else r.path, r.evidence_class, r.confidence, r.snippet)
-            for r in response.results
-        ],
-    )
+    for r in response.results:
+        where = f"{r.path}:{r.lines}" if r.lines else r.path
+        titled = f"{r.title} " if r.title else ""
+        say(f"{r.score:.2f}  {where}  {titled}({r.evidence_class}, {r.confidence})")
+        say(" ".join(r.snippet.split()), indent=6)

@@ -16,13 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from slowwave.search.words import split_words, stemmed
-
-K1: Final = 1.2
-B: Final = 0.75
-
-LEVELS: Final = (1, 2, 3, 5, 8)
-"""How often a word stands in a text counts as the greatest of these that it reaches: the store's index knows no more."""
+from slowwave.search.saturation import K1, LEVELS, B
+from slowwave.search.word_columns import split_words, stemmed
 
 _SLICE: Final = 10_000  # texts split at once: their words as strings take several times the room of their numbers
 

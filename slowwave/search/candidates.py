@@ -15,14 +15,16 @@ from typing import Any, Final
 import numpy as np
 from psycopg import sql
 
-from slowwave.search.bm25 import K1, LEVELS, B
 from slowwave.search.request import SearchScope
+from slowwave.search.saturation import K1, LEVELS, B
 from slowwave.search.words import asked
 from slowwave.store.connect import Connection
-from slowwave.store.tables import VECTORS
 
 Part = sql.Composed | sql.SQL
 """A piece of SQL; values are parameters."""
+
+VECTORS: Final = ("entity_vectors", "chunk_vectors", "memory_vectors")
+"""Tables of vectors; named here as ``slowwave.store.tables`` loads SQLAlchemy, which takes longer than a search."""
 
 _LIVE: Final = sql.SQL("s.live")
 

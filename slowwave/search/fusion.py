@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from slowwave.search.bm25 import K1
+from slowwave.search.saturation import K1
 
 _FULL: Final = 0.6 * (K1 + 1)
 """Share of BM25's bound per word at which a word counts as found in full: about once more often than once in a text of mean length."""

@@ -1,4 +1,5 @@
-"""The words by which texts are searched: one analysis, here for queries and for columns, and in the store as ``memory.search_terms``.
+"""The words by which texts are searched: one analysis, here for queries, for columns in ``slowwave.search.word_columns``, and in the store
+as ``memory.search_terms``.
 
 NFKC, lower case, no possessive; whatever is no letter, digit or underscore parts words, and scripts without spaces become single
 characters; a plural loses its s (Harman's S stemmer: "How effective is suffixing?", JASIS 42(1), 1991). Which characters part words is
@@ -10,9 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 LONGEST: Final = 32
 """Characters of a word that count."""
@@ -34,10 +32,10 @@ _UNSPACED: Final = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-_STEMS: Final = ((r"^(.*[^ea])ies$", r"\1y"), (r"^(.+[^aeo]e)s$", r"\1"), (r"^(.*[^us])s$", r"\1"))
+STEMS: Final = ((r"^(.*[^ea])ies$", r"\1y"), (r"^(.+[^aeo]e)s$", r"\1"), (r"^(.*[^us])s$", r"\1"))
 
 
-def _ranges(form: str, *, wide: str) -> tuple[str, str]:
+def ranges(form: str, *, wide: str) -> tuple[str, str]:
     """The classes of separators and of unspaced characters in a dialect's way to write a code point."""
 
     def written(point: int) -> str:
@@ -49,8 +47,7 @@ def _ranges(form: str, *, wide: str) -> tuple[str, str]:
     return f"[{separators}]+", f"([{unspaced}])"
 
 
-_BETWEEN, _SINGLE = (re.compile(pattern) for pattern in _ranges(r"\u{:04x}", wide=r"\U{:08x}"))
-_COLUMN_BETWEEN, _COLUMN_SINGLE = _ranges(r"\x{{{:x}}}", wide=r"\x{{{:x}}}")
+_BETWEEN, _SINGLE = (re.compile(pattern) for pattern in ranges(r"\u{:04x}", wide=r"\U{:08x}"))
 
 
 def words(text: str) -> list[str]:
@@ -67,30 +64,10 @@ def asked(query: str) -> list[str]:
     return [word for word in found if word not in _STOP_STEMS] or found
 
 
-def split_words(texts: pa.Array) -> pa.Array:
-    """Texts (n) → lists (n) of words, by Arrow's kernels over the whole column; not yet stemmed. Lists may hold empty strings."""
-    folded = pc.utf8_lower(pc.utf8_normalize(texts, "NFKC"))
-    folded = pc.replace_substring(folded, pattern="’", replacement="'")
-    if pc.any(pc.match_substring(folded, "'s")).as_py():
-        folded = pc.replace_substring_regex(folded, pattern=r"'s([^0-9a-z_]|$)", replacement=r"\1")
-    if not pc.all(pc.string_is_ascii(folded)).as_py():
-        folded = pc.replace_substring_regex(folded, pattern=_COLUMN_SINGLE, replacement=r" \1 ")
-    return pc.split_pattern_regex(folded, _COLUMN_BETWEEN)
-
-
-def stemmed(column: pa.Array) -> pa.Array:
-    """Words (n) → words (n), cut to their length and stemmed; each distinct word once."""
-    encoded = pc.dictionary_encode(column)
-    stems = pc.utf8_slice_codeunits(encoded.dictionary, 0, LONGEST)
-    for pattern, replacement in _STEMS:
-        stems = pc.replace_substring_regex(stems, pattern=pattern, replacement=replacement)
-    return stems.take(encoded.indices)
-
-
 def stem(word: str) -> str:
     """A word without its plural."""
     if word.endswith("s"):
-        for pattern, replacement in _STEMS:
+        for pattern, replacement in STEMS:
             word = re.sub(pattern, replacement, word)
     return word
 

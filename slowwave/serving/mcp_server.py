@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, Final
+from urllib.parse import unquote
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -27,6 +28,8 @@ MOST_TOKENS: Final = 8000
 """Tokens of a tool's answer: more than that, clients cut or refuse."""
 
 STATUS_URI: Final = "memory://status"
+PAGES_URI: Final = "memory://pages/"
+"""What the path of a page follows."""
 
 _INSTRUCTIONS: Final = (
     "The user's long-term memory. Call wake at the start of a session and follow what it says of the user and the work. "
@@ -40,6 +43,13 @@ _PROMPT: Final = types.Prompt(
         types.PromptArgument(name="profile", description="default, casual, coding, writing or privacy."),
         types.PromptArgument(name="project", description="A project whose state is told as well."),
     ],
+)
+
+_PAGES: Final = types.ResourceTemplate(
+    uri_template=f"{PAGES_URI}{{+path}}",
+    name="page",
+    description="A page of memory by its path; the tool get reads lines of a long one.",
+    mime_type="text/markdown",
 )
 
 _Context = ServerRequestContext[Any, Any]
@@ -73,11 +83,20 @@ def mcp_server(answering: Answering, caller_of: Callable[[_Context], Caller]) ->
         about = types.Resource(uri=STATUS_URI, name="status", description=CALLS["status"].description)
         return types.ListResourcesResult(resources=[about])
 
+    async def list_templates(_: _Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[_PAGES])
+
     async def read_resource(context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        if params.uri != STATUS_URI:
+        uri = str(params.uri)
+        if uri == STATUS_URI:
+            text = await _text(answering, CALLS["status"], caller_of(context), {})
+            contents = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
+        elif uri.startswith(PAGES_URI):
+            asked = {"path": unquote(uri.removeprefix(PAGES_URI))}
+            text = await _text(answering, CALLS["get"], caller_of(context), asked)
+            contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
+        else:
             raise MCPError(types.INVALID_PARAMS, "There is no such resource.")
-        text = await _text(answering, CALLS["status"], caller_of(context), {})
-        contents = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
     return Server(
@@ -89,6 +108,7 @@ def mcp_server(answering: Answering, caller_of: Callable[[_Context], Caller]) ->
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
 

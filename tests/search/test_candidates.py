@@ -1,6 +1,8 @@
 """The text index: what is in it, that it is fresh, and that it ranks as BM25 over the same texts does."""
 
 import random
+import subprocess
+import sys
 
 import bm25s
 import numpy as np
@@ -8,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 from slowwave.search.bm25 import Counts, postings
-from slowwave.search.candidates import Domain, by_substring, by_vector, by_words, cosines
+from slowwave.search.candidates import VECTORS, Domain, by_substring, by_vector, by_words, cosines
 from slowwave.search.request import SearchScope
 from slowwave.search.rows import searched_rows
 from slowwave.search.words import asked, words
+from slowwave.store import tables
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit
 from tests.snapshots import make_snapshot, uid
@@ -132,6 +135,14 @@ def test_a_title_is_part_of_what_is_searched(store: Store):
     ask(store, "UPDATE memory.memories SET subject = 'Ana'")
     assert found(store, "heat pumps mara")[0] == []
     assert set(found(store, "boiler ana")[0]) == {uid("one"), uid("two"), uid("m")}
+
+
+def test_a_search_loads_neither_the_catalogue_nor_what_reads_columns():
+    """Its tables are those of the catalogue; a process that searches is as light as one that asks plain SQL."""
+    assert set(VECTORS) == tables.VECTORS.keys()
+    program = "import sys, slowwave.search.search; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert {"sqlalchemy", "pyarrow", "scipy", "pandas", "duckdb"}.isdisjoint(loaded)
 
 
 def test_a_namespace_never_finds_anothers_rows(store: Store):

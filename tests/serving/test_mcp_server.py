@@ -149,3 +149,16 @@ async def test_mcp_without_a_token_is_refused_before_it_begins(acme: Store) -> N
         ask(acme, "UPDATE memory.tokens SET revoked_at = now()")
         with pytest.raises(MCPError):
             await client.call_tool("status", {})
+
+
+async def test_a_page_is_a_resource_of_its_path(acme: Store) -> None:
+    """As the tool get reads it, of the caller's namespace; a path that is none is invalid, and no way out."""
+    async with mcp_over_http(acme, token=token_of(acme)) as client:
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://pages/{+path}"
+        (page,) = (await client.read_resource("memory://pages/core/user.md")).contents
+        assert page.text.startswith("Mara likes tea.")
+        assert MARKER not in page.text
+        for path in ("core/none.md", "..%2F..%2Fetc%2Fpasswd", ""):
+            with pytest.raises(MCPError):
+                await client.read_resource(f"memory://pages/{path}")
