@@ -14,10 +14,15 @@ import math
 import os
 import random
 import re
+import socket
+import subprocess
+import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +31,7 @@ from typing import Final, NamedTuple
 from unittest.mock import patch
 
 import bm25s
+import httpx
 import numpy as np
 from rich.console import Console
 
@@ -48,6 +54,7 @@ MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 MODES: Final = ("bm25", "vector", "hybrid")
 K: Final = 10
+CLIENTS: Final = 8
 
 _SPACE: Final = uuid.UUID("6a7c1c5e-0000-4000-8000-000000000000")
 _FRONTMATTER: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -268,15 +275,19 @@ def _vectors(count: int, seed: int) -> np.ndarray:
     return raw / np.linalg.norm(raw, axis=1, keepdims=True)
 
 
-def speed(store: Store, rows: int) -> Iterator[list[str]]:
-    """Milliseconds of 200 questions of three words, each asked in every way in turn."""
+def drawn(store: Store, rows: int) -> list[str]:
+    """A namespace ``speed`` of drawn passages; 200 questions of three words."""
     rng = random.Random(7)  # noqa: S311 - the same texts every time
     vocabulary = [f"w{n:x}" for n in range(20_000)]
     weights = np.cumsum([1 / (n + 10) for n in range(20_000)]).tolist()
     texts = [" ".join(rng.choices(vocabulary, cum_weights=weights, k=rng.randint(20, 100))) for _ in range(rows)]
     passages = [Passage(text, "", f"document {n // 20}", n % 20) for n, text in enumerate(texts)]
     filled(store, "speed", passages, _Drawn.model, _vectors(rows, 1))
-    asked = [" ".join(rng.choices(vocabulary[50:], k=2) + rng.choices(vocabulary[50:500], k=1)) for _ in range(200)]
+    return [" ".join(rng.choices(vocabulary[50:], k=2) + rng.choices(vocabulary[50:500], k=1)) for _ in range(200)]
+
+
+def speed(store: Store, asked: Sequence[str]) -> Iterator[list[str]]:
+    """Milliseconds of questions, each asked in every way in turn."""
     namespace = str(uuid.uuid5(_SPACE, "speed"))
     embedder = _Drawn()
     took: dict[str, list[float]] = {"pgvector": [], "GIN": [], "bm25": [], "vector": [], "hybrid": []}
@@ -308,6 +319,47 @@ def speed(store: Store, rows: int) -> Iterator[list[str]]:
         middle, late = quantiles(times, n=20)[9], quantiles(times, n=20)[18]
         bare = quantiles(took["pgvector"], n=20)[9] + quantiles(took["GIN"], n=20)[9]
         yield [name, f"{middle:.1f}", f"{late:.1f}", f"{middle / bare:.2f}"]
+
+
+def served(asked: Sequence[str]) -> Iterator[list[str]]:
+    """A server of the namespace ``speed`` in a process of its own: how long it starts, what memory it takes, what it answers a second."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    program = [str(Path(sys.executable).with_name("slowwave")), "serve", "--namespace", "speed", "--port", port]
+    began = time.perf_counter()
+    process = subprocess.Popen(program, stderr=subprocess.DEVNULL)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            while time.perf_counter() - began < 60:
+                with suppress(httpx.TransportError):
+                    client.get("/healthz")
+                    break
+                time.sleep(0.02)
+            yield ["seconds until it answers", f"{time.perf_counter() - began:.2f}"]
+            yield ["MB before a search", _resident(process.pid)]
+            client.post("/v1/search", json={"query": asked[0]}).raise_for_status()
+            yield ["MB with MiniLM loaded", _resident(process.pid)]
+        for mode in ("bm25", "hybrid"):
+            with ThreadPoolExecutor(CLIENTS) as pool:
+                began = time.perf_counter()
+                done = sum(pool.map(lambda part: _asks(port, mode, part), (asked[n::CLIENTS] for n in range(CLIENTS))))  # noqa: B023
+                yield [f"searches a second, {mode}, {CLIENTS} clients", f"{done / (time.perf_counter() - began):.0f}"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _asks(port: str, mode: str, asked: Sequence[str]) -> int:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        for query in asked:
+            client.post("/v1/search", json={"query": query, "mode": mode}).raise_for_status()
+    return len(asked)
+
+
+def _resident(pid: int) -> str:
+    """Megabytes of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return f"{int(status.partition('VmRSS:')[2].split()[0]) / 1024:.0f}"
 
 
 def embedding(data: Path) -> Iterator[list[str]]:
@@ -346,11 +398,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 ),
             ]
             if asked.rows:
+                queries = drawn(store, asked.rows)
                 says = "Milliseconds of 200 questions of three words; bare is pgvector and GIN together."
-                rows = [*speed(store, asked.rows)]
+                rows = [*speed(store, queries)]
                 parts.append(
                     Part(f"Speed at {asked.rows:,} passages", says, ("query", "p50", "p95", "p50 / bare"), rows)
                 )
+                says = (
+                    "The server, its clients and its database on this machine; each hybrid search embeds its question."
+                )
+                parts.append(Part("Serving them", says, ("what", "figure"), [*served(queries)]))
             logged()
         finally:
             server.stop(Path(home))
