@@ -33,6 +33,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
+SELECT night.as_definer('memory.mark_searched()');
 DROP TRIGGER mark_searched ON memory.documents;
 CREATE TRIGGER mark_searched AFTER UPDATE OF plane, title ON memory.documents FOR EACH ROW
   WHEN ((OLD.plane, OLD.title) IS DISTINCT FROM (NEW.plane, NEW.title)) EXECUTE FUNCTION memory.mark_searched();
