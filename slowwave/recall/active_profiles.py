@@ -45,9 +45,12 @@ class Intent(_Data):
 
 
 class ActiveProfile(_Data):
-    """Which wake profile goes with it, whether durable pages and sessions are searched, and what is denied besides."""
+    """Which wake profile goes with it, with pinned decisions or not, whether durable pages and sessions are searched, and what is denied
+    besides.
+    """
 
     wake: str
+    decisions: bool = True
     durable: bool = True
     sessions: Literal["intent", "always", "never"] = "intent"
     words: tuple[str, ...] = ()

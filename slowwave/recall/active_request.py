@@ -79,7 +79,7 @@ def active_memory(
         profile=profile.wake,
         project=project[:200],
         include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
-        include_pinned_decisions=name != "coding",
+        include_pinned_decisions=profile.decisions,
     )
     woken = wake(connection, namespace, told, settings) if request.include_wake else None
     asked = _asked(request, profile, sessions=sessions)

@@ -1,6 +1,6 @@
 """The calls that an agent can make, each once: HTTP routes, the OpenAPI page, MCP tools and their schemas all derive from this list.
 
-What a call does belongs to its room; how it is asked for to ``slowwave.serving.http`` and ``slowwave.serving.mcp_server``.
+What a call does belongs to its room; how it is asked for to ``slowwave.serving.http_app`` and ``slowwave.serving.mcp_server``.
 """
 
 from __future__ import annotations

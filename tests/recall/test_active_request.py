@@ -118,3 +118,12 @@ def test_unknown_names_are_refused(store: Store) -> None:
     with pytest.raises(Refused, match="no profile"):
         recalled(store, profile="none")
     assert not ask(store, "SELECT 1 FROM memory.recall_events")
+
+
+def test_a_profile_says_whether_pinned_decisions_are_told(store: Store) -> None:
+    """Coding tells none before its reminders, whatever wakes with it."""
+    remember(store, "acme")
+    pinned: dict[str, object] = {"type": "decision", "frontmatter": {"pinned": True}, "title": "Rent"}
+    put_document(store, "decisions/rent.md", "We rent.", **pinned)
+    told = {name: recalled(store, include_wake=True, profile=name).block for name in ("general", "coding")}
+    assert {name: "We rent." in block for name, block in told.items()} == {"general": True, "coding": False}
