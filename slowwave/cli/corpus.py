@@ -32,7 +32,9 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 
 app = typer.Typer(
-    help="Folders of Markdown: follow, sync, watch and export them.", no_args_is_help=True, rich_markup_mode=None
+    help="Folders of Markdown: follow, sync, watch, export and publish them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Every = Annotated[str, typer.Argument(help="Name of a namespace; all of them where none is said.")]
@@ -138,6 +140,43 @@ def export(
     for one in done:
         history = f", with a history of {one.commits:,} commits" if git else ""
         say(f"{one.pages:,} pages ({one.bytes:,} bytes) written to {plain(one.folder)}{history}.")
+
+
+@app.command()
+def public(namespace: Namespace, corpus: One = None, json: Json = False) -> None:
+    """Which pages are marked as public, and which of them are held back."""
+    from slowwave.corpus.public_artifacts import PublicArtifactsRequest, marked_pages, public_artifacts
+
+    with open_store().connect("reader") as connection:
+        if json:
+            request = PublicArtifactsRequest(corpus=corpus)
+            show_json(public_artifacts(connection, namespace, request).model_dump())
+            return
+        marked = marked_pages(connection, namespace, corpus)
+    rows = [(page.path, page.title, f"held back: {page.held_back}" if page.held_back else "yes") for page in marked]
+    show_table("Pages marked as public", ("page", "title", "published"), rows)
+    if not marked:
+        say("A page is marked by `visibility: public` in its frontmatter.")
+
+
+@app.command()
+def publish(
+    namespace: Namespace,
+    folder: Annotated[Path, typer.Argument(help="A folder that is empty, not there yet, or was published to before.")],
+    corpus: One = None,
+    json: Json = False,
+) -> None:
+    """Write the public pages as HTML that needs nothing beside it, with backlinks and a search."""
+    from slowwave.corpus.public_site import publish_site
+
+    with open_store().connect("reader") as connection:
+        done = publish_site(connection, namespace, folder, corpus)
+    if json:
+        show_json(asdict(done))
+        return
+    for path, reason in done.held_back:
+        say(f"held back {plain(path)}: {plain(reason)}", console=err)
+    say(f"{done.pages:,} pages ({done.bytes:,} bytes) written to {plain(done.folder)}: open index.html.")
 
 
 @app.command()

@@ -81,7 +81,7 @@ VERBS: Final = {
         "doctor",
         "Say what is wrong with the database, each with its remedy; exit code 1 when something is.",
     ),
-    "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch and export them."),
+    "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch, export and publish them."),
     "get": Verb(
         "links", "get", "Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."
     ),

@@ -74,11 +74,16 @@ def _write(connection: Connection, corpus: Corpus, target: Path) -> tuple[int, i
         file = target / _inside(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         body = content.encode()
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as opened:
-            opened.write(body)
+        write_new(file, body)
         pages += 1
         size += len(body)
     return pages, size
+
+
+def write_new(file: Path, body: bytes) -> None:
+    """Write a file that is not there yet; what stands in its place, a link above all, is neither followed nor overwritten."""
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as opened:
+        opened.write(body)
 
 
 def _commit(connection: Connection, corpus: Corpus, target: Path) -> int:

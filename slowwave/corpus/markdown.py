@@ -84,7 +84,7 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
                 prose.append((at, child.content))
             elif child.attrGet("href") in notes:
                 continue  # to CommonMark, a footnote is a link to its first word
-            elif (link := _link(child, at)) is not None:
+            elif (link := link_of(child, at)) is not None:
                 links.append(link)
     return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))
 
@@ -102,7 +102,8 @@ def _plain(token: Token) -> str:
     return _BLOCK.sub("", " ".join("".join(parts).split()))
 
 
-def _link(token: Token, line: int) -> PageLink | None:
+def link_of(token: Token, line: int) -> PageLink | None:
+    """The page that a part of a paragraph links to as it is written; None for what is no such link."""
     if token.type == "wikilink":
         target, _, anchor = token.content.partition("#")
         return _page_link(token.meta["kind"], target.strip(), anchor.strip(), line)
@@ -136,7 +137,8 @@ def _page_link(kind: LinkKind, target: str, anchor: str, line: int) -> PageLink 
     return PageLink(kind, target, anchor[:LONGEST_TARGET], line)
 
 
-def _wikilink(state: StateInline, silent: bool) -> bool:
+def wikilink(state: StateInline, silent: bool) -> bool:
+    """The rule of markdown-it-py that reads ``[[target#anchor|shown]]`` and ``![[…]]`` as a token ``wikilink``."""
     found = _WIKILINK.match(state.src, state.pos)
     if found is None:
         return False
@@ -153,5 +155,5 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 def _parser() -> MarkdownIt:
     """CommonMark with tables. Raw HTML is text as any other, and never a link."""
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    parser.inline.ruler.before("link", "wikilink", _wikilink)
+    parser.inline.ruler.before("link", "wikilink", wikilink)
     return parser

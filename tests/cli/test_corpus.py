@@ -105,3 +105,18 @@ def test_sessions_are_imported_and_a_changed_folder_is_a_change(
     (notes / "crane.md").write_text("# Crane\n\nFourteen tons.\n")
     assert said(run, "corpus", "sync", "work")[0]["changed"] == 1
     assert said(run, "night", "work")["skipped"] == ""
+
+
+def test_public_pages_are_listed_and_published(store: Store, run: Run, notes: Path, tmp_path: Path) -> None:
+    """What is marked and must not be seen is named with its reason, and is not in what programs are told."""
+    (notes / "open.md").write_text("---\nvisibility: public\n---\n# Open\n")
+    (notes / "ilse.md").write_text("---\nvisibility: public\nsensitivity: personal\n---\n# Ilse\n")
+    said(run, "corpus", "add", "work", str(notes))
+    code, out, _ = run("corpus", "public", "work")
+    assert code == 0
+    assert "held back: its sensitivity is personal" in out
+    assert [one["relative_path"] for one in said(run, "corpus", "public", "work")["artifacts"]] == ["open.md"]
+    code, out, err = run("corpus", "publish", "work", str(tmp_path / "site"))
+    assert (code, "1 pages" in out, "held back ilse.md" in err) == (0, True, True)
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert run("corpus", "publish", "work", str(notes))[0] == 2
