@@ -58,7 +58,8 @@ def link(
     elif isinstance(found, LintResponse):
         rows = [(one.from_path, one.line, one.to, one.reason) for one in found.broken]
         show_table("Broken links", ("page", "line", "to", "reason"), rows)
-        say(f"{len(rows):,} links of {len({one.from_path for one in found.broken}):,} pages lead nowhere.")
+        if rows:
+            say(f"{len(rows):,} links of {len({one.from_path for one in found.broken}):,} pages lead nowhere.")
         if found.self_links:
             say(f"{len(found.self_links):,} pages link to themselves: {plain(', '.join(found.self_links))}")
     else:
