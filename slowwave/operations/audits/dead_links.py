@@ -30,9 +30,9 @@ def dead_links(inputs: Inputs) -> Report:
     known: dict[str, dict[str, Any]] = {row["id"]: row for row in pages.to_pylist()}
     links = inputs.snapshot.live("links", _COLUMNS)
     links = links.filter(pc.is_in(links["document_id"], value_set=pages["id"].combine_chunks()))
-    links = links.sort_by([("document_id", "ascending"), ("line", "ascending"), ("id", "ascending")])
     written = links.filter(pc.not_equal(links["kind"], "mention")).to_pylist()
     reasons = [(row, reason) for row in written if (reason := _reason(row, known))]
+    reasons.sort(key=lambda one: (known[one[0]["document_id"]]["path"], one[0]["line"], one[0]["id"]))
     selves = {
         row["document_id"] for row in written if row["target_document_id"] == row["document_id"] and not row["anchor"]
     }

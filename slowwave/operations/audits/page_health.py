@@ -79,13 +79,12 @@ def page_health(inputs: Inputs) -> Report:
             findings += [(name, row, said) for name, said in on]
     counts = {name: sum(one == name for one, _, _ in findings) for name in LISTS}
     listed = len({row["id"] for _, row, _ in findings})
+    wrong = len({row["id"] for name, row, _ in findings if name in _WARNINGS})
     order = list(LISTS)
     findings.sort(key=lambda one: (order.index(one[0]), one[1]["path"]))
     return Report(
         "page_health",
-        f"{listed:,} of {looked_at:,} pages stand on a list: look at the state conflicts and contradictions first."
-        if listed
-        else f"None of {looked_at:,} pages stands on a list.",
+        f"{listed:,} of {looked_at:,} pages stand on a list, {wrong:,} of them for what contradicts itself.",
         {"pages": looked_at, "pages on a list": listed, **counts},
         tuple(
             Finding(f"“{row['path']}” ({name}): {LISTS[name].format(said)}", (row["id"],), _severity(name))

@@ -48,3 +48,18 @@ def test_links_that_lead_nowhere_are_counted_by_reason() -> None:
 
 def test_a_namespace_without_a_corpus_has_nothing_to_say() -> None:
     assert dead_links(make_inputs(make_snapshot())).numbers["pages"] == 0
+
+
+def test_findings_are_in_the_order_in_which_a_person_mends_them() -> None:
+    """By page and line, whatever the ids are."""
+    page = {"corpus_id": uid("corpus"), "plane": "durable"}
+    names = [f"{n}.md" for n in range(8)]
+    snapshot = make_snapshot(
+        documents=[{**page, "id": uid(name), "path": name} for name in names],
+        links=[link(f"{name} {line}", None, document_id=uid(name), line=line) for name in names for line in (12, 3)],
+    )
+    found = dead_links(make_inputs(snapshot))
+    assert [one.message.split(":")[0] for one in found.findings] == [
+        f"“{name}”, line {line}" for name in names for line in (3, 12)
+    ]
+    assert found.table[0]["path"] == "0.md"
