@@ -120,3 +120,33 @@ def test_public_pages_are_listed_and_published(store: Store, run: Run, notes: Pa
     assert (code, "1 pages" in out, "held back ilse.md" in err) == (0, True, True)
     assert (tmp_path / "site" / "index.html").is_file()
     assert run("corpus", "publish", "work", str(notes))[0] == 2
+
+
+def test_a_folder_that_is_missing_keeps_no_other_from_its_sync(
+    store: Store, run: Run, notes: Path, tmp_path: Path
+) -> None:
+    """The one that is there is synced and shown; the other is refused by its name."""
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "a.md").write_text("# A\n")
+    said(run, "corpus", "add", "first", str(away))
+    said(run, "corpus", "add", "second", str(notes))
+    away.rename(tmp_path / "elsewhere")
+    (notes / "new.md").write_text("# New\n")
+    code, out, err = run("corpus", "sync", "--json")
+    assert code == 2
+    assert "away is no folder" in err
+    assert [one["new"] for one in json.loads(out)] == [1]
+
+
+def test_sessions_get_vectors_of_their_namespace_s_model(store: Store, run: Run, tmp_path: Path) -> None:
+    """A model that only the namespace names, and that needs an endpoint, is asked for one."""
+    with store.connect("owner") as owner:
+        owner.execute(
+            "INSERT INTO memory.namespaces (id, slug, settings) VALUES (gen_random_uuid(), 'work', '{\"embedding_model\": \"far\"}')"
+        )
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": "Who opens the gate?"}) + "\n")
+    code, _, err = run("import", "sessions", str(file), "-n", "work")
+    assert code != 0
+    assert "'far' needs an endpoint" in err
