@@ -1,9 +1,10 @@
 -- How each recalled row (entity, chunk or memory) was used in the recall window. All signals lie between 0 and 1:
 -- ``frequency`` ln(1 + recalls) / ln(1 + cap); ``relevance`` mean score of the hit, 1 / rank where none was logged;
--- ``diversity`` distinct queries / 5, folded in case, space and closing marks; ``consolidation`` distinct days (UTC) / 5;
--- ``recency`` halves over one window; ``selected_rate`` share of recalls that the agent used. ``score`` weighs them 0.24,
--- 0.30, 0.15, 0.10, 0.15, 0.06. A row counts once an event; a row that was selected counts as recalled. Memories have a
--- half-life a kind: what promotes them is the same score with their own recency (``slowwave.scoring.signals``).
+-- ``diversity`` distinct queries / 5, folded in case, space and closing marks, where one was asked: a wake or a page that is
+-- read asks nothing; ``consolidation`` distinct days (UTC) / 5; ``recency`` halves over one window; ``selected_rate`` share
+-- of recalls that the agent used. ``score`` weighs them 0.24, 0.30, 0.15, 0.10, 0.15, 0.06. A row counts once an event; a row
+-- that was selected counts as recalled. Memories have a half-life a kind: what promotes them is the same score with their own
+-- recency (``slowwave.scoring.signals``).
 -- check: unique row_id
 -- check: not_null row_id, recalls, score
 with events as (
@@ -31,7 +32,7 @@ used as (
   select
     row_id,
     count(*) as recalls,
-    count(distinct question) as queries,
+    count(distinct nullif(question, '')) as queries,
     count(distinct (occurred_at at time zone 'UTC')::date) as days,
     count(*) filter (selected) as selections,
     max(occurred_at) as last_recalled_at,

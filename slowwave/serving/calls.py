@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
+from slowwave.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.research_request import ResearchRequest, ResearchResponse, research
@@ -202,6 +203,15 @@ _CALLS: Final = (
         RecallEventResponse,
         "write",
         recall_event,
+    ),
+    Call(
+        "public-artifacts",
+        "Pages of this memory that may be published, by path.",
+        PublicArtifactsRequest,
+        PublicArtifacts,
+        "read",
+        public_artifacts,
+        "GET",
     ),
     Call(
         "status",

@@ -75,6 +75,25 @@ async def test_dory_a_page_that_is_not_there_is_not_found(pages: Store) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.slow
+async def test_what_may_be_published_is_listed_for_its_namespace_only(tmp_path: Path, store: Store) -> None:
+    """A page that is marked as public, and neither one that is not nor anything of it."""
+    folder = Folder(tmp_path / "notes", store, "vault", "acme")
+    folder.write("tides.md", "---\nvisibility: public\n---\n# Tides\n")
+    folder.write("diary.md", "# Diary\n")
+    folder.sync()
+    remember(store, "rival")
+    async with http(store, OPEN) as client:
+        found = (await client.get("/v1/public-artifacts")).json()
+    assert (found["count"], [(a["relative_path"], a["title"]) for a in found["artifacts"]]) == (
+        1,
+        [("tides.md", "Tides")],
+    )
+    async with http(store, token=token_of(store, "rival")) as client:
+        assert (await client.get("/v1/public-artifacts")).json() == {"count": 0, "artifacts": []}
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_links_are_asked_by_tool_and_by_route(pages: Store, mode: str) -> None:
     """Backlinks and lint, with the same fields."""

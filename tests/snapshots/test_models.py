@@ -60,6 +60,13 @@ def test_models_come_parents_first_with_their_dependencies_checks_and_parameters
     assert all(model.description.endswith(".") and "check:" not in model.description for model in models.values())
 
 
+def test_what_was_recalled_without_a_question_counts_as_no_question() -> None:
+    """A wake and a page that is read log none; they are recalls all the same."""
+    events = [{"query": query, "occurred_at": TAKEN_AT, "hit_ids": [uid("told")]} for query in ("", " ", "who?")]
+    (told,) = rows(make_snapshot(recall_events=events), "recall_signals")
+    assert (told["recalls"], told["queries"]) == (3, 1)
+
+
 def test_column_lineage_names_the_tables_a_model_reads_itself() -> None:
     """The operator asks where a number comes from, one step at a time."""
     models = {model.name: model for model in load_models()}
