@@ -126,8 +126,8 @@ def test_what_cannot_be_read_is_named_and_changes_nothing(folder: Folder) -> Non
     ]
 
 
-def test_links_out_of_the_folder_are_not_followed(folder: Folder, tmp_path: Path) -> None:
-    """dory: a symlink escape is rejected. Neither a file nor a folder outside is read; a link within names what is taken."""
+def test_dory_a_symlink_out_of_the_folder_is_rejected(folder: Folder, tmp_path: Path) -> None:
+    """Neither a file nor a folder outside is read; a link within names what is taken."""
     (tmp_path / "secret.md").write_text("# Secret\n")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "other.md").write_text("# Other\n")

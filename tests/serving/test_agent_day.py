@@ -21,7 +21,7 @@ PAGE = "projects/lake/state.md"
 QUERY = "How is the heating of the lake house controlled?"
 
 
-async def test_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Store) -> None:
+async def test_dory_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Store) -> None:
     """All that it is told is a recall, searches and reminders with scores; what it reads and says it used counts as selected."""
     put_page(acme, PAGE, "thermostat", type="project", status="active")
     async with http(acme, token=token_of(acme)) as client:
