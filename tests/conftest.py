@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import psycopg
 import pytest
@@ -31,13 +32,26 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
+_LONG: Final = frozenset(("demo", "e2e", "jobs", "memory_assets", "night", "sensors"))
+"""Rooms of tests that run whole nights or servers."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a database is ``slow``; what waits longest comes first, so that nothing is left to wait for."""
+    """What needs a database is ``slow``. Each worker's share begins with what takes longest, so that nothing is left to wait for."""
     for item in items:
         if isinstance(item, pytest.Function) and "postgres" in item.fixturenames:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    rooms = [_LONG.isdisjoint(item.path.parts) for item in items]
+    kinds = [[item for item, quick in zip(items, rooms, strict=True) if quick is kind] for kind in (False, True)]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [
+        item
+        for n in range(workers)
+        for some in kinds
+        for item in some[len(some) * n // workers : len(some) * (n + 1) // workers]
+    ]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -44,7 +44,7 @@ async def test_dory_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Sto
     snapshot = load_snapshot(str(location))
     signals = run_models(load_models(), snapshot, Settings())["recall_signals"].to_pylist()
     (signal,) = [row for row in signals if row["row_id"] == hit["id"]]
-    assert (signal["recalls"], signal["queries"], signal["selections"]) == (5, 2, 2)
+    assert (signal["recalls"], signal["queries"], signal["selections"]) == (5, 1, 2)
 
 
 async def test_the_same_through_mcp(acme: Store) -> None:
