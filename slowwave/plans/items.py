@@ -136,10 +136,8 @@ class Item:
         return self._subject
 
     def _remembered_as(self) -> str:
-        named = [
-            seen for guard in self.mutation.guards if not _SAYS.isdisjoint(guard.columns) for seen in guard.cells()
-        ]
-        named = [seen for seen in named if seen[0].column in _SAYS]
+        saying = (guard for guard in self.mutation.guards if not _SAYS.isdisjoint(guard.columns))
+        named = [seen for guard in saying for seen in guard.cells() if seen[0].column in _SAYS]
         if self.mutation.kind == "merge_rows":
             seen = [seen_json(*n) for n in named]
         elif self.mutation.kind == "insert_summary":
