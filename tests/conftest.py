@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 
+from slowwave.config.embedding_models import STATIC_MODEL
 from slowwave.demo import load_demo
 from slowwave.language.embedder import OfflineEmbedder
 from slowwave.store import server
@@ -140,3 +141,6 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("SLOWWAVE_", "OPENLINEAGE_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(
+        "SLOWWAVE_EMBEDDING_MODEL", STATIC_MODEL
+    )  # a quarter of the default's CPU; who tests that takes this away

@@ -74,6 +74,11 @@ VERBS: Final = {
     "namespaces": Verb(
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
     ),
+    "reembed": Verb(
+        "reembed",
+        "reembed",
+        "Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left.",
+    ),
     "digest": Verb("store", "digest", "Print one hash of all that a namespace's memory tables hold."),
     "migrate": Verb("store", "migrate", "Bring the database to this version's schema."),
     "doctor": Verb(

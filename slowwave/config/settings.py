@@ -20,6 +20,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from slowwave.config.embedding_models import OFFLINE_MODELS, default_model
 from slowwave.config.former_names import FORMER_NAMES, SEALED_NAMES, nested
 from slowwave.config.operations import Operations
 from slowwave.errors import SettingsError
@@ -230,11 +231,11 @@ class Settings(BaseSettings):
     )
 
     embedding_model: str = Field(
-        default="fast-use-v3",
-        description="Model of new vectors: fast-use-v3, all-minilm-l6-v2-int8 (extra minilm), or an endpoint's.",
+        default_factory=default_model,
+        description="Model of new namespaces: all-minilm-l6-v2-int8, fast-use-v3 where that is not installed, or an endpoint's.",
     )
     embedding_endpoint: str = Field(
-        default="", description="Base URL of an OpenAI-compatible server; empty means offline."
+        default="", description="Base URL of an OpenAI-compatible server that has the model; empty means offline."
     )
 
     recall_log_share: float = Field(
@@ -291,8 +292,11 @@ class Settings(BaseSettings):
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
         """Environment settings with a namespace's own on top; an unknown name is ignored, and so are addresses and ``pages_git``:
-        whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run."""
+        whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run. The endpoint has the
+        model that variables name: a namespace of an offline model does without it."""
         known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in _OPERATORS}
+        if known.get("embedding_model") in OFFLINE_MODELS:
+            known["embedding_endpoint"] = ""
         try:
             return cls.model_validate(known)  # what is given goes over variables, option by option
         except ValidationError as problem:

@@ -86,13 +86,14 @@ def mark_synced(connection: Connection, corpus: Corpus) -> None:
 
 def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:
     # They bring SQLAlchemy and NumPy, which whoever asks about corpora does without.
+    from slowwave.config.settings import Settings
     from slowwave.imports.namespaces import claim
     from slowwave.imports.rows import chosen_slug
     from slowwave.imports.stored import row_id
 
     chosen_slug(slug)
     with connection.transaction():
-        namespace = claim(connection, slug, Counter())
+        namespace = claim(connection, slug, Counter(), Settings.for_namespace({}).embedding_model)
         connection.execute(
             "INSERT INTO memory.corpora (id, namespace_id, root, profile, standing) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
             (row_id(namespace, "corpora", root), namespace, root, profile_name or DEFAULT_PROFILE, standing),

@@ -93,7 +93,7 @@ class PageWriter:
             known = self._known({chunk.hash for chunk in plan.new})
         self._vectors.need((chunk.text for chunk in plan.new if chunk.hash not in known), step)
         with self._connection.transaction():
-            claim(self._connection, self._slug, self._tally.added)
+            claim(self._connection, self._slug, self._tally.added, self._vectors.model)
             self._keep_versions([page.document_id for page in batch if page.formerly])
             self._documents(batch)
             self._write_chunks(self._chunks(batch), step)
@@ -113,7 +113,7 @@ class PageWriter:
             known = self._known({chunk.hash for chunk in bare})
             self._vectors.need((chunk.text for chunk in bare if chunk.hash not in known), lambda _: None)
             with self._connection.transaction():
-                claim(self._connection, self._slug, self._tally.added)
+                claim(self._connection, self._slug, self._tally.added, self._vectors.model)
                 self._embed(bare, lambda _: None)
             self._vectors.forget()
             after = str(rows[-1][0])
@@ -121,7 +121,7 @@ class PageWriter:
     def retire(self, document_ids: Sequence[str]) -> None:
         """Files that are gone: their documents, chunks and links end now, and stay."""
         with self._connection.transaction():
-            claim(self._connection, self._slug, self._tally.added)
+            claim(self._connection, self._slug, self._tally.added, self._vectors.model)
             for table, column in (("documents", "id"), ("chunks", "document_id"), ("links", "document_id")):
                 self._connection.execute(
                     f"UPDATE memory.{table} SET invalidated_at = now() "  # noqa: S608 - names of this module

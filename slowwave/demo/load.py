@@ -41,6 +41,7 @@ def load_demo(
             say(f"{slug}: already there, left as it is")
             continue
         demo = generate(slug, now)
+        demo.rows["namespaces"][0]["settings"]["embedding_model"] = embedder.model
         texts = texts_to_embed(demo)
         say(f"{slug}: embedding {sum(len(ids) for ids, _ in texts.values()):,} texts with {embedder.model}")
         vectors = {name: embedder.embed(lines) for name, (_, lines) in texts.items()}

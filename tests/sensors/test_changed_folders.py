@@ -142,5 +142,6 @@ def test_folders_and_vectors_have_alarms(store: Store, folder: Path, monkeypatch
         assert alarms(p) == {"folders_are_synced": False, "chunks_have_vectors": True}
         p.run("corpus_sync_job", SLUG)
         assert alarms(p) == {"folders_are_synced": True, "chunks_have_vectors": True}
-        monkeypatch.setenv("SLOWWAVE_EMBEDDING_MODEL", "all-minilm-l6-v2-int8")
+        with store.connect("owner") as owner:
+            owner.execute('UPDATE memory.namespaces SET settings = \'{"embedding_model": "all-minilm-l6-v2-int8"}\'')
         assert alarms(p) == {"folders_are_synced": False, "chunks_have_vectors": False}

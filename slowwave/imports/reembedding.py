@@ -1,0 +1,141 @@
+"""Another embedding model for a namespace: vectors beside those that stand, and then its settings name it.
+
+Nothing that is remembered changes, so it needs no plan: vectors are added under the new model's name, some at a time, each part a
+transaction, and a stop loses none. The namespace goes over to the model in the transaction that finds nothing left to embed: no search and
+no night ever sees half of them, and none compares vectors of two models.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import Table
+
+from slowwave.errors import Refused
+from slowwave.imports.loading import LoadedVectors, vector_rows
+from slowwave.imports.namespaces import refuse_read_only
+from slowwave.language.embedder import Embedder, entity_text
+from slowwave.store import tables
+from slowwave.store.load import load_rows
+from slowwave.store.namespaces import namespace_id, namespace_settings
+
+Progress = Callable[[int, int], None]
+
+_BATCH: Final = 512
+_LIVE: Final[Mapping[str, LiteralString]] = {
+    "memory_vectors": "SELECT r.id, v.content AS said, NULL, NULL FROM memory.memories r "
+    "JOIN memory.memory_versions v ON v.id = r.current_version_id",
+    "chunk_vectors": "SELECT r.id, r.content AS said, NULL, NULL FROM memory.chunks r",
+    "entity_vectors": "SELECT r.id, r.name AS said, r.entity_type, r.description FROM memory.entities r",
+}
+_BARE: Final = """
+{live} WHERE r.namespace_id = {namespace} AND r.invalidated_at IS NULL AND r.id > {after}
+  AND NOT EXISTS (SELECT 1 FROM {vectors} w WHERE w.id = r.id AND w.model = {model})
+"""
+_FIRST: Final = "00000000-0000-0000-0000-000000000000"
+_WAITING: Final = """
+SELECT count(*) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+WHERE n.slug = %s AND p.state IN ('awaiting_approval', 'approved')
+"""
+_NAME_MODEL: Final = """
+UPDATE memory.namespaces SET settings = settings || jsonb_build_object('embedding_model', %s::text) WHERE slug = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reembedding:
+    """What was done: the model before, the model now, and the vectors that were made, by table."""
+
+    namespace: str
+    formerly: str
+    model: str
+    made: Mapping[str, int]
+
+
+def reembed_namespace(
+    connection: psycopg.Connection[Any], slug: str, embedder: Embedder, *, progress: Progress | None = None
+) -> Reembedding:
+    """Embed what lives in a namespace with this model, where it has no vector of it, and make it the namespace's model.
+
+    Raises ``Refused`` (no such namespace, a read-only one, a plan that waits: its vectors are of the model before), ``EmbeddingError``,
+    ``StoreError``; what was embedded before that stays, and the namespace keeps its model.
+    """
+    namespace = namespace_id(connection, slug)
+    refuse_read_only(connection, [slug])
+    row = connection.execute(_WAITING, (slug,)).fetchone()
+    if row and row[0]:
+        raise Refused(
+            f"A plan of {slug} waits whose vectors are of the model before. Apply or reject it first: `slowwave plans list {slug}`."
+        )
+    work = _Reembedding(connection, namespace, embedder, progress)
+    formerly = namespace_settings(connection, slug).embedding_model
+    work.embed_all()
+    with connection.transaction():
+        connection.execute("SELECT FROM memory.namespaces WHERE slug = %s FOR UPDATE", (slug,))
+        work.embed_all()  # what came in between; writers of this namespace wait now
+        connection.execute(_NAME_MODEL, (embedder.model, slug))
+    return Reembedding(slug, formerly, embedder.model, dict(work.made))
+
+
+class _Reembedding:
+    def __init__(
+        self, connection: psycopg.Connection[Any], namespace: str, embedder: Embedder, progress: Progress | None
+    ) -> None:
+        self._connection, self._namespace, self._embedder = connection, namespace, embedder
+        self._progress, self._total = progress, 0
+        self.made: Counter[str] = Counter()
+
+    def embed_all(self) -> None:
+        with self._connection.transaction():
+            bare = {name: self._count(name) for name in _LIVE}
+        self._total = self.made.total() + sum(bare.values())
+        for name, count in bare.items():
+            if count:
+                self._embed(name, getattr(tables, name))
+
+    def _count(self, name: str) -> int:
+        counted = sql.SQL("SELECT count(*) FROM ({}) bare").format(self._bare(name, _FIRST))
+        row = self._connection.execute(counted).fetchone()
+        return int(row[0]) if row else 0
+
+    def _embed(self, name: str, table: Table) -> None:
+        after = _FIRST
+        while True:
+            with self._connection.transaction():
+                page = sql.SQL("{} ORDER BY r.id LIMIT {}").format(self._bare(name, after), sql.Literal(_BATCH))
+                rows = self._connection.execute(page).fetchall()
+            if not rows:
+                return
+            ids, texts = [str(row[0]) for row in rows], [_text(*row[1:]) for row in rows]
+            vectors = LoadedVectors(self._embedder)
+            vectors.need(texts, lambda _: None)
+            with self._connection.transaction():
+                self._register(len(vectors.of(texts[0])))
+                found = load_rows(self._connection, table, vector_rows(self._namespace, ids, texts, vectors))
+            self.made[name] += found
+            after = ids[-1]
+            if self._progress is not None:
+                self._progress(self.made.total(), self._total)
+
+    def _register(self, dimensions: int) -> None:
+        self._connection.execute(
+            "SELECT memory.register_vector_model(%s::text, %s::integer)", (self._embedder.model, dimensions)
+        )
+
+    def _bare(self, name: str, after: str) -> sql.Composed:
+        return sql.SQL(_BARE).format(
+            live=sql.SQL(_LIVE[name]),
+            namespace=sql.Literal(self._namespace),
+            after=sql.Literal(after),
+            vectors=sql.Identifier("memory", name),
+            model=sql.Literal(self._embedder.model),
+        )
+
+
+def _text(said: str, entity_type: str | None, description: str | None) -> str:
+    return said if entity_type is None else entity_text(said, entity_type, description or "")

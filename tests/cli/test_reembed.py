@@ -1,0 +1,31 @@
+"""``slowwave reembed`` says what was made and which model the namespace has now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+
+
+def test_a_namespace_goes_over_to_another_model(store: Store, run: Run, tmp_path: Path) -> None:
+    """And back, where everything has its vectors still; a model that nobody has is refused."""
+    file = tmp_path / "a.jsonl"
+    said = {
+        "namespace": "work",
+        "created_at": "2026-03-01T09:00:00Z",
+        "role": "user",
+        "content": "Jane Smith likes tea.",
+    }
+    file.write_text(json.dumps(said) + "\n")
+    assert run("import", "messages", str(file))[0] == 0
+    code, out, _ = run("reembed", "work", "--model", "all-minilm-l6-v2-int8")
+    assert (code, "1 memory vectors, 1 chunk vectors" in out, "(before: fast-use-v3)" in out) == (0, True, True)
+    code, out, _ = run("reembed", "work", "--json")
+    assert json.loads(out) == {
+        "namespace": "work", "formerly": "all-minilm-l6-v2-int8", "model": "fast-use-v3", "made": {},
+    }  # fmt: skip
+    code, _, err = run("reembed", "work", "--model", "far")
+    assert (code, "needs an endpoint" in err) == (1, True)
+    assert run("reembed", "nobody")[0] == 2
