@@ -1,14 +1,16 @@
 """Names in passages as entities and their co-occurrences: gathered, matched with what stands, written.
 
 A mention goes to the entity of its type and normalised name, or to the survivor when that entity was merged into another or
-the name is another's alias. Whether two entities are the same is not decided here; ``slowwave.matching`` proposes, a person
+the name is another's alias. A mention that nothing typed goes to the one entity of its name, and a typed one to that of its name that
+nothing typed. Whether two entities are the same is not decided here; ``slowwave.matching`` proposes, a person
 approves. A retired entity stays retired: a new mention of its name begins a new row.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -26,14 +28,28 @@ Key = tuple[str, str]
 """(entity type, normalised name)"""
 
 COOCCURRENCE: Final = "ASSOCIATED_WITH"
-NEIGHBOURS: Final = 24
-"""A name is associated with the next so many different names of its chunk; beyond, a chunk is a list and says little."""
+NEIGHBOURS: Final = 4
+"""A name is associated with the next so many different names of its sentence; beyond, a sentence is a list and says little."""
+
+MOST_TIES: Final = 24
+"""Associations that are read of one text, the first ones."""
+
+UNKNOWN: Final = "unknown"
+_NAMED: Final = ("person", "organization", "location", "product", "work")
+_UNTYPED: Final = (UNKNOWN, "concept")  # as earlier versions called it
+_UNTIED: Final = frozenset(("code", "url"))
+_SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s|[。！？]|\n")
 
 MOST_NAMES: Final = 1_000
 """Different names that are read of one text, the first ones: no prose has more, and each one is rows to write."""
 
-Names = Mapping[Key, tuple[str, int]]
-"""Key → (first spelling, occurrences), in the order of the text."""
+
+@dataclass(frozen=True, slots=True)
+class NamesInText:
+    """What a text names: key → (first spelling, occurrences), in the order of the text; ``ties`` are pairs that stand in one sentence."""
+
+    found: Mapping[Key, tuple[str, int]] = field(default_factory=dict)
+    ties: tuple[tuple[Key, Key], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,37 +100,49 @@ def entity_id(namespace_id: str, key: Key, generation: int = 0) -> str:
     return _id(namespace_id, "entities", *key, generation)
 
 
-def read_names(content: str) -> Names:
+def read_names(content: str) -> NamesInText:
     """The names of a text, at most ``MOST_NAMES`` different ones; linear in its length."""
     names: dict[Key, tuple[str, int]] = {}
+    ties: dict[tuple[Key, Key], None] = {}
+    sentence: list[Key] = []
+    end = 0
     for mention in extract(content):
         key = (mention.entity_type, normalise_name(mention.name))
-        if key in names or (len(names) < MOST_NAMES and len(key[1]) <= LONGEST_NAME):  # folding may lengthen a name
-            spelling, count = names.get(key, (mention.name, 0))
-            names[key] = (spelling, count + 1)
-    return names
+        if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):  # folding may lengthen a name
+            continue
+        spelling, count = names.get(key, (mention.name, 0))
+        names[key] = (spelling, count + 1)
+        if mention.entity_type in _UNTIED:
+            continue
+        if _SENTENCE_ENDS.search(content, end, mention.start):
+            sentence.clear()
+        end = mention.end
+        if key not in sentence:
+            for other in sentence[-NEIGHBOURS:]:
+                if len(ties) < MOST_TIES:
+                    ties[other, key] = None
+            sentence.append(key)
+    return NamesInText(names, tuple(ties))
 
 
 def plan_graph(
     connection: psycopg.Connection[Any],
     namespace_id: str,
-    read: Sequence[tuple[MentionContext, Names]],
+    read: Sequence[tuple[MentionContext, NamesInText]],
 ) -> MentionGraph:
     """Match names with the entities that stand and gather what each row gains. Reads only."""
-    keys = dict.fromkeys(key for _, names in read for key in names)
-    generations, targets = _targets(connection, namespace_id, list(keys))
+    keys = dict.fromkeys(key for _, names in read for key in names.found)
+    same = _same(keys)
+    generations, found = _targets(connection, namespace_id, list(dict.fromkeys(same.values())))
+    targets = {key: found[one] for key, one in same.items()}
     entities: dict[str, Support] = {}
     pairs: dict[tuple[str, str], Support] = {}
     for passage, names in read:
-        present: dict[str, None] = {}
-        for key, (spelling, count) in names.items():
-            target = targets[key]
-            entities.setdefault(target, Support(passage.said_at, spelling)).add(passage, count)
-            present[target] = None
-        order = list(present)
-        for place, one in enumerate(order):
-            for other in order[place + 1 : place + 1 + NEIGHBOURS]:
-                pairs.setdefault((min(one, other), max(one, other)), Support(passage.said_at)).add(passage, 1)
+        for key, (spelling, count) in names.found.items():
+            entities.setdefault(targets[key], Support(passage.said_at, spelling)).add(passage, count)
+        tied = ((targets[a], targets[b]) for a, b in names.ties)
+        for one, other in dict.fromkeys((min(a, b), max(a, b)) for a, b in tied if a != b):
+            pairs.setdefault((one, other), Support(passage.said_at)).add(passage, 1)
     new = {targets[key]: (key, generation) for key, generation in generations.items()}
     stored = _relationships(connection, namespace_id, list(pairs))
     return MentionGraph(
@@ -123,6 +151,18 @@ def plan_graph(
         new_relationships={stored[p][0]: (*p, support) for p, support in pairs.items() if not stored[p][1]},
         grown_relationships={stored[p][0]: support for p, support in pairs.items() if stored[p][1]},
     )
+
+
+def _same(keys: Iterable[Key]) -> dict[Key, Key]:
+    """Key → itself, or for a name that nothing typed the one type that another text gave it."""
+    typed: defaultdict[str, set[str]] = defaultdict(set)
+    for kind, name in (every := list(keys)):
+        if kind in _NAMED:
+            typed[name].add(kind)
+    return {
+        (kind, name): (next(iter(typed[name])), name) if kind == UNKNOWN and len(typed[name]) == 1 else (kind, name)
+        for kind, name in every
+    }
 
 
 def entity_rows(namespace_id: str, graph: MentionGraph, source: str) -> list[dict[str, object]]:
@@ -237,7 +277,7 @@ def _targets(
                 targets[key] = survivor[0]
             else:
                 retired.append(key)
-        aliased = _aliased(connection, namespace_id, absent)
+        aliased = _untyped(connection, namespace_id, absent) | _aliased(connection, namespace_id, absent)
         for key in absent:
             targets[key] = aliased.get(key, ids[key])
             if key not in aliased:
@@ -269,6 +309,23 @@ def _survivors(
         {"namespace": namespace_id, "ids": list(ids)},
     ).fetchall()
     return {start: (found, kind) if found else None for start, found, kind in rows}
+
+
+def _untyped(connection: psycopg.Connection[Any], namespace_id: str, keys: Sequence[Key]) -> dict[Key, str]:
+    """Key → the one live entity of its name where either of the two has no type; several leave the key out."""
+    others = {
+        key: [(kind, key[1]) for kind in ((*_NAMED, *_UNTYPED[1:]) if key[0] == UNKNOWN else _UNTYPED)]
+        for key in keys
+        if key[0] in (UNKNOWN, *_NAMED)
+    }
+    ids = {other: entity_id(namespace_id, other) for wanted in others.values() for other in wanted}
+    survivors = _survivors(connection, namespace_id, list(ids.values()))
+    found: dict[Key, str] = {}
+    for key, wanted in others.items():
+        live = {survivor[0] for other in wanted if (survivor := survivors.get(ids[other]))}
+        if len(live) == 1:
+            found[key] = live.pop()
+    return found
 
 
 def _aliased(connection: psycopg.Connection[Any], namespace_id: str, keys: Sequence[Key]) -> dict[Key, str]:

@@ -83,7 +83,7 @@ class ImportTarget:
     ) -> None:
         self._connection, self._slug, self._source = connection, slug, source
         self._vectors, self._tally = vectors, tally
-        self._names: dict[str, mentions.Names] = {}
+        self._names: dict[str, mentions.NamesInText] = {}
 
     def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
         """Write what the batch brings, in as many transactions as its names want; ``step`` is called with the share that is done."""
@@ -93,7 +93,7 @@ class ImportTarget:
         self._names = {
             turn.external_id: mentions.read_names(turn.content) for turn in work.turns if turn.state == "active"
         }
-        for part in batches(work.turns, lambda turn: len(self._names.get(turn.external_id, ())), BATCH_NAMES):
+        for part in batches(work.turns, lambda turn: len(self._read(turn).found), BATCH_NAMES):
             with self._connection.transaction():
                 self._vectors.need(self._sorted_out(found_id(self._connection, self._slug), part).texts(), step)
             with self._connection.transaction():
@@ -105,6 +105,9 @@ class ImportTarget:
             self._tally.known -= len(work.fresh)
             self._tally.reworded += len(work.reworded)
             self._vectors.forget()
+
+    def _read(self, turn: Turn) -> mentions.NamesInText:
+        return self._names.get(turn.external_id, mentions.NamesInText())
 
     def _sorted_out(self, namespace: str, turns: Sequence[Turn], *, lock: bool = False) -> _Work:
         """Reads only; names are those that have been read so far."""
@@ -133,9 +136,7 @@ class ImportTarget:
             (turn, mentions.MentionContext(_chunk(namespace, turn, n), sessions[turn.session], turn.created_at))
             for turn, n in shown
         ]
-        graph = mentions.plan_graph(
-            connection, namespace, [(passage, self._names.get(turn.external_id, {})) for turn, passage in seen]
-        )
+        graph = mentions.plan_graph(connection, namespace, [(passage, self._read(turn)) for turn, passage in seen])
         entities = mentions.entity_rows(namespace, graph, self._source)
         return _Work(fresh, reworded, left, sessions, documents, seen, graph, entities)
 

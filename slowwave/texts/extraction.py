@@ -1,8 +1,9 @@
 """Named things in chat turns and tickets: a deterministic extractor that needs no model.
 
 Patterns find what is written by a rule (addresses, handles, code); runs of capitalised words are names when the text gives
-evidence that they are. Types come from small word lists and the words around. Dates belong to ``slowwave.texts.dates``;
-deciding whether two names mean the same belongs to ``slowwave.matching``.
+evidence that they are. Types come from lists of known names and the words around; what neither types is ``unknown``, as a wrong type
+keeps two mentions of one thing apart. Fenced code, headings' common words, demonyms and abbreviations are no names. Dates belong to
+``slowwave.texts.dates``; deciding whether two names mean the same belongs to ``slowwave.matching``.
 
 Every pattern begins at a boundary and repeats over disjoint character sets, possessively or within a bound, so time is linear
 in the text's length: memory text is untrusted.
@@ -14,24 +15,27 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+from slowwave.texts.code_spans import code_spans
+from slowwave.texts.known_names import is_given, is_plain, known_names
 from slowwave.texts.name_words import (
     CODE_ENDINGS,
     CONNECTORS,
     GIVEN,
     GIVEN_ALONE,
     LINKS,
-    NOUN_ENDINGS,
     ORGANISATIONS,
     ORGANISED,
     PARTICLES,
+    PERSONAL,
     PLACE_STARTS,
     PLACED,
     PLACES,
     PRODUCT_NEXT,
     PRODUCTS,
     ROLES,
+    STANDARDS,
     STARTERS,
     TITLES,
 )
@@ -55,7 +59,6 @@ class Mention:
 
 
 _PATTERNS: Final = (
-    ("code", re.compile(r"`([^`\n]{1,200})`")),
     ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`|\\^{}]++")),
     (
         "email",
@@ -78,7 +81,26 @@ _TOKEN: Final = re.compile(r"(?<!\w)[^\W\d_]\w*+(?:['’&.-]\w++)*+\.?")
 _INNER_CAPITAL: Final = re.compile(r"[^\W\d_]*[a-z0-9][A-Z]")
 _ENDS_SENTENCE: Final = re.compile(r"[.!?:;\n•*#>|)\]]|[\"“‘(\[]$|^\s*[-–—]")
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
-_SURE_PERSON: Final = re.compile(r"(?:\bname(?:'s|’s| is)|\bI am|\bI'm|\bI’m|\bthis is)\s*$", re.IGNORECASE)
+_SURE_PERSON: Final = re.compile(r"(?:\bmy name(?:'s|’s| is)|\bI am|\bI'm|\bI’m|\bthis is)\s*$", re.IGNORECASE)
+_LIVES: Final = re.compile(
+    r"\b(?:liv(?:e|es|ed|ing)|mov(?:e|es|ed|ing)|born|based|located|flew|fly|flying|travel(?:s|led|ed|ing)?|trip|grew up|stay(?:s|ed|ing)?|"
+    r"arriv(?:e|es|ed|ing)|visit(?:s|ed|ing)?)(?: back)?(?: in| to| at| from)?\s*$",
+    re.IGNORECASE,
+)
+_WORKS: Final = re.compile(
+    r"\b(?:work(?:s|ed|ing)? (?:at|for)|join(?:s|ed|ing)|employed (?:at|by)|hired by|interned at|job at|offer from|"
+    r"(?:ceo|cto|cfo|founder|head) (?:at|of)|acquired by)\s*$",
+    re.IGNORECASE,
+)
+_ADJECTIVE: Final = re.compile(r"-[a-z]+$")
+"""Sichuan-style, Cloudflare-fronted."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_SHORTEST: Final = 4
+"""Letters of a word that the lexicon of English would have, were it one."""
+_WHERE: Final = frozenset(("in", "from", "to", "near", "at", "through", "across", "visit", "visited", "visiting", "of"))
+_CODE: Final = re.compile(r"(?=[^\s]*(?:[\d_./()-]|[a-z][A-Z]))[\w.$@#~/:()-]{3,60}")
+"""A name of code between backticks: one word, by a sign, a figure or a capital none of English."""
+_LONGEST_CODE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,31 +125,57 @@ class _Token:
 def extract(text: str) -> tuple[Mention, ...]:
     """Every named thing in ``text``, in order and without overlap; linear in the text's length.
 
-    Types: person, organization, location, product, work (a quoted title), concept (a name that nothing typed), email, url,
+    Types: person, organization, location, product, work (a quoted title), unknown (a name that nothing typed), email, url,
     handle, code, identifier. One name has one type in one text: the one with the strongest evidence.
     """
-    patterned = _patterned(text)
+    patterned, text = _patterned(text)
     tokens = _tokens(text, patterned)
     quoted = _titles(text, patterned)
     names = _typed_alike(list(_names(text, tokens, quoted)))
     return tuple(sorted((*patterned, *quoted, *names), key=lambda mention: mention.start))
 
 
-def _patterned(text: str) -> list[Mention]:
-    """What is written by a rule, in order of place, none overlapping another."""
-    taken = _Taken()
-    found: list[Mention] = []
+def _patterned(text: str) -> tuple[list[Mention], str]:
+    """What is written by a rule, in order of place, none overlapping another; and the text with blanks for its code."""
+    spans = code_spans(text)
+    code = [
+        Mention(text[start:end], "code", start, end)
+        for start, end in spans.inline
+        if end - start <= _LONGEST_CODE and (_CODE.fullmatch(text, start, end) or _is_command(text[start:end]))
+    ]
+    text = _blanked(text, (*spans.blocks, *spans.inline))
+    taken = _Taken(code)
+    found: list[Mention] = [*code]
     for kind, pattern in _PATTERNS:
         hits: list[Mention] = []
         for match in pattern.finditer(text):
             start, end = match.span(match.lastindex or 0)
             if kind == "url":
                 end = start + len(text[start:end].rstrip(".,;:!?)]"))
-            if end - start <= LONGEST_NAME and text[start:end].strip() and taken.free(start, end):
-                hits.append(Mention(text[start:end], kind, start, end))
+            name = text[start:end]
+            if kind == "identifier" and name.partition("-")[0] in STANDARDS:
+                continue
+            if end - start <= LONGEST_NAME and name.strip() and taken.free(start, end):
+                hits.append(Mention(name, kind, start, end))
         found.extend(hits)
         taken.take(hits)
-    return sorted(found, key=lambda mention: mention.start)
+    return sorted(found, key=lambda mention: mention.start), text
+
+
+def _is_command(code: str) -> bool:
+    """Whether code of several words is one of a few words, and no sentence that stands in backticks."""
+    words = code.split()
+    return 2 <= len(words) <= 4 and all(word[0].islower() or not word[0].isalpha() for word in words)
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with ``|`` in place of these spans, which ends a run of words as punctuation does."""
+    parts: list[str] = []
+    last = 0
+    for start, end in sorted(spans):
+        parts += [text[last:start], "|" * (end - start)]
+        last = end
+    return "".join([*parts, text[last:]])
 
 
 class _Taken:
@@ -191,7 +239,7 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
 
 def _names(text: str, tokens: Sequence[_Token], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Names with the strength of their type (0 to 3)."""
-    taken = _Taken(quoted)
+    taken, lines = _Taken(quoted), _Lines.of(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
     place = 0
@@ -212,12 +260,31 @@ def _names(text: str, tokens: Sequence[_Token], quoted: Sequence[Mention]) -> It
             name = name[: cut.start()]
         if len(name) > LONGEST_NAME or len(name) < 2 or not taken.free(start, start + len(name)):
             continue
-        before = tokens[first - 1] if first and run[0].gap.strip() in ("", ",") else None
-        following = tokens[last] if last < len(tokens) and tokens[last].gap == " " else None
-        context = text[max(0, start - 20) : start]
-        kind, strength = _typed(run, name, before, following, context)
-        if _is_name(run, name, kind, strength, lower, inside):
+        before = tokens[first - 1].folded if first and run[0].gap.strip() in ("", ",") else ""
+        following = tokens[last].folded if last < len(tokens) and tokens[last].gap == " " else ""
+        kind, strength = _typed(text, run, name, before, following)
+        if _is_name(run, name, kind, strength, lower, inside, before=before, heading=lines.is_heading(start)):
             yield Mention(name, kind, start, start + len(name)), strength
+
+
+class _Lines(NamedTuple):
+    """Where lines begin, and whether each is a heading: more than one word, and none of four letters or more in small letters."""
+
+    starts: list[int]
+    headings: list[bool]
+
+    @classmethod
+    def of(cls, text: str) -> _Lines:
+        starts, headings = [0], []
+        for line in text.split("\n"):
+            words = _WORD.findall(line)
+            headings.append(len(words) > 1 and not any(len(word) >= _SHORTEST and word[0].islower() for word in words))
+            starts.append(starts[-1] + len(line) + 1)
+        return cls(starts[:-1], headings)
+
+    def is_heading(self, place: int) -> bool:
+        """Whether the line of a place is one."""
+        return self.headings[bisect_right(self.starts, place) - 1]
 
 
 def _run_end(tokens: Sequence[_Token], first: int) -> int:
@@ -255,7 +322,7 @@ def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -
     while first < last:
         token = tokens[first]
         common = token.folded in STARTERS or not token.capital
-        by_place = token.initial and last - first > 1 and token.folded in lower and token.folded not in GIVEN
+        by_place = token.initial and last - first > 1 and token.folded in lower and not is_given(token.folded)
         if not (common or by_place) or (token.folded in TITLES and last - first > 1):
             break
         first += 1
@@ -264,41 +331,82 @@ def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -
     return first, last
 
 
-def _typed(
-    run: Sequence[_Token], name: str, before: _Token | None, following: _Token | None, context: str
-) -> tuple[str, int]:
-    """Type and strength: 3 said by the text, 2 by a word list, 1 by form, 0 a guess."""
+def _typed(text: str, run: Sequence[_Token], name: str, before: str, following: str) -> tuple[str, int]:
+    """Type and strength: 3 said by the text, 2 by a list, 1 by the words around or the form, 0 nothing."""
     words = [token.folded for token in run]
-    called = before is not None and before.folded in ROLES and len(words) <= 3 and not run[0].text.isupper()
+    joined, context = " ".join(words), text[max(0, run[0].start - 40) : run[0].start]
     if words[0] in TITLES and len(words) > 1:
         return "person", 3
-    if words[0] in GIVEN and len(words) == 2 and words[1] not in ORGANISED:
-        return "person", 2
-    if (words[-1] in ORGANISED and len(words) > 1) or words[0] in {"university", "bank", "ministry", "department"}:
-        return "organization", 2
-    if (
-        (words[-1] in PLACED and len(words) > 1)
-        or " ".join(words) in PLACES
-        or (words[-1] in PLACES and len(words) == 2)
-    ):
-        return "location", 2
-    if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper():
+    if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper() and not all(map(is_plain, words)):
         return "person", 3
-    if words[0] in PLACE_STARTS and 2 <= len(words) <= 3:
-        return "location", 1
-    if words[0] in GIVEN and len(words) <= 4:
+    if (kind := _listed(words, joined, following)) is not None:
+        return kind, 2
+    if _is_spoken_of(text, run, before) or _is_person(words):
         return "person", 2
-    if " ".join(words) in ORGANISATIONS:
-        return "organization", 2
-    if " ".join(words) in PRODUCTS or (following is not None and following.folded in PRODUCT_NEXT):
-        return "product", 2
+    if 2 <= len(words) <= 3 and (
+        words[0] in {"lake", "mount"} or (words[0] in PLACE_STARTS and not is_plain(words[-1]))
+    ):
+        return "location", 1
+    if _LIVES.search(context) and len(words) <= 3:
+        return "location", 1
+    if _WORKS.search(context) and len(words) <= 4:
+        return "organization", 1
     if _INNER_CAPITAL.match(name) and len(words) == 1:
         return ("code" if name.endswith(CODE_ENDINGS) else "product"), 1
-    if called:
-        return "person", 2
-    if 2 <= len(words) <= 3 and all(_personal(token.text) for token in run):
-        return ("concept" if any(word.endswith(NOUN_ENDINGS) for word in words) else "person"), 0
-    return "concept", 0
+    if not all(map(is_plain, words)) and len(words) <= 3 and all(_personal(token.text) for token in run):
+        if following in PERSONAL:
+            return "person", 1
+        if len(words) > 1 and words[-1] in known_names().family and not is_plain(words[0]):
+            return "person", 1
+    return "unknown", 0
+
+
+def _listed(words: Sequence[str], joined: str, following: str) -> str | None:
+    """The type that lists give to a name or to its first or last word."""
+    known = known_names()
+    several = len(words) > 1
+    if (words[-1] in ORGANISED and several) or words[0] in {"university", "bank", "ministry", "department"}:
+        return "organization"
+    if joined in ORGANISATIONS or (joined in known.organizations and (several or not is_plain(joined))):
+        return "organization"
+    if joined in PRODUCTS or following in PRODUCT_NEXT:
+        return "product"
+    if joined in PLACES or joined in known.places or (words[-1] in PLACED and several and not _is_sure_given(words[0])):
+        return "location"
+    if len(words) == 2 and words[-1] in PLACES and not is_given(words[0]):
+        return "location"
+    if several and joined in known.people:
+        return "person"
+    return None
+
+
+def _is_sure_given(word: str) -> bool:
+    """Whether a word is a given name, and neither a common word nor a place."""
+    return word in GIVEN_ALONE or (is_given(word) and not is_plain(word) and word not in known_names().places)
+
+
+def _is_spoken_of(text: str, run: Sequence[_Token], before: str) -> bool:
+    """Whether the words around say that it is a person: a role before it, or a colon behind it at the beginning of a line."""
+    words = [token.folded for token in run]
+    if len(words) > 3 or all(is_plain(word) and not is_given(word) for word in words):
+        return False
+    if before in ROLES and not run[0].text.isupper():
+        return True
+    end = run[-1].end
+    begins = text.rfind("\n", 0, run[0].start) + 1
+    return text[end : end + 2] in (": ", ":\n") and not text[begins : run[0].start].strip(" *-_>[")
+
+
+def _is_person(words: Sequence[str]) -> bool:
+    """A given name alone, or before others of which the last is a family name or at least no other word."""
+    first, last = words[0], words[-1]
+    if not (first in GIVEN or is_given(first)):
+        return False
+    if len(words) == 1:
+        return _is_sure_given(first) or first in GIVEN
+    if len(words) > 3 and not any(word in PARTICLES for word in words):
+        return last in known_names().family
+    return last in known_names().family or not is_plain(last) or _is_sure_given(first)
 
 
 def _personal(word: str) -> bool:
@@ -306,18 +414,41 @@ def _personal(word: str) -> bool:
     return word in PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))
 
 
-def _is_name(run: Sequence[_Token], name: str, kind: str, strength: int, lower: set[str], inside: set[str]) -> bool:
-    """Whether a run is a name at all; the doubtful case is one word at the start of a sentence."""
-    head = run[0]
+def _is_name(
+    run: Sequence[_Token],
+    name: str,
+    kind: str,
+    strength: int,
+    lower: set[str],
+    inside: set[str],
+    *,
+    before: str,
+    heading: bool,
+) -> bool:
+    """Whether a run is a name at all. Doubtful are one word, words that are no names elsewhere, and what a sentence begins with."""
+    head, words = run[0], [token.folded for token in run]
+    if _ADJECTIVE.search(name) or (not strength and words[-1] in known_names().demonyms):
+        return False
+    plain = all(is_plain(word) or word in CONNECTORS or len(word) < _SHORTEST for word in words)
     if len(run) > 1:
-        return not all(token.folded in lower for token in run)
-    if name.isupper():
-        return len(name) <= 6
-    if strength == 3 or kind in ("product", "code", "location", "organization"):
+        if strength:
+            return True
+        if plain:
+            return not heading and not head.initial and not all(word in lower for word in words)
+        return not all(word in lower for word in words)
+    if name.isupper():  # an abbreviation, unless a list has it
+        return strength >= 2 and (kind != "person" or len(name) >= _SHORTEST)
+    if strength == 3 or (kind in ("product", "code", "organization") and strength):
         return True
+    if kind == "location" and strength:
+        return not plain or len(words) > 1 or words[0] in PLACES or (before in _WHERE and not head.initial)
+    if kind == "unknown" and (plain or len(name) < _SHORTEST):
+        return False
     if not head.initial:
-        return head.folded not in lower or head.folded in GIVEN
-    return head.folded in GIVEN_ALONE or (head.folded in inside and head.folded not in lower)
+        return head.folded not in lower or is_given(head.folded)
+    if head.folded in GIVEN_ALONE or (is_given(head.folded) and not plain):
+        return True
+    return head.folded in inside and head.folded not in lower
 
 
 def _typed_alike(found: Sequence[tuple[Mention, int]]) -> list[Mention]:

@@ -58,7 +58,7 @@ GIVEN_ALONE: Final = GIVEN - _words(
 )
 """Given names that are a person even as the only word of a sentence's start, where nothing else speaks for a name."""
 TITLES: Final = _words(
-    "mr mrs ms miss dr doctor prof professor sir madam lord lady captain king queen uncle aunt auntie"
+    "mr mrs ms miss dr prof professor sir madam lord lady captain king queen uncle aunt auntie doctor"
 )
 ROLES: Final = _words(
     """architect artist author boss brother captain ceo cfo classmate colleague cousin coworker cto dad daughter designer developer
@@ -76,7 +76,8 @@ ORGANISATIONS: Final = _words(
 )
 PLACED: Final = _words(
     """street avenue road boulevard lane city town village county province river lake mountain mountains valley beach bay
-    island islands park square bridge airport station ocean sea desert forest castle museum garden gardens temple"""
+    island islands park square bridge airport station ocean sea desert forest castle museum garden gardens temple palace cathedral canyon
+    falls peninsula plateau strait gulf hill hills peak fjord"""
 )
 PLACES: Final = _words(
     """africa america amsterdam argentina asia athens atlanta australia austria bangkok barcelona beijing belgium berlin boston
@@ -87,7 +88,9 @@ PLACES: Final = _words(
     prague rome russia scotland seattle seoul shanghai shenzhen singapore spain stockholm sweden switzerland sydney taiwan texas
     thailand tibet tokyo toronto turkey uk ukraine usa vancouver venice vienna vietnam wales warsaw washington zurich"""
 )
-PLACE_STARTS: Final = _words("new san santa los las mount north south east west saint st fort port rio")
+PLACE_STARTS: Final = _words(
+    "new san santa los las mount north south east west saint st fort port rio lake cape gulf isle"
+)
 PRODUCTS: Final = _words(
     """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
     redis rust salesforce slack sqlite terraform ubuntu windows zoom"""
@@ -112,4 +115,13 @@ CODE_ENDINGS: Final = (
     "Settings",
     "Test",
 )
-NOUN_ENDINGS: Final = ("ing", "tion", "tions", "ness", "ment", "ments", "ity", "ics", "ism", "ology", "ography")
+PERSONAL: Final = _words(
+    """said says told tells asked asks thinks thought likes liked loves loved lives lived married feels felt wants wanted laughed smiled
+    cried apologized apologised agreed believes believed prefers hates hated enjoys enjoyed remembers forgot hopes worries replied
+    answered explained complained admitted insisted joked promised suggested recommended invited"""
+)
+"""What people do, behind the name of one."""
+STANDARDS: Final = _words(
+    "AES COVID DES DSA ECDSA GPT HTTP ISO MD MP RFC RS RSA SARS SHA SSL TLS UTF VT WPA USB CC AC DC PM AM UTC GMT PEP ASCII BASE"
+)
+"""What stands before a number and is no key of a tracker."""

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports.mentions import NEIGHBOURS, MentionContext, entity_id, grow, plan_graph, read_names
+from slowwave.imports.mentions import MOST_TIES, MentionContext, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.namespaces import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
@@ -161,13 +161,13 @@ def test_a_retired_entity_stays_retired_and_its_name_begins_anew(store, embedder
     ]
 
 
-def test_a_list_of_names_ties_neighbours_not_everything_to_everything(store, embedder, jsonl):
-    """A pasted directory of 400 people is untrusted input: its edges grow with its length, not with its square."""
+def test_a_list_of_names_does_not_tie_everything_to_everything(store, embedder, jsonl):
+    """A pasted directory of 400 people is untrusted input: its ties are few."""
     names = [f"Anna Q{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(400)]
     with store.connect("owner") as connection:
         summary = import_messages(connection, jsonl(turn(", ".join(names), 0)), embedder=embedder)
     assert summary.added["entities"] == 400
-    assert summary.added["relationships"] == 400 * NEIGHBOURS - NEIGHBOURS * (NEIGHBOURS + 1) // 2
+    assert summary.added["relationships"] == MOST_TIES
 
 
 BAD = {
@@ -326,7 +326,7 @@ def test_fifteen_people_talk_for_ten_days(store, embedder):
         summary = import_messages(connection, path, embedder=embedder, progress=lambda *step: told.append(step))
         assert summary.seen == summary.added["chunks"] == summary.added["memories"] == 1132
         assert summary.added["namespaces"] == 15
-        assert summary.added["entities"] > 200
+        assert summary.added["entities"] > 150
         assert told == sorted(told)
         assert told[-1] == (1132, 1132)
         counted = Counter(
@@ -341,4 +341,4 @@ def test_fifteen_people_talk_for_ten_days(store, embedder):
         mentions = connection.execute(
             "SELECT sum(mention_count), sum(cardinality(source_chunk_ids)) FROM memory.entities"
         ).fetchone()
-        assert mentions[0] >= mentions[1] > 400
+        assert mentions[0] >= mentions[1] > 300

@@ -1,0 +1,19 @@
+// Writes slowwave/texts/known_names.txt from the lexicon of the npm package compromise (MIT):
+//   npm install --no-save compromise && node scripts/known_names.mjs > slowwave/texts/known_names.txt
+import nlp from 'compromise'
+
+const SECTIONS = {
+  given: ['MaleName', 'FemaleName', 'FirstName'],
+  family: ['LastName'],
+  people: ['Person'],
+  places: ['City', 'Country', 'Region'],
+  organizations: ['Organization', 'SportsTeam'],
+  demonyms: ['Demonym'],
+}
+
+const tagged = Object.entries(nlp.model().one.lexicon).map(([word, tags]) => [word, [].concat(tags)])
+for (const [section, tags] of Object.entries(SECTIONS)) {
+  const words = tagged.filter(([word, own]) => /^[\p{L}\p{N}]/u.test(word) && tags.some((tag) => own.includes(tag)))
+  console.log(`[${section}]`)
+  for (const [word] of words.sort(([a], [b]) => (a < b ? -1 : 1))) console.log(word)
+}
