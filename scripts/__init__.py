@@ -1,0 +1,1 @@
+"""Scripts that make files of the package from public sources. Nothing of the package imports them."""
