@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 from slowwave.texts.differences import difference
 from slowwave.texts.figures import parse
 from slowwave.texts.opposites import opposites
+from slowwave.texts.replacements import beside, replaced
 from slowwave.texts.specifics import Specifics, specifics
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold
@@ -22,7 +23,7 @@ from slowwave.texts.vocabulary import DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, NATUR
 
 Kind = Literal["number", "date", "polarity", "object"]
 """Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: denied, or terms that exclude each other. Object:
-another name in the same place, or another nature."""
+another name or thing in the same place, or another nature."""
 
 _LONGEST: Final = 2_000  # characters of a text that are read
 _READ: Final = 8_192
@@ -56,10 +57,11 @@ class _Definition(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A text as read once: its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
+    """A text as read once: itself, its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
     it has a number that is only a bound ("more than 100"), its words before and behind a comparison, and the one name that a short
     statement gives (what it says, folded, and the name)."""
 
+    text: str
     specifics: Specifics
     stems: frozenset[str]
     denied: tuple[tuple[str, ...], ...]
@@ -77,6 +79,7 @@ def _read(text: str) -> _Text:
     denied = tuple(_denied(tokens))
     named = _NAMED.match(text)
     return _Text(
+        text,
         specifics(text),
         stems,
         denied,
@@ -99,7 +102,7 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
         return "number"
     if found.about == "names":
         return "object"
-    if found.about == "terms" and _apart(a, b):
+    if found.about == "terms" and (_apart(a, b) or _turned(a, b) or _turned(b, a) or beside(a.text, b.text)):
         return None
     # a negation of a few words is all that such a text says; in a longer one its clause decides
     return "polarity" if found.about == "terms" or not (a.denied or b.denied) else None
@@ -114,6 +117,14 @@ def _apart(a: _Text, b: _Text) -> bool:
     against = {word for x in mine for y in theirs if opposites(x, y) for word in (x, y)}
     mine, theirs = mine - against, theirs - against
     return all(any(EXCLUSIVE.keys().isdisjoint(word.split("-")) for word in own) for own in (mine, theirs))
+
+
+def _turned(a: _Text, b: _Text) -> bool:
+    """Whether one denies the term that the other says the opposite of: what is "not cold" may be hot."""
+    if not a.denied or b.denied:
+        return False
+    own = (a.stems - b.stems) & _TERMS
+    return any(not own.isdisjoint(clause) for clause in a.denied)
 
 
 def _sort(a: Specifics, b: Specifics) -> Kind:
@@ -176,9 +187,15 @@ def _names(a: _Text, b: _Text) -> Kind | None:
     return None if short else "object"
 
 
+def _words(a: _Text, b: _Text) -> Kind | None:
+    """The same statement but for words of one kind, or antonyms: "ordered the tea", "ordered the lemonade"."""
+    how = replaced(a.text, b.text)
+    return None if how is None else "polarity" if how == "antonyms" else "object"
+
+
 _RULES: Final[tuple[Callable[[_Text, _Text], Kind | None], ...]] = (
     *(_figures, _negations, _definitions),
-    *(_comparisons, _names),
+    *(_comparisons, _names, _words),
 )
 
 
@@ -251,6 +268,7 @@ _BOUND: Final = re.compile(
     r"\b(?:more|less|fewer|greater|over|under|above|below|least|most|up to|exceed\w*)\s+(?:than\s+)?[$€£¥]?\d"
 )
 _EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
+_TERMS: Final = frozenset(map(stem, EXCLUSIVE))
 _NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
 _ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
 _COPULAS: Final = words_of("is was are were")

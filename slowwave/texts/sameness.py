@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
+from slowwave.texts.exclusions import exclusion
 from slowwave.texts.lexicon import is_known
 from slowwave.texts.opposites import opposed
 from slowwave.texts.sameness_words import (
@@ -255,7 +256,7 @@ def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, kno
         return False
     if respelt(x, y) or slip(x, y, known):
         return True
-    if opposed(x, y):
+    if opposed(x, y) or exclusion(x, y) is not None:
         return False
     return synonyms is not None and min(len(x), len(y)) > 2 and synonyms(min(x, y), max(x, y))
 

@@ -41,6 +41,10 @@ def kind(a: str, b: str) -> str | None:
         ("My dog is called Rex.", "My dog is called Bruno.", "object"),
         ("I prefer tea over coffee.", "I prefer coffee over tea.", "object"),
         ("Tom is older than Mara.", "Mara is older than Tom.", "object"),
+        ("We redecorated the attic in spring.", "We redecorated the pantry in spring.", "object"),
+        ("Nadia trained as a dentist.", "Nadia trained as a tailor.", "object"),
+        ("The bread on the table is fresh.", "The bread on the table is stale.", "polarity"),
+        ("The train departed at nine.", "The train arrived at nine.", "polarity"),
     ],
 )
 def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> None:
@@ -69,6 +73,12 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
         ("I love hiking in summer.", "I love skiing in winter."),
         ("The backup runs daily.", "The report runs weekly."),
         ("Tom is not older than Mara.", "Mara is not older than Tom."),
+        ("The soup was not cold.", "The soup was hot."),
+        ("She never drinks tea.", "She drinks coffee."),
+        ("She plays guitar and drums in a band.", "She plays guitar and piano in a band."),
+        ("One of the cups is full.", "One of the cups is empty."),
+        ("Would you rather have a dog?", "Would you rather have a cat?"),
+        ("Nadia trained as a surgeon.", "Nadia trained as a doctor."),
     ],
 )
 def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:
