@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from rich.console import Console
 
-from benchmarks import dates, memories, screening
+from benchmarks import dates, memories, screening, word_pairs
 from benchmarks.machine import commit
 from benchmarks.operations import planned
 from benchmarks.report import Part, put, show
@@ -214,6 +214,8 @@ def measured(folder: Path | None, say: Callable[[str], None]) -> list[Part]:
     snapshots = demo(embedder, say)
     title = f"The demo: {sum(len(s.table('memories')) for s in snapshots):,} memories of {len(snapshots)} namespaces"
     found.append(table_of(title, "Questions are the agent's own recalls.", effects(snapshots, embedder, say)))
+    say("words that exclude each other")
+    found += word_pairs.quality()
     if folder:
         say("labelled sets")
         found += labelled(folder)
