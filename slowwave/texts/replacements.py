@@ -26,7 +26,7 @@ _FRAME: Final = 2  # words besides that both say: what is shorter is a name
 _MORE: Final = 3  # words of content that one of them may say more
 
 
-class Line(NamedTuple):
+class StatementLine(NamedTuple):
     """A statement in order, without articles: its words and commas, folded but for names, and their stems; ``bag`` has the stems without
     order. ``article`` is the word with which it begins."""
 
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=8_192)
-def read_line(text: str) -> Line | None:
+def read_line(text: str) -> StatementLine | None:
     """Read a statement; None for a question, and for what is longer. Time: 20 µs."""
     text = _AS_WELL.sub(" and ", text)
     if _ASKS.search(text) or _SAYS_NOTHING.match(text):
@@ -62,7 +62,7 @@ def read_line(text: str) -> Line | None:
         opens = not match.start() or _OPENS.search(text[max(0, match.start() - 3) : match.start()]) is not None
         words.append(word if opens or not written.istitle() else written)
     stems = tuple(stem(fold(w)) for w in words)
-    return Line(tuple(words), stems, frozenset(stems), first)
+    return StatementLine(tuple(words), stems, frozenset(stems), first)
 
 
 def replaced(a: str, b: str) -> Exclusion | None:
@@ -96,7 +96,7 @@ def beside(a: str, b: str) -> bool:
     return len(terms) == len(lines) and all(any(_is_listed(*line, term) for term in terms) for line in lines)
 
 
-def _agree(one: Line, two: Line, place: Place, terms: tuple[str, str], how: Exclusion) -> bool:
+def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str], how: Exclusion) -> bool:
     """Whether both lines may be true for what stands around the place."""
     lines = ((line, place.start[k], place.end[k], terms[k]) for k, line in enumerate((one, two)))
     shared = len(one.words) - (place.end[0] - place.start[0])
@@ -111,7 +111,7 @@ def _agree(one: Line, two: Line, place: Place, terms: tuple[str, str], how: Excl
     )
 
 
-def _place(one: Line, two: Line) -> Place | None:
+def _place(one: StatementLine, two: StatementLine) -> Place | None:
     """The only place where both have words that the other has not there; besides, one of them may say more."""
     mine, theirs = one.bag - two.bag, two.bag - one.bag
     if not mine or not theirs or min(len(mine), len(theirs)) > _WIDE or max(len(mine), len(theirs)) > _WIDE + _MORE:
@@ -128,6 +128,9 @@ def _place(one: Line, two: Line) -> Place | None:
     )
     if not any(exclusion(x, y) for x, y in product(*said)):
         return None
+    both = {w for w, s in zip(one.words, one.stems, strict=True) if s in two.bag}
+    if both <= _NO_MATTER:
+        return None
     blocks = [o for o in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if o[0] != "equal"]
     exchanged = [o for o in blocks if o[0] == "replace"]
     if len(exchanged) != 1 or len({o[0] for o in blocks}) > 2:
@@ -139,7 +142,7 @@ def _place(one: Line, two: Line) -> Place | None:
     return Place((i, k), (j, m)) if max(j - i, m - k) <= _WIDE else None
 
 
-def _only_there(one: Line, two: Line, place: Place, terms: tuple[str, str]) -> bool:
+def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str]) -> bool:
     """Whether nothing is denied, the place has no other persons and times, and neither line says elsewhere what the other says there."""
     sides = [
         (line.words[place.start[k] : place.end[k]], (*line.words[: place.start[k]], *line.words[place.end[k] :]))
@@ -155,7 +158,7 @@ def _only_there(one: Line, two: Line, place: Place, terms: tuple[str, str]) -> b
     return said[0] == said[1]
 
 
-def _terms(one: Line, two: Line, place: Place) -> Iterator[tuple[str, str]]:
+def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tuple[str, str]]:
     """What stands in the place of each line: with the word behind or before it where that makes compounds of both, else the last words of
     content. Nothing where one is a compound that means something else ("French toast" beside "dry toast")."""
     sides = [(line.words, place.start[k], place.end[k]) for k, line in enumerate((one, two))]
@@ -194,27 +197,27 @@ def _head(words: Sequence[str]) -> str:
     return pair if len(words) > 1 and relations(pair).bases else words[-1]
 
 
-def _is_open(line: Line, some: frozenset[str]) -> bool:
+def _is_open(line: StatementLine, some: frozenset[str]) -> bool:
     """Whether a line speaks of some of several, of which others may be something else."""
     if line.words[0] in _FIRST or not some.isdisjoint(line.words):
         return True
     return any(w in _FIRST and after == "of" for w, after in zip(line.words, line.words[1:], strict=False))
 
 
-def _is_subject(line: Line, start: int) -> bool:
+def _is_subject(line: StatementLine, start: int) -> bool:
     """Whether it opens the statement, and is somebody's or is pointed at ("my cat"): another one is another subject. Without any article it
     is as likely what somebody is asked to do ("check the list")."""
     opens = all(w in _DETERMINERS for w in line.words[:start])
     return opens and line.article not in _ARTICLES
 
 
-def _is_verb(line: Line, start: int) -> bool:
+def _is_verb(line: StatementLine, start: int) -> bool:
     """Whether what stands there is done, and is no thing, whatever it looks like: behind a person or an auxiliary."""
     before = line.words[start - 1] if start else ""
     return before in _ACTS or (before == "to" and start > 1 and line.words[start - 2] in _ACT_TO)
 
 
-def _is_listed(line: Line, start: int, end: int, term: str) -> bool:
+def _is_listed(line: StatementLine, start: int, end: int, term: str) -> bool:
     """Whether something of the same kind stands beside it, joined by "and", "or" or a comma."""
     before = line.words[max(0, start - 3) : start][::-1]
     behind = line.words[end : end + 4]
@@ -252,5 +255,6 @@ _ACT_TO: Final = words_of(
 )
 _SOME: Final = words_of("another other others many few several sometimes either partly")
 _OPEN: Final = _SOME | words_of("also too often usually besides additionally any")
+_NO_MATTER: Final = GRAMMAR | PERSONS.keys() | words_of("please , ; &")
 _DENIED: Final = NEGATIONS | DENIALS
 _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
