@@ -5,8 +5,8 @@ Whether there is enough for a weekly night is asked by ``slowwave.night.gates``;
 Count sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
 
 A session is undigested while active memories of it stand and none was merged into a summary. New is what was recorded since the
-last night that had this audit. A document that no memory cites counts apart: nobody has noted anything of it. Linear in memories,
-their texts and the documents they cite.
+last night that had this audit. A document that no memory cites counts apart, and so does a session that was stored as a page: nobody has
+noted anything of it. Linear in memories, their texts and the documents they cite.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def session_backlog(inputs: Inputs) -> Report:
     sizes = open_["live_sum"].to_numpy()
     first = pc.min(open_["begun_min"]).as_py()
     age = (snapshot.taken_at - first).total_seconds() / 86_400 if first else 0.0
-    documents, uncited = _documents(snapshot)
+    documents, uncited, pages, unread = _documents(snapshot)
     new = (
         len(sessions) if since is None else _count(pc.greater(sessions["recorded_at_max"], pa.scalar(since, _INSTANT)))
     )
@@ -61,11 +61,14 @@ def session_backlog(inputs: Inputs) -> Report:
         "memories without a session": _count(pc.is_null(said["session_id"])),
         "documents": documents,
         "documents that no memory cites": uncited,
+        "session pages": pages,
+        "session pages that no memory cites": unread,
     }
+    spoken = f", {pages:,} of them sessions" if pages else ""
     headline = (
         f"{len(open_):,} of {len(sessions):,} sessions are undigested, {int(sizes.sum()):,} memories in all; {new:,} are new."
         if len(sessions)
-        else f"No memory names a session; {documents:,} documents were looked at."
+        else f"No memory names a session; {documents:,} documents were looked at{spoken}."
     )
     return Report("session_backlog", headline, numbers, details={"at": snapshot.taken_at.isoformat()})
 
@@ -93,11 +96,13 @@ def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
     return rows.group_by("session").aggregate(wanted)
 
 
-def _documents(snapshot: Snapshot) -> tuple[int, int]:
-    """Live documents, and those that no live memory cites."""
-    documents = snapshot.live("documents")["id"]
+def _documents(snapshot: Snapshot) -> tuple[int, int, int, int]:
+    """Live documents, and those that no live memory cites; of both, those that are sessions."""
+    documents = snapshot.live("documents", ("id", "plane"))
     cited = pc.list_flatten(snapshot.live("memories")["source_document_ids"]).unique()
-    return len(documents), len(documents) - _count(pc.is_in(documents, value_set=_array(cited)))
+    uncited = pc.invert(pc.is_in(documents["id"], value_set=_array(cited)))
+    spoken = pc.equal(documents["plane"], "sessions")
+    return len(documents), _count(uncited), _count(spoken), _count(pc.and_(uncited, spoken))
 
 
 def _last(inputs: Inputs) -> datetime | None:

@@ -44,7 +44,12 @@ def report(baselines: dict[str, dict[str, object]] | None = None) -> Report:
     snapshot = make_snapshot(
         memories=memories,
         memory_versions=[{"id": m["current_version_id"], "memory_id": m["id"], "content": "12345"} for m in memories],
-        documents=[{"id": uid("read")}, {"id": uid("unread")}, {"id": uid("gone"), "invalidated_at": TAKEN_AT}],
+        documents=[
+            {"id": uid("read")},
+            {"id": uid("unread")},
+            {"id": uid("gone"), "invalidated_at": TAKEN_AT},
+            {"id": uid("said"), "plane": "sessions"},
+        ],
     )
     return session_backlog(make_inputs(snapshot, baselines=baselines))
 
@@ -55,7 +60,8 @@ def test_sessions_sizes_ages_and_what_is_digested() -> None:
     expected = {
         "sessions": 3, "new sessions": 3, "undigested sessions": 2, "undigested memories": 4, "undigested tokens": 8,
         "largest undigested session": 3, "median undigested session": 2.0, "days since the oldest undigested session": 5.0,
-        "memories without a session": 1, "documents": 2, "documents that no memory cites": 1,
+        "memories without a session": 1, "documents": 3, "documents that no memory cites": 2,
+        "session pages": 1, "session pages that no memory cites": 1,
     }  # fmt: skip
     assert dict(found.numbers) == expected
     assert found.headline == "2 of 3 sessions are undigested, 4 memories in all; 3 are new."
