@@ -15,6 +15,14 @@ class Refused(SlowwaveError):  # noqa: N818 - a refusal is an answer, and reads 
     """A rule of the gate said no; nothing was written."""
 
 
+class Forbidden(Refused):
+    """Whoever asks may not do that."""
+
+
+class AlreadyThere(Refused):
+    """Something else is there already."""
+
+
 class ProbesFailed(Refused):
     """What was to be approved did not pass its probes, and nobody forced it."""
 

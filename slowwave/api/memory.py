@@ -15,6 +15,7 @@ from slowwave.store.opening import open_store
 
 if TYPE_CHECKING:
     from slowwave.config.settings import Settings
+    from slowwave.corpus.session_request import SessionIngestResponse
     from slowwave.recall.active_request import ActiveMemoryResponse
     from slowwave.recall.research import ResearchKind
     from slowwave.recall.research_request import ResearchResponse
@@ -103,6 +104,27 @@ class Memory:
 
         return self._told(research, _request(ResearchRequest, given))
 
+    def session_ingest(
+        self,
+        path: str,
+        content: str,
+        agent: str,
+        session_id: str,
+        *,
+        device: str = "",
+        status: str = "done",
+        captured_from: str = "",
+        updated: datetime | None = None,
+    ) -> SessionIngestResponse:
+        """Store a session, or its next version; see ``slowwave.corpus.session_request.SessionIngestRequest``. Raises as ``search`` does."""
+        given = locals()
+        from slowwave.corpus.session_request import SessionIngestRequest, session_ingest
+        from slowwave.search.namespace_settings import settings_of
+
+        request = _request(SessionIngestRequest, given)
+        with self.store.connect("owner") as connection:
+            return session_ingest(connection, self.namespace, request, settings_of(connection, self.namespace))
+
     def _told(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request
     ) -> Response:
@@ -123,4 +145,4 @@ def _request(kind: type[Request], given: Mapping[str, object]) -> Request:
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise Refused(f"{name} cannot be {str(first['input'])[:64]!r}: {first['msg']}. Nothing was read.") from None
+        raise Refused(f"{name} cannot be {str(first['input'])[:64]!r}: {first['msg']}. Nothing was done.") from None

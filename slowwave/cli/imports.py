@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -11,6 +13,7 @@ import typer
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, err, open_store, program, say, show_json, suggest
 from slowwave.config.settings import Settings
+from slowwave.errors import ImportRefused
 from slowwave.imports.entities import import_entities
 from slowwave.imports.letta import import_letta
 from slowwave.imports.messages import import_messages
@@ -85,6 +88,47 @@ def sessions(
         f"{done.seen:,} lines read into {namespace}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
         f"{done.unchanged:,} unchanged."
     )
+
+
+@app.command()
+def session(
+    file: Annotated[Path, typer.Argument(help="The session as Markdown; - reads standard input.", allow_dash=True)],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace that it is of.")],
+    agent: Annotated[str, typer.Option(help="Who took part.")],
+    session_id: Annotated[str, typer.Option(help="The session's id at its agent.")],
+    path: Annotated[
+        str | None, typer.Option(help="Where its page lies; else logs/sessions/AGENT/SESSION_ID.md.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where it took place.")] = "",
+    status: Annotated[str, typer.Option(help="active, interrupted or done.")] = "done",
+    updated: Annotated[datetime | None, typer.Option(help="When something was last said; else today.")] = None,
+    json: Json = False,
+) -> None:
+    """One session in Markdown, or its next version; as POST /v1/session-ingest does."""
+    from slowwave.api.memory import Memory
+    from slowwave.corpus.sessions import session_place
+
+    try:
+        content = sys.stdin.read() if file == Path("-") else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ImportRefused(f"{file} cannot be read ({type(problem).__name__}). Nothing was stored.") from None
+    done = Memory(namespace, open_store()).session_ingest(
+        path or session_place(agent, session_id),
+        content,
+        agent,
+        session_id,
+        device=device,
+        status=status,
+        captured_from="" if file == Path("-") else file.name,
+        updated=updated,
+    )
+    if json:
+        show_json(done.model_dump(mode="json", exclude_unset=True))
+        return
+    for warning in done.warnings:
+        say(warning, console=err)
+    kept = "; screening keeps it from recall" if done.quarantined else ""
+    say(f"{done.path}: {done.result}{kept}. `slowwave search {namespace} … --corpus sessions` finds sessions.")
 
 
 def _run(

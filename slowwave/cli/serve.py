@@ -42,18 +42,19 @@ def serve(
 def mcp(namespace: _Namespace) -> None:
     """Serve one namespace to one agent over standard input and output, by the Model Context Protocol."""
     store = _store()
+    import os
+
     import anyio
 
     from slowwave.serving.answering import Answering
     from slowwave.serving.listening import keep_quiet
     from slowwave.serving.mcp_server import serve_stdio
-    from slowwave.serving.tokens import SCOPES, Caller
-    from slowwave.store.namespaces import namespace_id
+    from slowwave.serving.tokens import local_caller
 
     with store.connect("server") as connection:
-        namespace_id(connection, namespace)
+        caller = local_caller(connection, namespace, os.environ.get("SLOWWAVE_TOKEN", "").strip())
     keep_quiet()
-    anyio.run(serve_stdio, Answering(store), Caller(namespace, frozenset(SCOPES)))
+    anyio.run(serve_stdio, Answering(store), caller)
 
 
 def _store() -> Store:

@@ -17,6 +17,7 @@ from slowwave.store.connect import Connection
 SESSIONS_ROOT: Final = "sessions:"
 """The root of the corpus that imported sessions are in: no folder."""
 SESSIONS_STANDING: Final = 0.5
+SESSIONS_PROFILE: Final = "dory"
 DEFAULT_PROFILE: Final = "plain"
 
 _COLUMNS: Final = "id::text, namespace_id::text, root, profile, standing, synced_at"
@@ -59,7 +60,7 @@ def add_corpus(connection: Connection, slug: str, folder: Path, profile_name: st
 
 def sessions_corpus(connection: Connection, slug: str) -> Corpus:
     """The corpus that imported sessions are in; it is made with the first."""
-    return _added(connection, slug, SESSIONS_ROOT, "dory", SESSIONS_STANDING)
+    return _added(connection, slug, SESSIONS_ROOT, SESSIONS_PROFILE, SESSIONS_STANDING)
 
 
 def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -> list[Corpus]:

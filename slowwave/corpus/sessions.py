@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Final
 from slowwave.corpus.corpora import sessions_corpus
 from slowwave.corpus.page_file import content_hash, page_file
 from slowwave.corpus.profile import profile
+from slowwave.corpus.session_page import session_page
 from slowwave.corpus.sync import Clock, one_sync
 from slowwave.corpus.transcripts import Transcript, read_transcripts
 from slowwave.corpus.writing import PageTally, PageWrite, PageWriter
@@ -125,6 +125,11 @@ def session_path(found: Transcript) -> str:
     return f"logs/sessions/{_safe(found.agent)}/{day}-{_safe(found.session_id)}.md"
 
 
+def session_place(agent: str, name: str) -> str:
+    """Where a page of an agent's sessions lies that says no more of its place."""
+    return f"logs/sessions/{_safe(agent)}/{_safe(name)}.md"
+
+
 def session_markdown(found: Transcript, now: float) -> str:
     """A session as a page. ``now`` (seconds since 1970) decides whether it is still going on."""
     active = found.ended is not None and now - found.ended.timestamp() < IDLE
@@ -145,13 +150,10 @@ def session_markdown(found: Transcript, now: float) -> str:
         "created": found.begun.date().isoformat() if found.begun else None,
         "updated": found.ended.date().isoformat() if found.ended else None,
     }
-    head = "".join(
-        f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items() if value is not None
-    )
     turns = "\n\n".join(
         f"**{turn.role}**{f' {turn.at:%Y-%m-%d %H:%M}' if turn.at else ''}\n\n{turn.text}" for turn in found.turns
     )
-    return f"---\n{head}---\n\n{turns}\n".replace("\0", "")
+    return session_page(fields, turns)
 
 
 def _safe(name: str) -> str:

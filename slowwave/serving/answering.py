@@ -17,7 +17,7 @@ import psycopg
 from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ValidationError
 
-from slowwave.errors import NotInCorpus, Refused, StoreError
+from slowwave.errors import AlreadyThere, Forbidden, NotInCorpus, Refused, StoreError
 from slowwave.search.recall_log import Answered, log_behind
 from slowwave.serving.call_metrics import CallMetrics
 from slowwave.serving.calls import Call
@@ -30,6 +30,7 @@ Looked = TypeVar("Looked")
 Surface = Literal["http", "mcp"]
 
 _LOG: Final = logging.getLogger(__name__)
+_STATUSES: Final[Mapping[type[Refused], int]] = {NotInCorpus: 404, AlreadyThere: 409, Forbidden: 403}
 _UNREACHABLE: Final = Failure(503, "The store does not answer. Try again later.", retry_after=5)
 
 
@@ -87,7 +88,7 @@ class Answering:
             return invalid(problem)
         try:
             with self.store.connect("server") as connection:
-                found = _told(call, connection, caller.namespace, request)
+                found = _told(call, connection, caller, request)
         except (StoreError, psycopg.OperationalError) as problem:
             return _unreachable(problem)
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
@@ -107,12 +108,11 @@ def _unreachable(problem: Exception) -> Failure:
 
 
 def _told(
-    call: Call, connection: Connection, namespace: str, request: BaseModel
+    call: Call, connection: Connection, caller: Caller, request: BaseModel
 ) -> BaseModel | Answered[Any] | Failure:
     """A refusal is an answer: the connection stands."""
     try:
-        return call.answer(connection, namespace, request)
-    except NotInCorpus as refusal:
-        return Failure(404, str(refusal))
+        return call.answer(connection, caller, request)
     except Refused as refusal:
-        return Failure(400, str(refusal))
+        status = next((status for kind, status in _STATUSES.items() if isinstance(refusal, kind)), 400)
+        return Failure(status, str(refusal))

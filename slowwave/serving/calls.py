@@ -16,6 +16,7 @@ from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
+from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse, session_ingest
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.research_request import ResearchRequest, ResearchResponse, research
@@ -26,7 +27,7 @@ from slowwave.search.recall_log import Answered, Lines, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse
 from slowwave.search.search import search_on
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
-from slowwave.serving.tokens import Scope
+from slowwave.serving.tokens import Caller, Scope
 from slowwave.store.connect import Connection
 from slowwave.texts.token_count import BYTES_A_TOKEN
 
@@ -38,9 +39,9 @@ PAGE_TOKENS: Final = 6000
 class Call:
     """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
 
-    ``answer`` gets a connection with the server's login, the caller's namespace and a ``request``, and gives a ``response``, with what it
-    recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where that is not
-    the answer as JSON.
+    ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
+    with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
+    that is not the answer as JSON.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Call:
     request: type[BaseModel]
     response: type[BaseModel]
     scope: Scope
-    answer: Callable[[Connection, str, Any], BaseModel | Answered[Any]]
+    answer: Callable[[Connection, Caller, Any], BaseModel | Answered[Any]]
     method: Literal["GET", "POST"] = "POST"
     text: Callable[[Any], str] | None = None
 
@@ -79,17 +80,17 @@ class LinkAnswer(RootModel[LinkResponse | LintResponse]):
     """Edges, or what is broken, by the operation that was asked for."""
 
 
-def _wake(connection: Connection, namespace: str, request: WakeRequest) -> Answered[WakeResponse]:
-    return wake(connection, namespace, request, settings_of(connection, namespace))
+def _wake(connection: Connection, caller: Caller, request: WakeRequest) -> Answered[WakeResponse]:
+    return wake(connection, caller.namespace, request, settings_of(connection, caller.namespace))
 
 
-def _search(connection: Connection, namespace: str, request: SearchRequest) -> Answered[SearchResponse]:
-    found = search_on(connection, namespace, request)
+def _search(connection: Connection, caller: Caller, request: SearchRequest) -> Answered[SearchResponse]:
+    found = search_on(connection, caller.namespace, request)
     return Answered(found, (Recalled.of_search(found),))
 
 
-def _active(connection: Connection, namespace: str, request: ActiveMemoryRequest) -> Answered[ActiveMemoryResponse]:
-    return active_memory(connection, namespace, request, settings_of(connection, namespace))
+def _active(connection: Connection, caller: Caller, request: ActiveMemoryRequest) -> Answered[ActiveMemoryResponse]:
+    return active_memory(connection, caller.namespace, request, settings_of(connection, caller.namespace))
 
 
 def _found(answer: SearchResponse) -> str:
@@ -98,12 +99,12 @@ def _found(answer: SearchResponse) -> str:
     return "\n\n".join([*lines, *answer.warnings]) or "Nothing was found."
 
 
-def _research(connection: Connection, namespace: str, request: ResearchRequest) -> Answered[ResearchResponse]:
-    return research(connection, namespace, request, settings_of(connection, namespace))
+def _research(connection: Connection, caller: Caller, request: ResearchRequest) -> Answered[ResearchResponse]:
+    return research(connection, caller.namespace, request, settings_of(connection, caller.namespace))
 
 
-def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) -> ProfilesResponse:
-    own = settings_of(connection, namespace).wake_profiles
+def _profiles(connection: Connection, caller: Caller, request: ProfilesRequest) -> ProfilesResponse:
+    own = settings_of(connection, caller.namespace).wake_profiles
     known = wake_profiles(Path(own) if own else None)
     return ProfilesResponse(
         wake={
@@ -113,9 +114,9 @@ def _profiles(connection: Connection, namespace: str, request: ProfilesRequest) 
     )
 
 
-def _get(connection: Connection, namespace: str, request: GetRequest) -> Answered[GetResponse]:
+def _get(connection: Connection, caller: Caller, request: GetRequest) -> Answered[GetResponse]:
     """As many whole lines as an answer takes, one at least. What is read on purpose counts as used."""
-    found = get_page(connection, namespace, request)
+    found = get_page(connection, caller.namespace, request)
     room, kept = PAGE_TOKENS * BYTES_A_TOKEN, 0
     lines = file_lines(found.content)
     for line in lines:
@@ -130,8 +131,25 @@ def _get(connection: Connection, namespace: str, request: GetRequest) -> Answere
     return Answered(found, (Recalled(pages=(shown,), used=True),))
 
 
-def _links(connection: Connection, namespace: str, request: LinkRequest) -> LinkAnswer:
-    return LinkAnswer(links(connection, namespace, request))
+def _links(connection: Connection, caller: Caller, request: LinkRequest) -> LinkAnswer:
+    return LinkAnswer(links(connection, caller.namespace, request))
+
+
+def _recall_event(connection: Connection, caller: Caller, request: RecallEventRequest) -> RecallEventResponse:
+    return recall_event(connection, caller.namespace, request)
+
+
+def _session_ingest(connection: Connection, caller: Caller, request: SessionIngestRequest) -> SessionIngestResponse:
+    settings = settings_of(connection, caller.namespace)
+    return session_ingest(connection, caller.namespace, request, settings, token=caller.token)
+
+
+def _public_artifacts(connection: Connection, caller: Caller, request: PublicArtifactsRequest) -> PublicArtifacts:
+    return public_artifacts(connection, caller.namespace, request)
+
+
+def _status(connection: Connection, caller: Caller, request: StatusRequest) -> StatusResponse:
+    return namespace_status(connection, caller.namespace, request)
 
 
 def _page(answer: GetResponse) -> str:
@@ -202,7 +220,15 @@ _CALLS: Final = (
         RecallEventRequest,
         RecallEventResponse,
         "write",
-        recall_event,
+        _recall_event,
+    ),
+    Call(
+        "session-ingest",
+        "Store what was said in a session, as Markdown under logs/sessions/; again when it grew. search with corpus=sessions finds it.",
+        SessionIngestRequest,
+        SessionIngestResponse,
+        "write",
+        _session_ingest,
     ),
     Call(
         "public-artifacts",
@@ -210,7 +236,7 @@ _CALLS: Final = (
         PublicArtifactsRequest,
         PublicArtifacts,
         "read",
-        public_artifacts,
+        _public_artifacts,
         "GET",
     ),
     Call(
@@ -219,7 +245,7 @@ _CALLS: Final = (
         StatusRequest,
         StatusResponse,
         "read",
-        namespace_status,
+        _status,
         "GET",
     ),
     Call(

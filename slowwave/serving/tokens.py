@@ -12,7 +12,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, cast, get_args
 
@@ -46,11 +46,12 @@ INSERT INTO memory.tokens (id, namespace_id, name, hash, scopes, expires_at) VAL
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the namespace that all answers come from, what it may do, and the token's id (empty where none is asked for)."""
+    """Who asks: the namespace that all answers come from, what it may do, the token's id and the token (empty where none is asked for)."""
 
     namespace: str
     scopes: frozenset[str]
     token_id: str = ""
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,18 @@ def caller_of(connection: Connection, token: str) -> Caller | None:
     row = connection.execute(_FIND, (form[1],)).fetchone()
     kept, namespace, scopes = row or (_NOBODY, "", [])
     same = hmac.compare_digest(_hash(form[2]), bytes(cast("bytes", kept)))
-    return Caller(str(namespace), frozenset(cast("list[str]", scopes)), form[1]) if same and row else None
+    return Caller(str(namespace), frozenset(cast("list[str]", scopes)), form[1], token) if same and row else None
+
+
+def local_caller(connection: Connection, namespace: str, token: str = "") -> Caller:
+    """Whoever starts a server of his own for one namespace: all scopes, or those of a token that he brings. Raises ``Refused``."""
+    namespace_id(connection, namespace)
+    if not token:
+        return Caller(namespace, frozenset(SCOPES))
+    found = caller_of(connection, token)
+    if found is None or found.namespace != namespace:
+        raise Refused(f"SLOWWAVE_TOKEN is no valid token of {namespace}. Nothing was served.")
+    return found
 
 
 def lifetime_of(text: str) -> timedelta:

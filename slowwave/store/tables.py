@@ -119,6 +119,19 @@ tokens = Table(
     schema="memory",
 )
 
+model_calls = Table(
+    "model_calls",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("step", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
 changes = Table(
     "changes",
     metadata,

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import slowwave
+from slowwave.corpus.session_request import SessionIngestRequest
 from slowwave.errors import Refused
 from slowwave.recall.active_request import ActiveMemoryRequest
 from slowwave.recall.research_request import ResearchRequest
@@ -32,6 +33,7 @@ LEFT_OUT = {SearchRequest: {"rerank"}}
         (slowwave.Memory.wake, WakeRequest),
         (slowwave.Memory.active, ActiveMemoryRequest),
         (slowwave.Memory.research, ResearchRequest),
+        (slowwave.Memory.session_ingest, SessionIngestRequest),
     ],
 )
 def test_a_method_takes_the_fields_of_its_request_with_their_defaults(
@@ -75,3 +77,17 @@ def test_what_cannot_be_asked_is_refused_in_words(store: Store) -> None:
         memory.wake("tests", budget_tokens=9)
     with pytest.raises(Refused, match="no namespace"):
         slowwave.Memory("nobody", store).wake("tests")
+
+
+def test_a_session_is_handed_in_and_found(store: Store) -> None:
+    """The first of a store has its vectors; again it changes nothing, and what cannot be taken is refused in words."""
+    remember(store, "acme")
+    memory = slowwave.Memory("acme", store)
+    handed = ("logs/sessions/a.md", "The spring tide is at six.", "codex", "s1")
+    assert memory.session_ingest(*handed).result == "new"
+    assert memory.session_ingest(*handed).result == "unchanged"
+    assert ask(store, "SELECT count(*) FROM memory.chunk_vectors") == [(1,)]
+    (found,) = memory.search("spring tide", corpus="sessions").results
+    assert (found.path, found.evidence_class) == ("logs/sessions/a.md", "session")
+    with pytest.raises(Refused, match="path"):
+        memory.session_ingest("core/user.md", *handed[1:])

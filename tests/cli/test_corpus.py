@@ -11,6 +11,7 @@ import pytest
 
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
+from tests.memories import ask, remember
 
 
 @pytest.fixture
@@ -150,3 +151,20 @@ def test_sessions_get_vectors_of_their_namespace_s_model(store: Store, run: Run,
     code, _, err = run("import", "sessions", str(file), "-n", "work")
     assert code != 0
     assert "'far' needs an endpoint" in err
+
+
+def test_one_session_in_markdown_is_stored_and_its_next_version(store: Store, run: Run, tmp_path: Path) -> None:
+    """Under its agent's folder unless another place is named; what cannot be read or taken is refused."""
+    remember(store, "work")
+    file = tmp_path / "talk.md"
+    file.write_text("**user**\n\nWhen is the spring tide?")
+    command = ("import", "session", str(file), "-n", "work", "--agent", "Codex CLI", "--session-id", "A 1")
+    assert said(run, *command)["result"] == "new"
+    file.write_text(file.read_text() + "\n\n**assistant**\n\nAt six.")
+    code, out, _ = run(*command, "--updated", "2026-05-04")
+    assert (code, out.split(". ")[0]) == (0, "logs/sessions/codex-cli/a-1.md: changed")
+    assert ask(store, "SELECT metadata->>'updated' FROM memory.documents WHERE invalidated_at IS NULL") == [
+        ("2026-05-04",)
+    ]
+    assert run(*command, "--path", "core/user.md")[0] == 2
+    assert run("import", "session", str(tmp_path / "absent.md"), *command[3:])[0] == 2

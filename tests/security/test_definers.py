@@ -133,23 +133,47 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
     assert found == [(2,)]
 
 
-def test_the_owner_of_definers_can_note_changes_and_keep_the_text_index_and_nothing_else(store: Store) -> None:
-    """Its rights on tables, and its memberships."""
+def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_add_sessions_and_nothing_else(
+    store: Store,
+) -> None:
+    """Its rights on tables and columns, and its memberships. It deletes nothing and ends nothing but a session's passages."""
     with store.connect("owner") as connection:
         rights = connection.execute(
             "SELECT c.oid::regclass::text, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a "
             "WHERE a.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s) ORDER BY 1, 2",
             (RECORDER,),
         ).fetchall()
+        columns = connection.execute(
+            "SELECT t.attrelid::regclass::text, a.privilege_type, array_agg(t.attname::text ORDER BY t.attname) "
+            "FROM pg_attribute t, aclexplode(t.attacl) a WHERE a.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s) "
+            "AND a.privilege_type <> 'INSERT' GROUP BY 1, 2 ORDER BY 1, 2",
+            (RECORDER,),
+        ).fetchall()
         member = connection.execute(
             "SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = %s",
             (RECORDER,),
         ).fetchone()
-    read = ("chunks", "documents", "entities", "entity_aliases", "memories", "memory_versions")
+    read = (
+        *(
+            "chunk_vectors",
+            "chunks",
+            "corpora",
+            "documents",
+            "entities",
+            "entity_aliases",
+            "memories",
+            "memory_versions",
+        ),
+        *("namespaces", "tokens", "vector_models"),
+    )
     kept = ("search_statistics", "search_texts")
     assert set(rights) == {
         ("memory.changes", "INSERT"),
         *((f"memory.{table}", "SELECT") for table in read),
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
     }
+    assert columns == [
+        ("memory.chunks", "UPDATE", ["end_line", "invalidated_at", "ordinal", "start_line"]),
+        ("memory.documents", "UPDATE", ["content", "content_hash", "metadata", "title", "valid_from"]),
+    ]
     assert member == (0,)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.serving.tokens import caller_of, left, lifetime_of, listed, new_token, revoke
+from slowwave.serving.tokens import SCOPES, caller_of, left, lifetime_of, listed, local_caller, new_token, revoke
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 
@@ -80,3 +80,17 @@ def test_an_endless_or_dead_token_is_not_made(store: Store, days: int) -> None:
     remember(store, "acme")
     with store.connect("owner") as connection, pytest.raises(Refused):
         new_token(connection, "acme", ["read"], days * DAY)
+
+
+def test_whoever_starts_a_server_of_his_own_may_all_or_what_his_token_says(store: Store) -> None:
+    """One of another namespace, or that is over, opens nothing; no repr shows it."""
+    remember(store, "acme")
+    remember(store, "rival")
+    with store.connect("owner") as connection:
+        token = new_token(connection, "acme", ["read"], DAY)
+        assert local_caller(connection, "acme").scopes == set(SCOPES)
+        found = local_caller(connection, "acme", token)
+        assert (found.scopes, found.token, token in repr(found)) == ({"read"}, token, False)
+        for namespace, brought in (("rival", token), ("acme", token[:-1]), ("nowhere", "")):
+            with pytest.raises(Refused):
+                local_caller(connection, namespace, brought)
