@@ -1,4 +1,4 @@
-"""The OpenAPI page, made of the calls and their models."""
+"""The OpenAPI page, made of the calls and their models, and of the stream."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic.json_schema import models_json_schema
 
 from slowwave.serving.calls import Call
+from slowwave.serving.stream import StreamRequest
 
 _ERROR: Final = {
     "type": "object",
@@ -23,10 +24,23 @@ _ERROR: Final = {
 }
 
 
+def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    told = {"content": {"application/json": {"schema": schema}}}
+    return {"description": description, **told} if description else told
+
+
+_FAILED: Final = {"default": _content("Why there is no answer.", {"$ref": "#/components/schemas/Error"})}
+_EVENTS: Final = (
+    "Events status (what the call status answers, at once and after each change), reindex (memory changed: ask again), error (in the shape "
+    "of errors) and done, each with JSON."
+)
+
+
 def openapi(calls: Iterable[Call]) -> dict[str, Any]:
     """OpenAPI 3.1 of ``calls``."""
     calls = tuple(calls)
-    models = [(model, "validation") for call in calls for model in (call.request, call.response)]
+    every = [StreamRequest, *(model for call in calls for model in (call.request, call.response))]
+    models = [(model, "validation") for model in every]
     references, schemas = models_json_schema(models, ref_template="#/components/schemas/{model}")  # pyright: ignore[reportArgumentType]
     defined = schemas.get("$defs", {})
     paths = {
@@ -36,13 +50,22 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
                 "summary": call.description,
                 "security": [{"token": [call.scope]}],
                 **_asked(call, references[call.request, "validation"], defined),
-                "responses": {
-                    "200": _content("The answer.", references[call.response, "validation"]),
-                    "default": _content("Why there is no answer.", {"$ref": "#/components/schemas/Error"}),
-                },
+                "responses": {"200": _content("The answer.", references[call.response, "validation"]), **_FAILED},
             }
         }
         for call in calls
+    }
+    paths["/v1/stream"] = {
+        "get": {
+            "operationId": "stream",
+            "summary": "What changes in this memory, as it happens (server-sent events).",
+            "security": [{"token": ["read"]}],
+            "parameters": _parameters(references[StreamRequest, "validation"], defined),
+            "responses": {
+                "200": {"description": _EVENTS, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+                **_FAILED,
+            },
+        }
     }
     return {
         "openapi": "3.1.0",
@@ -58,15 +81,12 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
 def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     if call.method == "POST":
         return {"requestBody": {"required": True, **_content("", reference)}}
+    return {"parameters": _parameters(reference, defined)}
+
+
+def _parameters(reference: dict[str, Any], defined: dict[str, Any]) -> list[dict[str, Any]]:
     schema = defined[reference["$ref"].rsplit("/", 1)[1]]
-    return {
-        "parameters": [
-            {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
-            for name, told in schema.get("properties", {}).items()
-        ]
-    }
-
-
-def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    told = {"content": {"application/json": {"schema": schema}}}
-    return {"description": description, **told} if description else told
+    return [
+        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
+        for name, told in schema.get("properties", {}).items()
+    ]

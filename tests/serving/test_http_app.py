@@ -240,12 +240,16 @@ async def test_metrics_count_the_callers_namespace_alone(acme: Store) -> None:
 
 
 async def test_the_openapi_page_is_made_of_the_calls(acme: Store) -> None:
-    """Every call with its models, and every reference leads somewhere."""
+    """Every call with its models, the stream of events, and every reference leads somewhere."""
     async with http(acme, OPEN) as client:
         page = (await client.get("/openapi.json")).json()
     assert {path: list(told) for path, told in page["paths"].items()} == {
-        call.path: [call.method.lower()] for call in CALLS.values()
+        **{call.path: [call.method.lower()] for call in CALLS.values()},
+        "/v1/stream": ["get"],
     }
+    stream = page["paths"]["/v1/stream"]["get"]
+    assert [(told["name"], told["schema"]["maximum"]) for told in stream["parameters"]] == [("seconds", 3_600)]
+    assert list(stream["responses"]["200"]["content"]) == ["text/event-stream"]
     wake = page["paths"]["/v1/wake"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert page["components"]["schemas"][wake["$ref"].split("/")[-1]]["required"] == ["agent"]
     referred = {part.split('"')[0] for part in json.dumps(page).split("#/components/schemas/")[1:]}
