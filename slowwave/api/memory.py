@@ -132,7 +132,7 @@ class Memory:
         from slowwave.search.namespace_settings import settings_of
         from slowwave.search.recall_log import log_behind
 
-        with self.store.connect("reader") as connection:
+        with self.store.connect("server") as connection:
             told = answer(connection, self.namespace, request, settings_of(connection, self.namespace))
         log_behind(self.store, "owner", self.namespace, told.recalls)
         return told.answer

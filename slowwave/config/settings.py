@@ -43,12 +43,12 @@ _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a f
 _BY_DAY: Final = frozenset(
     (
         *("recall_log_share", "wake_profiles"),
-        *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps"),
+        *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
     )
 )
 """Settings of what agents ask for: no plan rests on them."""
 
-SearchStep = Literal["expand", "plan", "rerank", "select", "research"]
+SearchStep = Literal["expand", "plan", "rerank", "select", "research", "active_plan", "active_compose"]
 
 
 class Expertise(BaseModel):
@@ -253,7 +253,11 @@ class Settings(BaseSettings):
     )
     search_steps: tuple[SearchStep, ...] = Field(
         default=(),
-        description="What it does: expand and plan word queries, rerank and select order results, research answers.",
+        description="What it does: expand and plan word queries, rerank and select order results, research answers, active_plan and "
+        "active_compose plan and word reminders.",
+    )
+    search_max_tokens_per_day: int = Field(
+        default=200_000, ge=0, description="Tokens that it may cost a namespace in 24 hours; 0 is no limit."
     )
     wake_profiles: str = Field(
         default="", description="File (TOML) of wake profiles beside those that come along; empty means none."

@@ -80,7 +80,7 @@ class EndpointChat:
 
     Temperature 0, a fixed seed and a strict ``json_schema`` are asked for. A server that refuses a parameter (400 or 422) is
     asked again without it, and never with it again: the schema then stands in the instructions, and ``max_tokens`` is called
-    ``max_completion_tokens``. Statuses 429 and 5xx, broken connections and late answers are tried twice in all.
+    ``max_completion_tokens``. Statuses 429 and 5xx, broken connections and late answers are tried ``attempts`` times in all.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class EndpointChat:
         timeout: float = 30.0,
         pause: Callable[[float], None] = time.sleep,
         role: Role = JUDGE,
+        attempts: int = ATTEMPTS,
     ) -> None:
         try:
             self._endpoint = Endpoint(
@@ -98,7 +99,7 @@ class EndpointChat:
                 "chat/completions",
                 key_variable=role.key_variable,
                 timeout=timeout,
-                attempts=ATTEMPTS,
+                attempts=attempts,
                 longest_pause=_LONGEST_PAUSE,
                 most_bytes=_MOST_BYTES,
                 pause=pause,

@@ -42,6 +42,9 @@ _STATEMENTS: Final = {
         AND u.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))
         AND NOT EXISTS (SELECT 1 FROM newest n WHERE n.id = u.run_id)
         AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.id = u.run_id)""",
+    "model_calls": """
+        DELETE FROM memory.model_calls c WHERE c.namespace_id = %(namespace)s
+        AND c.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))""",
     "plan_items": """
         DELETE FROM night.plan_items i USING night.plans p WHERE p.plan_hash = i.plan_hash AND i.namespace_id = %(namespace)s
         AND p.namespace_id = %(namespace)s AND p.recorded_at < %(before)s AND (p.state IN ('superseded', 'expired', 'rejected', 'empty')

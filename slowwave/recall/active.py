@@ -72,11 +72,16 @@ def denied(page: FoundPage, profile: ActiveProfile, profiles: ActiveProfiles) ->
 
 
 def chosen(
-    pages: Iterable[FoundPage], profile: ActiveProfile, profiles: ActiveProfiles, *, durable: int = DURABLE
+    pages: Iterable[FoundPage],
+    profile: ActiveProfile,
+    profiles: ActiveProfiles,
+    *,
+    durable: int = DURABLE,
+    sessions: int = SESSIONS,
 ) -> tuple[FoundPage, ...]:
-    """The pages that are told, best first: those that may be, each path once, at most ``durable`` and ``SESSIONS`` of the two planes."""
+    """The pages that are told, best first: those that may be, each path once, at most ``durable`` and ``sessions`` of the two planes."""
     scored = [(_worth(page, profiles), page) for page in pages if not denied(page, profile, profiles)]
-    left = {"durable": durable, "sessions": SESSIONS}
+    left = {"durable": durable, "sessions": sessions}
     told: dict[str, FoundPage] = {}
     for _, page in sorted(scored, key=lambda one: (-one[0], one[1].path)):
         if page.path not in told and left[page.plane]:
@@ -87,17 +92,28 @@ def chosen(
 
 def active_block(pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
     """A line a page, best first, in at most ``budget`` tokens; a page that finds no room is left out, and a shorter one may follow."""
+    return _filled(((page.text, (page.path,), LONGEST[page.plane], page.stale) for page in pages), budget)
+
+
+def worded_block(lines: Iterable[tuple[str, tuple[str, ...]]], pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
+    """Lines with the paths of the pages that say so, as ``active_block`` would tell them."""
+    old = {page.path for page in pages if page.stale}
+    told = _filled(((text, paths, LONGEST["durable"], bool(old & set(paths))) for text, paths in lines), budget)
+    return ActiveBlock(told.text, tuple(dict.fromkeys(told.sources)))
+
+
+def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int) -> ActiveBlock:
+    """Lines of (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
-    for page in pages:
-        said = " ".join(page.text.split())
-        longest = LONGEST[page.plane]
+    for text, paths, longest, stale in told:
+        said = " ".join(text.split())
         said = said if len(said) <= longest else f"{said[: longest - 1].rstrip()}…"
-        line = f"- {said} ({page.path})" + (" [may be out of date]" if page.stale else "")
+        line = f"- {said} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
         size = len(line.encode()) + (1 if lines else 0)
         if said and size <= room:
             room -= size
             lines.append(line)
-            sources.append(page.path)
+            sources += paths
     return ActiveBlock("\n".join(lines), tuple(sources))
 
 

@@ -1,6 +1,7 @@
 """The request and the answer of active memory, and what happens in between: searches, denials, a block.
 
-A search that takes longer than ``timeout_ms`` is stopped: what is known by then is told, and the answer says that it is partial.
+A search that takes longer than ``timeout_ms`` is stopped: what is known by then is told, and the answer says that it is partial. A language
+model plans and words only where the settings ask for it and time is left; searches ask none.
 """
 
 from __future__ import annotations
@@ -8,19 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import psycopg
 from pydantic import BaseModel, ConfigDict, Field
 
-from slowwave.config.settings import Settings
-from slowwave.recall.active import DURABLE, ActiveBlock, FoundPage, active_block, chosen
+from slowwave.config.settings import SearchStep, Settings
+from slowwave.language.searcher import Searcher
+from slowwave.recall.active import ActiveBlock, FoundPage, active_block, chosen, worded_block
 from slowwave.recall.active_profiles import AUTO, ActiveProfile, active_profiles
+from slowwave.recall.active_steps import COMPOSE_SECONDS, PLAN_SECONDS, ReminderPlan, WordedLine, reminder_plan, worded
 from slowwave.recall.wake_request import WakeRequest, wake
+from slowwave.search.model_help import helper
+from slowwave.search.namespace_settings import KnownNamespace
 from slowwave.search.recall_log import Answered, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult, SearchScope
 from slowwave.search.search import search_on
 from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id
 
 _CANDIDATES: Final = 20
 _SESSIONS_OF_A_WAKE: Final = 5
@@ -82,18 +88,25 @@ def active_memory(
         include_pinned_decisions=profile.decisions,
     )
     woken = wake(connection, namespace, told, settings) if request.include_wake else None
-    asked = _asked(request, profile, sessions=sessions)
-    searches = _searched(connection, namespace, asked, began + request.timeout_ms / 1000)
+    help_ = _Help(
+        connection, KnownNamespace(namespace_id(connection, namespace), settings), began + request.timeout_ms / 1000
+    )
+    plan = help_.plan(request.prompt) if profile.durable or profile.sessions != "never" else ReminderPlan()
+    sessions = sessions or (plan.include_sessions and profile.sessions != "never")
+    asked = _asked(request, profile, plan, sessions=sessions)
+    searches = _searched(connection, namespace, asked, help_.deadline)
     found = [
-        _page(result, rank, one.corpus == "sessions")
+        _page(result, rank, one.query, one.request.corpus == "sessions")
         for one, answer in searches
         for rank, result in enumerate(answer.results)
     ]
-    block = active_block(chosen(found, profile, profiles, durable=DURABLE), request.budget_tokens)
+    pages = chosen(found, profile, profiles, durable=plan.most_durable, sessions=plan.most_sessions)
+    lines = help_.words(request.prompt, pages) if pages else ()
+    block = worded_block(lines, pages, request.budget_tokens) if lines else active_block(pages, request.budget_tokens)
     before = woken.answer.block if woken else ""
     text = "\n\n".join(part for part in (before, f"## Relevant memory\n\n{block.text}" if block.text else "") if part)
     late = len(asked) - len(searches)
-    warnings = dict.fromkeys(warning for _, answer in searches for warning in answer.warnings)
+    warnings = dict.fromkeys([*help_.warnings, *(warning for _, answer in searches for warning in answer.warnings)])
     if late:
         told_late = (
             f"{late} of {len(asked)} searches took longer than {request.timeout_ms:,} ms and were not waited for."
@@ -113,34 +126,84 @@ def active_memory(
     return Answered(answer, (*recalls, *(woken.recalls if woken else ())))
 
 
-def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, *, sessions: bool) -> list[SearchRequest]:
-    """The searches: durable pages where the profile has them searched, and sessions where it and the prompt ask for them."""
-    query = request.prompt[:_LONGEST_QUERY]
-    durable = [SearchRequest(query=query, k=_CANDIDATES, include_content=True, debug=True)] if profile.durable else []
-    spoken = SearchRequest(query=query, k=_CANDIDATES, corpus="sessions", scope=request.scope, debug=True)
-    return [*durable, *([spoken] if sessions else [])]
+class _Asked(NamedTuple):
+    """A search, and the place of its query among those of its plane."""
+
+    request: SearchRequest
+    query: int
+
+
+class _Help:
+    """The model's steps of one reminder, until ``deadline`` (monotonic seconds); ``warnings`` say what was left out."""
+
+    def __init__(self, connection: Connection, known: KnownNamespace, deadline: float) -> None:
+        self._connection, self._known, self.deadline = connection, known, deadline
+        self.warnings: list[str] = []
+
+    def plan(self, prompt: str) -> ReminderPlan:
+        searcher = self._searcher("active_plan", PLAN_SECONDS)
+        plan = reminder_plan(searcher, prompt) if searcher else ReminderPlan()
+        self.warnings += filter(None, [plan.warning])
+        return plan
+
+    def words(self, prompt: str, pages: Sequence[FoundPage]) -> tuple[WordedLine, ...]:
+        searcher = self._searcher("active_compose", COMPOSE_SECONDS)
+        lines, warning = worded(searcher, prompt, pages) if searcher else ((), "")
+        self.warnings += filter(None, [warning])
+        return lines
+
+    def _searcher(self, step: SearchStep, least: float) -> Searcher | None:
+        """The model, with half of the time that is left; none where that is less than ``least``."""
+        if step not in self._known.settings.search_steps:
+            return None
+        left = self.deadline - time.monotonic()
+        if left < least:
+            self.warnings.append(
+                f"The step {step} was left out: it needs {least * 1000:,.0f} ms of the time that is left."
+            )
+            return None
+        searcher, problem = helper(self._connection, self._known, timeout=left / 2)
+        self.warnings += filter(None, [problem])
+        return searcher
+
+
+def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, plan: ReminderPlan, *, sessions: bool) -> list[_Asked]:
+    """The searches: durable pages where the profile has them searched, and sessions where they are wanted; the prompt before a plan's."""
+    prompt = request.prompt[:_LONGEST_QUERY]
+    durable = [
+        SearchRequest(query=query, k=_CANDIDATES, include_content=True, debug=True)
+        for query in dict.fromkeys((prompt, *plan.durable))
+        if profile.durable
+    ]
+    spoken = [
+        SearchRequest(query=query, k=_CANDIDATES, corpus="sessions", scope=request.scope, debug=True)
+        for query in dict.fromkeys((prompt, *plan.sessions))
+        if sessions
+    ]
+    return [_Asked(one, n) for of in (durable, spoken) for n, one in enumerate(of)]
 
 
 def _searched(
-    connection: Connection, namespace: str, asked: Sequence[SearchRequest], deadline: float
-) -> list[tuple[SearchRequest, SearchResponse]]:
+    connection: Connection, namespace: str, asked: Sequence[_Asked], deadline: float
+) -> list[tuple[_Asked, SearchResponse]]:
     """The searches that ended in time, each with its answer; the database stops one that does not."""
-    done: list[tuple[SearchRequest, SearchResponse]] = []
+    done: list[tuple[_Asked, SearchResponse]] = []
     for one in asked:
         left = int((deadline - time.monotonic()) * 1000)
         if left > 0:
             with suppress(psycopg.errors.QueryCanceled), connection.transaction():
                 connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(left),))
-                done.append((one, search_on(connection, namespace, one, plain=True)))
+                done.append((one, search_on(connection, namespace, one.request, plain=True)))
     return done
 
 
-def _page(result: SearchResult, rank: int, spoken: bool) -> FoundPage:
+def _page(result: SearchResult, rank: int, query: int, spoken: bool) -> FoundPage:
     return FoundPage(
         result.path or f"{result.kind}/{result.id}",
         result.snippet,
         result.score,
         rank=rank,
+        query=query,
         plane="sessions" if spoken else "durable",
         confidence=result.confidence,
         stale=bool(result.stale_warning),

@@ -8,13 +8,15 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.config.settings import Settings
-from slowwave.errors import SettingsError
-from slowwave.language.searcher import Searcher, searcher_for
+from slowwave.language.searcher import Searcher
 from slowwave.recall.research import FOLDERS, ResearchKind, Sentence, body, cited, extracted, file_name, page_text
+from slowwave.search.model_help import helper
+from slowwave.search.namespace_settings import KnownNamespace
 from slowwave.search.recall_log import Answered, Recalled
 from slowwave.search.request import CorpusChoice, SearchRequest, SearchResult
 from slowwave.search.search import search_on
 from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
 
 _TASK: Final = (
@@ -33,6 +35,8 @@ _ANSWER: Final = {
     }
 }
 
+_NOT_SAVED: Final = "Nothing was saved: research.page is the page, and research.target where it belongs."
+
 
 class ResearchRequest(BaseModel):
     """A question whose answer is to be a page."""
@@ -43,6 +47,9 @@ class ResearchRequest(BaseModel):
     kind: ResearchKind = Field(default="report", description="What the page is to be; where it belongs follows.")
     corpus: CorpusChoice = "all"
     limit: int = Field(default=8, ge=1, le=20, description="How many sources at most.")
+    save: bool = Field(
+        default=False, description="Not done here: the answer has the page, to be written by whoever asked."
+    )
 
 
 class ResearchSource(BaseModel):
@@ -70,8 +77,9 @@ class ResearchPage(BaseModel):
 
 
 class ResearchResponse(BaseModel):
-    """``synthesis`` says whether a model worded the answer; else it is extracts."""
+    """``synthesis`` says whether a model worded the answer; else it is extracts. There is no ``artifact``: nothing is written."""
 
+    artifact: None = None
     research: ResearchPage
     sources: tuple[ResearchSource, ...]
     synthesis: bool = False
@@ -85,7 +93,8 @@ def research(
     today = today or datetime.now(UTC).date()
     asked = SearchRequest(query=request.question, k=request.limit, corpus=request.corpus, include_content=False)
     found = search_on(connection, namespace, asked, today=today)
-    answer, synthesis, warning = _answer(request.question, found.results, settings)
+    known = KnownNamespace(namespace_id(connection, namespace), settings)
+    answer, synthesis, warning = _answer(connection, known, request.question, found.results)
     title = " ".join(request.question.split())[:120]
     text = body(request.question, answer, found.results)
     paths = tuple(dict.fromkeys(result.path for result in found.results))
@@ -105,21 +114,18 @@ def research(
         )
         for n, result in enumerate(found.results, 1)
     )
-    warnings = (*found.warnings, *([warning] if warning else ()))
-    told = ResearchResponse(research=page, sources=sources, synthesis=synthesis, warnings=warnings)
+    warnings = (*found.warnings, *filter(None, (warning, _NOT_SAVED if request.save else "")))
+    told = ResearchResponse(artifact=None, research=page, sources=sources, synthesis=synthesis, warnings=warnings)
     return Answered(told, (Recalled.of_search(found),))
 
 
 def _answer(
-    question: str, found: tuple[SearchResult, ...], settings: Settings
+    connection: Connection, known: KnownNamespace, question: str, found: tuple[SearchResult, ...]
 ) -> tuple[tuple[Sentence, ...], bool, str]:
     """The sentences, whether a model worded them, and what went wrong."""
-    try:
-        searcher = searcher_for(settings)
-    except SettingsError as problem:
-        return extracted(found), False, str(problem)
+    searcher, problem = helper(connection, known)
     if searcher is None or "research" not in searcher.steps or not found:
-        return extracted(found), False, ""
+        return extracted(found), False, problem
     said, warning = _worded(searcher, question, found)
     return (said, True, "") if said else (extracted(found), False, warning)
 
@@ -128,6 +134,6 @@ def _worded(searcher: Searcher, question: str, found: tuple[SearchResult, ...]) 
     sources = [
         {"number": n, "path": result.path, "text": str(quotable(result.snippet))} for n, result in enumerate(found, 1)
     ]
-    helped = searcher.ask(_TASK, {"question": question, "sources": sources}, _ANSWER)
+    helped = searcher.ask("research", _TASK, {"question": question, "sources": sources}, _ANSWER)
     said = cited(helped.answer, len(found)) if helped.answer else ()
     return said, helped.warning or "The model named no source for what it said, so the answer is extracts."

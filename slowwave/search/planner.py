@@ -44,7 +44,7 @@ class QueryPlan:
 def planned(searcher: Searcher, question: str) -> QueryPlan:
     """A plan for a question."""
     answer = {"durable_queries": _LIST, "session_queries": _LIST, "include_session_results": {"type": "boolean"}}
-    helped = searcher.ask(_PLAN, {"question": question}, answer)
+    helped = searcher.ask("plan", _PLAN, {"question": question}, answer)
     if helped.answer is None:
         return QueryPlan(warning=helped.warning)
     durable, sessions = (
@@ -56,7 +56,7 @@ def planned(searcher: Searcher, question: str) -> QueryPlan:
 
 def expanded(searcher: Searcher, question: str) -> QueryPlan:
     """The question in other words, for every plane."""
-    helped = searcher.ask(_EXPAND, {"question": question}, {"queries": _LIST})
+    helped = searcher.ask("expand", _EXPAND, {"question": question}, {"queries": _LIST})
     found = texts_of(helped.answer, "queries", EXPANSIONS) if helped.answer else []
     other = tuple(text[:_LONGEST] for text in found if text != question)
     return QueryPlan(other, other, warning=helped.warning)

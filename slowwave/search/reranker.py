@@ -47,7 +47,7 @@ class Order(NamedTuple):
 def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
     """By the model's scores. Candidates are named by their places, so that no id of the store leaves it."""
     shown = [{"chunk_id": str(n), **_told(one)} for n, one in enumerate(found[:RERANKED])]
-    helped = searcher.ask(_RERANK, {"query": query, "candidates": shown}, _RANKING, 2_000)
+    helped = searcher.ask("rerank", _RERANK, {"query": query, "candidates": shown}, _RANKING, 2_000)
     scores: dict[int, float] = {}
     listed = helped.answer["ranking"] if helped.answer else ()
     for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
@@ -62,7 +62,7 @@ def selected(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Orde
     """The candidates at the paths that the model names, first."""
     shown = [_told(one) for one in found[:SELECTED]]
     answer = {"selected_paths": {"type": "array", "items": {"type": "string"}}}
-    helped = searcher.ask(_SELECT, {"query": query, "candidates": shown}, answer)
+    helped = searcher.ask("select", _SELECT, {"query": query, "candidates": shown}, answer)
     paths = texts_of(helped.answer, "selected_paths", SELECTED) if helped.answer else []
     first = [n for path in paths for n, one in enumerate(found[:SELECTED]) if one.path == path]
     return _ordered(first, len(found), helped.warning)

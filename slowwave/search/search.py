@@ -14,12 +14,13 @@ from functools import cache
 from typing import Any, Final
 
 from slowwave.config.settings import SearchStep, Settings
-from slowwave.errors import EmbeddingError, SettingsError
+from slowwave.errors import EmbeddingError
 from slowwave.language.embedder import Embedder, embedder_for
-from slowwave.language.searcher import Searcher, searcher_for
+from slowwave.language.searcher import Searcher
 from slowwave.search.candidates import Domain
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
 from slowwave.search.matches import ScoredIds, matches
+from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
 from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
@@ -77,7 +78,7 @@ def search(
     store: Store, namespace: str, request: SearchRequest, *, embedder: Embedder | None = None, today: date | None = None
 ) -> SearchResponse:
     """Search a namespace (its name), and log the search as a recall. See ``search_on``."""
-    with store.connect("reader") as connection:
+    with store.connect("server") as connection:
         found = search_on(connection, namespace, request, embedder=embedder, today=today)
     log_behind(store, "owner", namespace, [Recalled.of_search(found)])
     return found
@@ -103,7 +104,7 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    searcher, warning = (None, "") if plain or request.mode == "exact" else _searcher(known.settings)
+    searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
     steps = searcher.steps if searcher else frozenset[SearchStep]()
 
     def found_by(query: str) -> ScoredIds:
@@ -139,14 +140,6 @@ def _planes(request: SearchRequest) -> tuple[str, ...]:
     if request.mode == "recall" or request.corpus == "sessions":
         return ("sessions",)
     return ("durable",) if request.corpus == "durable" else ("durable", "sessions")
-
-
-def _searcher(settings: Settings) -> tuple[Searcher | None, str]:
-    """The model that helps, or none and why there is none where one is wanted."""
-    try:
-        return searcher_for(settings), ""
-    except SettingsError as problem:
-        return None, str(problem)
 
 
 def _matched(

@@ -25,7 +25,9 @@ from tests.memory_assets.project import project
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World
 
-NOTHING = dict.fromkeys(("report_runs", "findings", "llm_usage", "plan_items", "snapshots", "before_images"), 0)
+NOTHING = dict.fromkeys(
+    ("report_runs", "findings", "llm_usage", "model_calls", "plan_items", "snapshots", "before_images"), 0
+)
 
 
 def settings(**values: int) -> Settings:
@@ -285,3 +287,18 @@ def test_planners_may_not_remove_anything(store: Store) -> None:
     for role in ("reader", "planner", "approver"):
         with store.connect(role) as connection, pytest.raises(Exception, match="permission denied"):
             connection.execute("DELETE FROM night.plan_items WHERE plan_hash = %s", (plan.plan_hash,))
+
+
+def test_what_models_cost_by_day_goes_once_no_budget_asks_for_it(store: Store) -> None:
+    """A budget looks back a day; a retention of no days keeps two."""
+    world = new_world(store)
+    with store.connect("owner") as connection:
+        for hours in (1, 30, 24 * 40):
+            connection.execute(
+                "INSERT INTO memory.model_calls (id, namespace_id, step, model, input_tokens, output_tokens, recorded_at) "
+                "VALUES (gen_random_uuid(), %s, 'plan', 'm', 1, 1, now() - make_interval(hours => %s))",
+                (world.namespace_id, hours),
+            )
+    assert retain(store, world.slug, settings(retention_days=0))["model_calls"] == 1
+    with store.connect("owner") as connection:
+        assert connection.execute("SELECT count(*) FROM memory.model_calls").fetchone() == (2,)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from slowwave.config.settings import Settings
@@ -9,6 +13,7 @@ from slowwave.errors import Refused
 from slowwave.recall import active_request
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.store.connect import Store
+from tests.endpoints import Server, completion
 from tests.memories import ask, remember
 from tests.recall.test_wake_rows import put_document
 
@@ -26,13 +31,15 @@ def put_page(store: Store, path: str, word: str, *, plane: str = "durable", **me
     remember(store, "acme", chunks=[chunk])
 
 
-def recalled(store: Store, prompt: str = PROMPT, **asked: object) -> ActiveMemoryResponse:
+def recalled(
+    store: Store, prompt: str = PROMPT, settings: Settings | None = None, **asked: object
+) -> ActiveMemoryResponse:
     """What ``acme`` is reminded of."""
     request = ActiveMemoryRequest.model_validate(
         {"prompt": prompt, "agent": "tests", "timeout_ms": 30_000, "debug": True, **asked}
     )
-    with store.connect("reader") as connection:
-        return active_memory(connection, "acme", request, Settings()).answer
+    with store.connect("server") as connection:
+        return active_memory(connection, "acme", request, settings or Settings()).answer
 
 
 def test_what_answers_is_told_with_its_source(store: Store) -> None:
@@ -127,3 +134,78 @@ def test_a_profile_says_whether_pinned_decisions_are_told(store: Store) -> None:
     put_document(store, "decisions/rent.md", "We rent.", **pinned)
     told = {name: recalled(store, include_wake=True, profile=name).block for name in ("general", "coding")}
     assert {name: "We rent." in block for name, block in told.items()} == {"general": True, "coding": False}
+
+
+@pytest.fixture
+def model() -> Iterator[Server]:
+    """A model that plans another query, and words what it is given by its first page."""
+    plan = {"durable_queries": ["boiler"], "session_queries": ["boiler"], "include_sessions": True}
+
+    def answer(body: dict[str, Any], _: int) -> tuple[int, Any, dict[str, str]]:
+        composes = "pages" in body["messages"][-1]["content"]
+        said = (
+            {"sentences": [{"text": "The heating is controlled by thermostat.", "sources": [1]}]}
+            if composes
+            else plan | {"durable_limit": 1, "session_limit": 1}
+        )
+        return 200, completion(json.dumps(said)), {}
+
+    found = Server(answer)
+    yield found
+    found.close()
+
+
+def helped(model: Server) -> Settings:
+    """Settings by which the model plans and words reminders."""
+    return Settings(
+        search_model="m",
+        search_endpoint=model.url,
+        search_steps=("active_plan", "active_compose"),
+        search_timeout_seconds=30,
+    )
+
+
+def test_a_model_plans_the_searches_and_words_what_they_found(store: Store, model: Server) -> None:
+    """As many pages as it says; none of what the profile denies is sent, and sessions only where the profile has them."""
+    remember(store, "acme")
+    put_page(store, "notes/heating.md", "thermostat", status="active")
+    put_page(store, "notes/other.md", "somebody else", status="active")
+    put_page(store, "notes/raw.md", "markerraw", status="raw")
+    told = recalled(store, settings=helped(model))
+    assert told.block == "## Relevant memory\n\n- The heating is controlled by thermostat. (notes/heating.md)"
+    assert (told.sources, told.partial) == (("notes/heating.md",), False)
+    assert len(model.requests) == 2
+    assert "marker" not in json.dumps(model.requests)
+    assert {row[0] for row in ask(store, "SELECT step FROM memory.model_calls")} == {"active_plan", "active_compose"}
+    assert recalled(store, settings=helped(model), profile="privacy").kind == "none"
+    assert len(model.requests) == 2
+
+
+def test_a_plan_says_how_much_is_told_and_opens_no_session_that_a_profile_keeps_closed(
+    store: Store, model: Server
+) -> None:
+    """One page and one session by its limits, where three and two match; none of the sessions for health."""
+    remember(store, "acme")
+    for word in ("thermostat", "chimney", "inhaler"):
+        put_page(store, f"notes/{word}.md", word, status="active")
+    for word in ("voice", "letter"):
+        put_page(store, f"logs/sessions/cli/{word}.md", word, plane="sessions", status="done")
+    plans = helped(model).model_copy(update={"search_steps": ("active_plan",)})
+    assert len(recalled(store).sources) == 3
+    told = recalled(store, settings=plans).sources
+    assert sorted(path.split("/")[0] for path in told) == ["logs", "notes"]
+    closed = recalled(store, settings=plans, profile="health").sources
+    assert [path.split("/")[0] for path in closed] == ["notes"]
+
+
+def test_dory_a_step_that_has_no_time_is_left_out(store: Store, model: Server) -> None:
+    """Neither is asked, the pages are told as they are, and the answer says so; so it is when the model fails."""
+    remember(store, "acme")
+    put_page(store, "notes/heating.md", "thermostat", status="active")
+    told = recalled(store, settings=helped(model), timeout_ms=1_500)
+    assert [w.split(" was")[0] for w in told.warnings[:2]] == ["The step active_plan", "The step active_compose"]
+    assert model.requests == []
+    model.answer = lambda *_: (500, {}, {})
+    failed = recalled(store, settings=helped(model))
+    assert "- The heating of the lake house is controlled by thermostat. (notes/heating.md)" in failed.block
+    assert len(failed.warnings) >= 1

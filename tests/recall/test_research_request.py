@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
 def researched(store: Store, settings: Settings | None = None, **asked: object) -> ResearchResponse:
     """What ``acme`` answers."""
     request = ResearchRequest.model_validate({"question": QUESTION, **asked})
-    with store.connect("reader") as connection:
+    with store.connect("server") as connection:
         found = research(connection, "acme", request, settings or Settings(), date(2026, 5, 1))
     assert [recalled.query for recalled in found.recalls] == [QUESTION]
     assert "has a vector" in found.answer.warnings[0]  # none was made here
@@ -91,3 +91,13 @@ def test_a_model_without_an_endpoint_is_a_warning(store: Store) -> None:
     put_page(store, PAGE, "thermostat", type="project", status="active")
     told = researched(store, Settings(search_model="m", search_steps=("research",)))
     assert "SLOWWAVE_SEARCH_ENDPOINT" in told.warnings[0]
+
+
+def test_a_page_that_is_to_be_saved_is_given_and_not_written(store: Store) -> None:
+    """There is no artifact, and the answer says what to do instead."""
+    remember(store, "acme")
+    put_page(store, PAGE, "thermostat", type="project", status="active")
+    told = researched(store, save=True)
+    assert told.model_dump(exclude_unset=True)["artifact"] is None
+    assert "Nothing was saved" in told.warnings[-1]
+    assert "thermostat" in told.research.page
