@@ -118,7 +118,8 @@ class Memory:
     ) -> SessionIngestResponse:
         """Store a session, or its next version; see ``slowwave.corpus.session_request.SessionIngestRequest``. Raises as ``search`` does."""
         given = locals()
-        from slowwave.corpus.session_request import SessionIngestRequest, session_ingest
+        from slowwave.corpus.session_ingest import session_ingest
+        from slowwave.corpus.session_request import SessionIngestRequest
         from slowwave.search.namespace_settings import settings_of
 
         request = _request(SessionIngestRequest, given)

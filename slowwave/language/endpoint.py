@@ -1,6 +1,7 @@
 """One path of a server that speaks OpenAI's protocol: posting JSON with retries and deadlines, and what went wrong in words.
 
-What is asked, and how an answer reads, belongs to the modules beside this one. Nothing here repeats the key or what was sent.
+What is asked, and how an answer reads, belongs to the modules beside this one. Nothing here repeats the key or what was sent. The HTTP
+client is loaded by the first endpoint: with its command line it takes as long as half a server, and most processes ask no model.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 Kind = Literal["timeout", "unreachable", "error status", "bad answer"]
 
@@ -61,6 +63,8 @@ class Endpoint:
         pause: Callable[[float], None] = time.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        import httpx
+
         try:
             url = httpx.URL(base_url)
         except httpx.InvalidURL:
@@ -82,6 +86,8 @@ class Endpoint:
         """A client with the key, to be closed by the caller; one serves many requests."""
         key = os.environ.get(self._key_variable, "").strip()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        import httpx
+
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         return httpx.Client(timeout=self._timeout, headers=raw, verify=_certificates())
 
@@ -109,6 +115,8 @@ class Endpoint:
 
     def _once(self, client: httpx.Client, content: bytes) -> tuple[Reply, str]:
         """One attempt, and its ``Retry-After``."""
+        import httpx
+
         until = time.monotonic() + self._timeout
         received = bytearray()
         late = f"did not answer within {self._timeout:g} s"
@@ -136,6 +144,8 @@ class Endpoint:
 @cache
 def _certificates() -> ssl.SSLContext:
     """The certificates that are trusted, read once a process: reading takes twenty times as long as a client."""
+    import httpx
+
     return httpx.create_ssl_context()
 
 

@@ -24,7 +24,6 @@ from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import KnownNamespace
 from slowwave.search.recall_log import Answered, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse, SearchResult, SearchScope
-from slowwave.search.search import search_on
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
 
@@ -187,6 +186,8 @@ def _searched(
     connection: Connection, namespace: str, asked: Sequence[_Asked], deadline: float
 ) -> list[tuple[_Asked, SearchResponse]]:
     """The searches that ended in time, each with its answer; the database stops one that does not."""
+    from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
+
     done: list[tuple[_Asked, SearchResponse]] = []
     for one in asked:
         left = int((deadline - time.monotonic()) * 1000)

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from slowwave.language.searcher import Searcher, texts_of
 from slowwave.recall.active import DURABLE, SESSIONS, FoundPage
 from slowwave.recall.research import cited
-from slowwave.texts.grounding import ungrounded
 from slowwave.texts.quotation import quotable
 
 PLAN_SECONDS: Final = 1.8
@@ -96,6 +95,8 @@ def reminder_plan(searcher: Searcher, prompt: str) -> ReminderPlan:
 
 def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple[tuple[WordedLine, ...], str]:
     """Lines that pages bear out, and why there are none where there are none."""
+    from slowwave.texts.grounding import ungrounded  # knows more of language than a server needs to start
+
     texts = [str(quotable(" ".join(page.text.split()))) for page in pages]
     shown = [
         {"number": n, "path": page.path, "text": text}

@@ -14,7 +14,6 @@ from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import KnownNamespace
 from slowwave.search.recall_log import Answered, Recalled
 from slowwave.search.request import CorpusChoice, SearchRequest, SearchResult
-from slowwave.search.search import search_on
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable
@@ -90,6 +89,8 @@ def research(
     connection: Connection, namespace: str, request: ResearchRequest, settings: Settings, today: date | None = None
 ) -> Answered[ResearchResponse]:
     """An answer with its sources, and the search that it rests on. Raises ``Refused`` for a namespace that is not there."""
+    from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
+
     today = today or datetime.now(UTC).date()
     asked = SearchRequest(query=request.question, k=request.limit, corpus=request.corpus, include_content=False)
     found = search_on(connection, namespace, asked, today=today)

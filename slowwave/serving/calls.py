@@ -16,7 +16,7 @@ from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
-from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse, session_ingest
+from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.research_request import ResearchRequest, ResearchResponse, research
@@ -25,7 +25,6 @@ from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
 from slowwave.search.namespace_settings import settings_of
 from slowwave.search.recall_log import Answered, Lines, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse
-from slowwave.search.search import search_on
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
 from slowwave.serving.tokens import Caller, Scope
 from slowwave.store.connect import Connection
@@ -85,6 +84,8 @@ def _wake(connection: Connection, caller: Caller, request: WakeRequest) -> Answe
 
 
 def _search(connection: Connection, caller: Caller, request: SearchRequest) -> Answered[SearchResponse]:
+    from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
+
     found = search_on(connection, caller.namespace, request)
     return Answered(found, (Recalled.of_search(found),))
 
@@ -140,6 +141,8 @@ def _recall_event(connection: Connection, caller: Caller, request: RecallEventRe
 
 
 def _session_ingest(connection: Connection, caller: Caller, request: SessionIngestRequest) -> SessionIngestResponse:
+    from slowwave.corpus.session_ingest import session_ingest  # reads Markdown and screens it, which no other call does
+
     settings = settings_of(connection, caller.namespace)
     return session_ingest(connection, caller.namespace, request, settings, token=caller.token)
 

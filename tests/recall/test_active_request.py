@@ -10,7 +10,6 @@ import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
-from slowwave.recall import active_request
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.store.connect import Store
 from tests.endpoints import Server, completion
@@ -114,7 +113,7 @@ def test_dory_a_search_that_takes_too_long_is_stopped(store: Store, monkeypatch:
     with store.connect("owner") as other, other.transaction():
         other.execute("SELECT pg_advisory_xact_lock(4)")
         wait = "SELECT pg_advisory_xact_lock(4)"
-        monkeypatch.setattr(active_request, "search_on", lambda connection, *_, **__: connection.execute(wait))
+        monkeypatch.setattr("slowwave.search.search.search_on", lambda connection, *_, **__: connection.execute(wait))
         told = recalled(store, f"Last time we talked: {PROMPT}", timeout_ms=100)
     assert (told.kind, told.partial, len(told.warnings)) == ("none", True, 1)
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.config.settings import Settings
-from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse, session_ingest
+from slowwave.corpus.session_ingest import session_ingest
+from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse
 from slowwave.errors import AlreadyThere, Refused
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
