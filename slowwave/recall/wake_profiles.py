@@ -50,6 +50,12 @@ class WakeProfile(BaseModel):
     caps: Mapping[str, int] = Field(default_factory=dict, description="Most tokens of a section.")
     decisions: int = Field(default=3, ge=0, le=50, description="Pinned decisions.")
     memories: int = Field(default=0, ge=0, le=200, description="Memories that are no document, the weightiest.")
+    pages: int = Field(
+        default=0,
+        ge=0,
+        le=200,
+        description="Pages that no section tells, of folders that are not laid out as Dory's, a line each.",
+    )
     sessions: bool = Field(default=True, description="Whether recent sessions are told, a line each.")
 
 

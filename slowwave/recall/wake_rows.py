@@ -23,6 +23,8 @@ from slowwave.texts.quotation import quotable
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
 _LONGEST_DECISION: Final = 400
 _LONGEST_SESSION: Final = 120
+_LONGEST_PAGE: Final = 160
+_PROSE: Final = re.compile(r"[\w\"'“‘*_`(]")
 
 _LIVE: Final = """
        invalidated_at IS NULL AND metadata->>'superseded_by' IS NULL AND NOT jsonb_exists(metadata, 'quarantined')
@@ -40,6 +42,25 @@ SELECT path, title, content, recorded_at FROM memory.documents
  WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'durable' AND metadata->>'type' = 'decision'
    AND metadata->'frontmatter'->>'pinned' = 'true' AND {_LIVE}
  ORDER BY coalesce(metadata->>'updated', metadata->>'date', metadata->>'created', '') DESC, path, id LIMIT %(limit)s"""  # noqa: S608
+
+# What others link to is worth more, and so is what is recent beside the newest page; no clock and no recall is asked, so that an unchanged
+# corpus gives the same bytes.
+_PAGES: Final = f"""
+WITH pages AS (
+  SELECT id, path, valid_from, coalesce(metadata->'frontmatter'->>'pinned', '') = 'true' AS pinned,
+      coalesce(metadata->>'type', '') = 'decision' AS decision FROM memory.documents
+   WHERE namespace_id = %(namespace)s AND corpus_id IN (SELECT c.id FROM memory.corpora c WHERE c.profile <> 'dory')
+     AND plane = 'durable' AND NOT path LIKE ANY(%(paths)s) AND coalesce(metadata->>'visibility', '') <> 'private'
+     AND coalesce(metadata->>'sensitivity', '') IN ('', 'none') AND {_LIVE}),
+told AS (SELECT * FROM pages WHERE NOT (pinned AND decision)), -- a pinned decision has a line of its own
+linked AS (
+  SELECT l.target_document_id AS id, count(DISTINCT l.document_id) AS pages FROM memory.links l
+   WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.target_document_id <> l.document_id GROUP BY 1),
+best AS (
+  SELECT p.id, count(*) OVER () AS every, row_number() OVER (ORDER BY p.pinned DESC, ln(1 + coalesce(k.pages, 0)) + coalesce(
+      1 / (1 + extract(epoch FROM (SELECT max(valid_from) FROM pages) - p.valid_from) / 31557600), 0) DESC, p.path, p.id) AS place
+    FROM told p LEFT JOIN linked k USING (id) ORDER BY place LIMIT %(limit)s)
+SELECT d.path, d.title, d.content, d.recorded_at, b.every FROM best b JOIN memory.documents d USING (id) ORDER BY b.place"""  # noqa: S608
 
 _SESSIONS: Final = f"""
 SELECT path, title, content, recorded_at FROM memory.documents
@@ -60,6 +81,8 @@ class _Row:
     title: str
     content: str
     recorded_at: datetime
+    every: int = 0
+    """Of how many rows it is one, where that is asked."""
 
     @property
     def body(self) -> str:
@@ -115,12 +138,15 @@ def wake_rows(
         for title, statement, limit, line in (
             ("Decisions", _DECISIONS, profile.decisions if decisions else 0, _decision),
             ("Remembered", _MEMORIES, profile.memories, _memory),
+            ("Pages", _PAGES, profile.pages, _page),
             ("Recent sessions", _SESSIONS, sessions if profile.sessions else 0, _session),
         ):
-            of = rows(statement, limit=limit) if limit else []
+            of = rows(statement, limit=limit, paths=paths) if limit else []
             lines = [(row, text) for row in of if (text := line(row))]
             if statement == _MEMORIES:
                 memories = frozenset(row.path for row in of)
+            if statement == _PAGES and of:
+                title = f"{title} ({of[0].every:,} in all)"
             told.append(Told(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines)))
             read += [row for row, _ in lines]
     return WakeRows(tuple(told), memories, max((row.recorded_at for row in read), default=None))
@@ -161,6 +187,14 @@ def _memory(row: _Row) -> str:
     return " ".join(str(quotable(row.content)).split())
 
 
+def _page(row: _Row) -> str:
+    """Its title, where it lies, and its first sentence unless that is the title again."""
+    title = " ".join(str(quotable(row.title)).split()) or row.path
+    said = _first_sentence(row.body)
+    told = f"{title} ({row.path})"
+    return told if said.casefold().rstrip(".") in ("", title.casefold()) else f"{told}: {_short(said, _LONGEST_PAGE)}"
+
+
 def _session(row: _Row) -> str:
     return f"{row.title or row.path}: {_short(_first_line(row.body), _LONGEST_SESSION)}"
 
@@ -169,6 +203,18 @@ def _first_line(text: str) -> str:
     """The first line that says something and is no heading."""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of the first paragraph of prose: no heading, list of links, table, code or quotation begins it."""
+    from slowwave.texts.sentences import sentences  # knows more words than a wake without pages needs
+
+    for paragraph in passages(text):
+        lines = [line.strip() for line in paragraph.splitlines() if not line.startswith("#")]
+        said = " ".join(" ".join(lines).split())
+        if said and _PROSE.match(said):
+            return sentences(said)[0]
+    return _first_line(text)
 
 
 def _short(text: str, longest: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from hashlib import sha256
 
 import pytest
@@ -10,6 +12,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
 from slowwave.store.connect import Store
+from slowwave.texts.token_count import count
 from tests.memories import NOW, ask, remember
 
 pytestmark = pytest.mark.slow
@@ -118,3 +121,85 @@ def test_unknown_names_are_refused(store: Store) -> None:
         waken(store, profile="none")
     with store.connect("reader") as connection, pytest.raises(Refused, match="no namespace"):
         wake(connection, "none", WakeRequest(agent="tests"), Settings())
+
+
+def put_notes(store: Store, *pages: dict[str, object]) -> None:
+    """Pages of a folder of notes that is laid out in no way."""
+    corpus = {"id": "plain", "root": "/plain", "profile": "plain"}
+    told = [{"id": page["path"], "corpus_id": "plain", **page} for page in pages]
+    remember(store, "acme", corpora=[] if ask(store, "SELECT 1 FROM memory.corpora") else [corpus], documents=told)
+
+
+def test_a_folder_of_notes_is_told_by_title_path_and_first_sentence(store: Store) -> None:
+    """Prose alone begins one; a title is not said twice; the same bytes a second time, though the first wake is a recall."""
+    put_notes(
+        store,
+        {
+            "path": "a.md",
+            "title": "Tides",
+            "content": "---\nx: 1\n---\n# Tides\n\n| a | b |\n\nSpring tide at six, cf. the table. More.",
+        },
+        {"path": "b.md", "title": "The lock closes at dusk", "content": "# B\n\nThe lock closes at dusk."},
+        {"path": "c.md", "title": "Long", "content": "word " * 100},
+        {"path": "d.md", "title": "Key", "content": f"The key is {KEY}, says Ana."},
+    )
+    told = waken(store)
+    lines = told.block.split("\n\n")
+    assert lines[:3] == [
+        "## Pages (4 in all)",
+        "- Tides (a.md): Spring tide at six, cf. the table.",
+        "- The lock closes at dusk (b.md)",
+    ]
+    assert lines[3].endswith("word…")
+    assert len(lines[3]) < 200
+    assert KEY not in told.block
+    assert waken(store) == told
+    assert told.tokens_estimated is not None
+    assert told.sources == ("a.md", "b.md", "c.md", "d.md")
+
+
+def test_of_many_pages_the_pinned_linked_and_recent_are_told_first(store: Store) -> None:
+    """Within the number of the profile and the budget; retired, private and sensitive pages never, what a section tells not twice."""
+    pages: list[dict[str, object]] = [
+        {
+            "path": f"n/{n:02}.md",
+            "title": f"Note {n:02}",
+            "content": f"Said {n}.",
+            "valid_from": NOW - timedelta(days=365 * n),
+        }
+        for n in range(20)
+    ]
+    hidden: list[dict[str, object]] = [
+        {"path": "h/1.md", "title": "Hidden", "content": "H.", "metadata": {"visibility": "private"}},
+        {"path": "h/2.md", "title": "Hidden", "content": "H.", "metadata": {"sensitivity": "health"}},
+        {"path": "h/3.md", "title": "Hidden", "content": "H.", "metadata": {"status": "superseded"}},
+        {"path": "h/4.md", "title": "Hidden", "content": "H.", "invalidated_at": NOW},
+        {"path": "MEMORY.md", "title": "Memory", "content": "The index."},
+        {"path": "z.md", "title": "Pinned", "content": "P.", "metadata": {"frontmatter": {"pinned": True}}},
+        {
+            "path": "y.md",
+            "title": "Rent",
+            "content": "We rent.",
+            "metadata": {"type": "decision", "frontmatter": {"pinned": True}},
+        },
+    ]
+    put_notes(store, *pages, *({"valid_from": NOW, **page} for page in hidden))
+    links = [("n/03.md", "n/19.md"), ("n/04.md", "n/19.md"), ("n/18.md", "n/18.md"), ("n/18.md", "n/18.md")]
+    link = {"kind": "markdown", "target": "x", "line": 1}
+    remember(
+        store,
+        "acme",
+        links=[{"id": f"l{n}", "document_id": a, "target_document_id": b, **link} for n, (a, b) in enumerate(links)],
+    )
+    gone = {"id": "gone", "document_id": "n/01.md", "target_document_id": "n/17.md", "invalidated_at": NOW, **link}
+    remember(store, "acme", links=[gone, gone | {"id": "gone too", "document_id": "n/02.md"}])
+    told = waken(store, budget_tokens=1500)
+    names = re.findall(r"- (\w+ ?\d*) \(", told.block)
+    assert names == ["Pinned", "Note 19", *(f"Note {n:02}" for n in range(10))]
+    assert "Hidden" not in told.block
+    assert told.block.count("The index.") == 1
+    assert told.block.count("We rent.") == 1
+    assert told.block.startswith("## Memory\n\nThe index.")
+    short = waken(store, budget_tokens=60)
+    assert count(short.block) <= 60
+    assert waken(store, profile="privacy").block == ""
