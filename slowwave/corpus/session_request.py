@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 PATH: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
 LONGEST: Final = 250_000
 """Characters of a session; a request over HTTP has fewer bytes than that."""
+
+
+def _of_sessions(path: str) -> str:
+    if not re.fullmatch(PATH, path):
+        raise ValueError(
+            "a session's page lies under logs/sessions/ and ends in .md; names have letters, digits, dots, hyphens and _"
+        )
+    return path
 
 
 class SessionIngestRequest(BaseModel):
@@ -17,7 +26,9 @@ class SessionIngestRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(max_length=300, pattern=PATH, description="Where its page lies: logs/sessions/….md.")
+    path: Annotated[str, AfterValidator(_of_sessions)] = Field(
+        max_length=300, json_schema_extra={"pattern": PATH}, description="Where its page lies: logs/sessions/….md."
+    )
     content: str = Field(
         min_length=1, max_length=LONGEST, description="What was said, in Markdown; all of it, each time."
     )

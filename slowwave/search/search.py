@@ -242,10 +242,16 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         stale_warning=stale_warning(row.document, row.metadata),
         confidence=confidence(kind, request.mode, covered, place, row.match),
         score=round(min(1.0, max(0.0, row.rank)), 6),
-        score_normalized=round(row.match, 6) if request.debug else None,
-        rank_score=round(row.rank, 6) if request.debug else None,
-        frontmatter=dict(row.metadata) if request.debug else None,
+        **(_debugged(row) if request.debug else {}),
     )
+
+
+def _debugged(row: _Row) -> dict[str, Any]:
+    return {
+        "score_normalized": round(row.match, 6),
+        "rank_score": round(row.rank, 6),
+        "frontmatter": dict(row.metadata),
+    }
 
 
 def _shown(row: _Row, wanted: frozenset[str], longest: int) -> str:

@@ -74,7 +74,12 @@ def http_app(answering: Answering, door: Door) -> Starlette:
 
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)
-        return _refused(request, Failure(found.status_code, found.detail))
+        allowed = (found.headers or {}).get("Allow", "another method")
+        told = {
+            404: "There is no such route; /openapi.json lists those there are.",
+            405: f"This route takes {allowed}.",
+        }
+        return _refused(request, Failure(found.status_code, told.get(found.status_code, found.detail)))
 
     return Starlette(
         routes=[

@@ -94,6 +94,7 @@ async def test_dory_errors_have_one_shape_and_a_code_for_each_status(acme: Store
     ]
     assert MARKER not in "".join(answer.text for answer in found)
     assert "budget_tokens" in found[6].json()["error"]["message"]
+    assert [found[n].json()["error"]["message"].split()[-1] for n in (4, 5)] == ["are.", "POST."]
 
 
 async def test_dory_a_token_never_sees_another_namespace(acme: Store) -> None:

@@ -56,6 +56,7 @@ async def test_dory_a_session_that_is_handed_in_is_found_among_sessions_and_coun
             asked = {"query": "spring tide", "mode": mode}
             found = (await client.post("/v1/search", json=asked | {"corpus": "sessions"})).json()["results"]
             assert [(r["path"], r["evidence_class"], r["confidence"]) for r in found] == [(PATH, "session", "low")]
+            assert not {"score_normalized", "rank_score", "frontmatter"} & found[0].keys()  # which debug asks for
             durable = (await client.post("/v1/search", json=asked)).json()["results"]
             assert durable
             assert PATH not in [r["path"] for r in durable]
@@ -96,6 +97,7 @@ async def test_dory_a_session_goes_to_the_tokens_namespace_alone(harbour: Store)
     async with http(harbour, Door(open_to="acme")) as client:
         answer = await client.post("/v1/session-ingest", json=SESSION)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+        assert "SLOWWAVE_TOKEN" in answer.json()["error"]["message"]
     assert ask(harbour, slugs, PATH) == [("rival",)]
 
 
@@ -123,4 +125,5 @@ async def test_what_cannot_be_taken_is_refused_by_status_and_code(harbour: Store
         (413, "payload_too_large"),
     ]
     assert MARKER not in "".join(a.text for a in found)
+    assert "under logs/sessions/" in found[0].json()["error"]["message"]
     assert ask(harbour, "SELECT count(*) FROM memory.documents WHERE plane = 'sessions'") == [(1,)]
