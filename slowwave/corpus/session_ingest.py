@@ -192,5 +192,7 @@ def _refusal(problem: psycopg.Error) -> Refused:
     """What the store's own rules said, as it said it."""
     said = problem.diag.message_primary or "The session was refused."
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
-        return Forbidden(f"{said} `slowwave serve` takes it from each request, `slowwave mcp` from SLOWWAVE_TOKEN.")
+        return Forbidden(
+            f"{said} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
+        )
     return AlreadyThere(said) if isinstance(problem, psycopg.errors.UniqueViolation) else Refused(said)
