@@ -7,6 +7,7 @@ const SECTIONS = {
   family: ['LastName'],
   people: ['Person'],
   places: ['City', 'Country', 'Region'],
+  lands: ['Country', 'Region'],
   organizations: ['Organization', 'SportsTeam'],
   demonyms: ['Demonym'],
 }

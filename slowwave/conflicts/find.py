@@ -15,6 +15,7 @@ from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, thing
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
+from slowwave.conflicts.stated import stated_conflicts
 from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
 from slowwave.snapshots.snapshot import Snapshot
@@ -57,10 +58,13 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
     )
     threshold = settings.operations.contradictions.similarity_threshold
+    stated = stated_conflicts(snapshot, tally)
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
+        *(c for c in stated if not c.doubtful),
         *memory_conflicts(snapshot, settings, tally),
+        *stated,
     ]
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:

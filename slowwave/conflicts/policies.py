@@ -60,9 +60,12 @@ class Decision:
 
 
 def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
-    """What a policy decides of a conflict; of two memories of little importance the newer wins under any (mnemo 2.4)."""
-    slight = _slight(conflict, sides)
-    decision = _POLICIES["keep_newest" if slight else policy](conflict, sides)
+    """What a policy decides of a conflict; of two memories of little importance the newer wins under any (mnemo 2.4), and so does one that
+    says of itself that it replaces the other."""
+    slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
+    decision = _POLICIES["keep_newest" if slight or replaces else policy](conflict, sides)
+    if replaces:
+        decision = replace(decision, why=f"The later of the two says that something has changed. {decision.why}")
     if slight:
         decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
     decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)

@@ -19,12 +19,13 @@ _OF_A_PEOPLE: Final = ("ish", "ese", "ian", "ians", "etan", "icans", "ican")
 
 
 class NameLists(NamedTuple):
-    """Folded names, those of several words with one space between."""
+    """Folded names, those of several words with one space between. ``lands`` are the countries and regions among ``places``."""
 
     given: frozenset[str]
     family: frozenset[str]
     people: frozenset[str]
     places: frozenset[str]
+    lands: frozenset[str]
     organizations: frozenset[str]
     demonyms: frozenset[str]
 

@@ -4,7 +4,8 @@ List pairs of live rows that contradict each other (khora 8.9, extended to facts
 
 Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
 objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
-near ones of one kind and subject that differ in a number, a date, a term or a "not". A description or object that says more or
+near ones of one kind and subject that differ in a number, a date, a term or a "not"; and, wherever they stand in a scope, those that state
+another object of one relation ("Mara lives in Oslo", "Mara moved to Bergen"). A description or object that says more or
 something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
 contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
 """

@@ -1,0 +1,120 @@
+"""Conflicts between what memories say of one relation: "Mara lives in Oslo", "Mara moved to Bergen".
+
+Memories are put side by side by who and what they speak of, not by their vectors, so across kinds and authors of one scope. One that says
+that something has changed replaces those before it; else both may be about other things, and a person decides. What a longer memory says
+besides would be lost with it: that is for a person too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, alike, codes, conflicts_of, pack
+from slowwave.conflicts.conflict import Conflict
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.keys import keys
+from slowwave.texts.known_names import known_names
+from slowwave.texts.sentences import sentences
+from slowwave.texts.stated_relations import SELF, TRIGGER, stated_relations
+
+LONGEST: Final = 500
+"""Characters of a memory that is read."""
+
+_MOST: Final = 3
+"""Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
+
+_MODELS: Final = frozenset(("assistant", "agent", "model", "system"))
+"""Authors whose "I" is a program's."""
+
+
+class _Saying(NamedTuple):
+    statement: int
+    object: str
+    change: bool
+
+
+def stated_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
+    """Conflicts between active memories of one scope. Needs the tables memories and memory_versions.
+
+    Each text is read once, some 30 µs; of one subject and relation every earlier object meets the last one.
+    """
+    memories = active_memories(snapshot)
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
+    memories = memories.filter(
+        pc.and_(short, pc.match_substring_regex(memories["text"], TRIGGER.pattern))
+    ).combine_chunks()
+    if not len(memories):
+        tally.add("stated relations", 0)
+        return []
+    audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
+    rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
+    groups = _groups(rows)
+    tally.add("stated relations", sum(map(len, groups.values())))
+    when = _instants(memories)[rows.first]
+    found: Found = []
+    for (_, _, _, relation), sayings in groups.items():
+        if len(sayings) > 1:
+            found += _between(relation, sorted(sayings, key=lambda s: (when[s.statement], s.statement)), rows, when)
+    return conflicts_of(rows, "memories", found)
+
+
+def _groups(rows: StatementRows) -> dict[tuple[str, str, str, str], list[_Saying]]:
+    """Scope, author where the speaker is the subject, subject, relation → what is said, by whom it is said first."""
+    table = rows.table.take(pa.array(rows.first))
+    columns = [pc.fill_null(table[c], "").to_pylist() for c in ("text", "scope", "author")]
+    groups: defaultdict[tuple[str, str, str, str], list[_Saying]] = defaultdict(list)
+    for statement, (text, scope, author) in enumerate(zip(*columns, strict=True)):
+        for stated in stated_relations(text):
+            own = stated.subject.partition(":")[0] == SELF
+            if not (own and author.casefold() in _MODELS):
+                group = (scope, author if own else "", stated.subject, stated.relation)
+                groups[group].append(_Saying(statement, stated.object, stated.change))
+    return {group: sayings for group, sayings in groups.items() if len(sayings) <= CROWD}
+
+
+def _between(relation: str, sayings: list[_Saying], rows: StatementRows, when: Ints) -> Found:
+    """What was said before the last saying against it."""
+    last = sayings[-1]
+    others = [s for s in sayings if s.statement != last.statement]
+    differ = ~alike([s.object for s in others], [last.object] * len(others))
+    others = [
+        s
+        for s, apart in zip(others, differ.tolist(), strict=True)
+        if apart and _comparable(relation, s.object, last.object)
+    ]
+    if not others:
+        return []
+    statements = np.array([s.statement for s in others], np.int64)
+    overlap = rows.overlap(statements, np.full(len(others), last.statement))
+    many = len({s.object for s in others}) >= _MOST
+    found: Found = []
+    for other, both in zip(others, overlap.tolist(), strict=True):
+        if not both:
+            continue
+        evidence: dict[str, object] = {"rule": "relation", "predicate": relation}
+        (text,) = rows.texts("text", np.array([other.statement], np.int64))
+        if last.change and not many and when[other.statement] < when[last.statement] and len(sentences(text)) == 1:
+            evidence["replaces"] = True
+        else:
+            evidence["doubtful"] = True
+        pair = sorted((other.statement, last.statement))
+        found.append((pair[0], pair[1], "object", evidence))
+    return found
+
+
+def _comparable(relation: str, one: str, other: str) -> bool:
+    """Whether two objects exclude each other: a town and its country do not."""
+    lands = known_names().lands
+    return relation != "lives in" or (one in lands) == (other in lands)
+
+
+def _instants(memories: pa.Table) -> Ints:
+    """When each memory began to hold, else when it was recorded, in microseconds."""
+    since = pc.coalesce(memories["valid_from"], memories["recorded_at"])
+    return pc.fill_null(pc.cast(since, pa.int64()), 0).to_numpy().astype(np.int64)

@@ -1,0 +1,203 @@
+"""Plain statements of a relation that takes one object: where somebody lives and works, who leads something, what something is called.
+
+Read are present statements and changes ("moved to", "now", "no longer"), not questions, hypotheses, negations, wishes or the past. A
+pattern begins at a subject and takes its object up to the next clause; what is not plain is left alone. Linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from slowwave.texts.known_names import is_given, is_plain
+from slowwave.texts.sentences import sentences
+from slowwave.texts.tokens import fold, normalise_name
+
+SELF: Final = "i"
+"""The subject of who speaks of himself."""
+
+_LONGEST: Final = 500  # characters of a sentence that is read
+_SHORT: Final = 4  # letters of a word that the lexicon would have
+_MOST_WORDS: Final = 6  # of an object
+
+
+class StatedRelation(NamedTuple):
+    """Folded: who or what, which relation, and its one object. ``change``: the statement says that this is new."""
+
+    subject: str
+    relation: str
+    object: str
+    change: bool
+
+
+_WORD: Final = r"(?!(?:is|are|am|was|were|be|been|has|have|had|will|now|just|still|and|to|not|also|never|always)\b)[a-z][\w-]{1,20}"
+_NAME: Final = r"[A-Z][\w'’.-]{0,30}"
+_SUBJECT: Final = (
+    rf"^(?P<subject>I|(?:[Tt]he |[Oo]ur |[Mm]y ){_WORD}(?: {_WORD}){{0,2}}|user|"
+    rf"(?:[Tt]he )?{_NAME}(?: (?:(?:de|da|di|van|von|der|del|la|al) )?{_NAME}){{0,3}})"
+    r"(?: (?:now|currently|still|just|recently|already|has|have|had|is|am|are|been|officially|be)){0,3} "
+)
+_OBJECT: Final = r"(?P<object>[^,.;:!?()\n]{1,80})"
+_THING: Final = rf"(?=the |our |[A-Z]){_OBJECT}"
+_FROM: Final = r"(?: from [^,.;]{1,40}?)?"
+
+_LIVES: Final = "lives?|living|resides?|residing|based"
+_WORKS: Final = "works?|working|employed"
+_JOINS: Final = "joined|(?:started|began)(?: working| a(?: new)? job)? at"
+_LEADS: Final = "leads?|manages?|heads?(?: up)?|runs?|chairs?|maintains?|supervises?|coach(?:es)?"
+_POSTS: Final = "lead|leader|manager|head|ceo|cto|cfo|owner|maintainer|chair|director|captain|coach"
+_DUE: Final = "due|scheduled|set|planned"
+_PUT: Final = "postponed|rescheduled|pushed back|brought forward"
+
+
+class _Pattern(NamedTuple):
+    """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new."""
+
+    relation: str
+    sentence: re.Pattern[str]
+    turned: bool = False
+    change: bool = False
+
+
+_PATTERNS: Final = (
+    _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:{_LIVES}) (?:now |currently )?in {_OBJECT}")),
+    _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:moved|relocated)(?: back)?{_FROM} to {_OBJECT}"), change=True),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_WORKS}) (?:at|for|by) {_OBJECT}")),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_JOINS}) {_OBJECT}"), change=True),
+    _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:{_LEADS}) {_THING}"), turned=True),
+    _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:the )?(?:new )?(?:{_POSTS}) (?:of|for) {_THING}"), turned=True),
+    _Pattern(
+        "is led by", re.compile(rf"{_SUBJECT}(?:took|takes) over(?: as \w+ of)? {_THING}"), turned=True, change=True
+    ),
+    _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_DUE})(?: to be \w+)? (?:on|by|for) {_OBJECT}")),
+    _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_PUT}){_FROM} (?:to|until) {_OBJECT}"), change=True),
+    _Pattern("is married to", re.compile(rf"{_SUBJECT}married to {_OBJECT}")),
+    _Pattern("is called", re.compile(rf"{_SUBJECT}(?:called|named) {_OBJECT}")),
+)
+
+_NAMED: Final = "employer|wife|husband|spouse|boss|manager|landlord|dentist|doctor|owner|name|nickname|capital|hometown"
+"""Attributes whose value is a name: "my boss is very demanding" gives none."""
+_ATTRIBUTES: Final = (
+    rf"(?:favou?rite|preferred|current|home|work)(?: [a-z]+){{1,2}}|{_NAMED}|birthday|phone number|number|e-?mail(?: address)?|address|job|"
+    "job title|title|role|budget|deadline|due date|price|status|colou?r|age|salary|rent|shoe size|blood type|nationality|username"
+)
+_IS: Final = rf"(?:is|has changed to|changed to) (?:now |currently |still )?{_OBJECT}"
+_ATTRIBUTE: Final = (
+    re.compile(
+        rf"^(?:(?P<mine>[Mm]y)|(?P<owner>[A-Z][\w.-]{{0,30}}(?: [A-Z][\w.-]{{0,30}}){{0,3}}|[Tt]he \w+)['’]s) "
+        rf"(?P<attribute>{_ATTRIBUTES}) {_IS}"
+    ),
+    re.compile(rf"^[Tt]he (?P<attribute>{_ATTRIBUTES}) (?:of|for) (?P<owner>[^,.;:!?]{{2,40}}?) {_IS}"),
+)
+
+_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
+_IN_TIME: Final = (
+    rf"in (?:early |late |mid-)?(?:spring|summer|autumn|fall|winter|{_MONTHS}|(?:19|20)\d\d)(?: (?:19|20)\d\d)?"
+)
+_LEAD_IN: Final = re.compile(
+    rf"^(?:(?:today|now|currently|yesterday|recently|these days|nowadays|as of \w+|{_IN_TIME}|last \w+|this \w+|since \w+|by the way|fyi|"
+    r"update|also|and|so|well|btw|note)\b[,:]? |\[?\d{4}-\d\d-\d\d\]?[:,]? )",
+    re.IGNORECASE,
+)
+_UNSURE: Final = re.compile(
+    r"\?\s*$|n['’]t\b|\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|probably|wants? to|plans? to|hopes? to|used to|formerly|previously|"
+    r"until|not|never|wish(?:es)?|think(?:s)? about|consider(?:s|ing)?|going to|will|whether|either|or|dream(?:s|t|ed)?|"
+    r"pretend(?:s|ed)?|imagine|except)\b",
+    re.IGNORECASE,
+)
+_CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
+_CHANGED: Final = re.compile(r"\b(?:now|anymore|instead|as of|since|new|changed|switched|from now on)\b", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    rf"\s+(?:{_IN_TIME}|and|but|because|since|with|near|where|which|who|after|before|when|while|as|so|these days|now|currently|anymore|"
+    r"today|at the moment|again|already|too|for (?:the|a|now|\d|several|many|some)\b|last|this|next|from|instead|by|during|together|"
+    r"full)\b.*$",
+    re.IGNORECASE,
+)
+_THE: Final = re.compile(r"^[Tt]he ")
+_ARTICLE: Final = re.compile(r"^(?:the|a|an|our|my|his|her|their)\s+")
+_PRONOUNS: Final = frozenset(
+    ("he", "she", "it", "they", "we", "you", "this", "that", "there", "here", "who", "what", "everyone")
+)
+_RELATIVE: Final = frozenset(
+    (
+        "me",
+        "him",
+        "her",
+        "them",
+        "us",
+        "it",
+        "there",
+        "here",
+        "home",
+        "this",
+        "that",
+        "same",
+        "one",
+        "work",
+        "night",
+        "noon",
+        "weekends",
+    )
+)
+TRIGGER: Final = re.compile(
+    rf"\b(?:{_LIVES}|moved|relocated|{_WORKS}|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
+)
+"""A word of it is in every text that states a relation; RE2 reads it as well."""
+
+
+def stated_relations(text: str) -> tuple[StatedRelation, ...]:
+    """The plain statements of a text, in order; one of each subject and relation, the last."""
+    found: dict[tuple[str, str], StatedRelation] = {}
+    if TRIGGER.search(text):
+        for sentence in sentences(text):
+            if len(sentence) <= _LONGEST and (stated := _of(sentence)) is not None:
+                found[stated.subject, stated.relation] = stated
+    return tuple(found.values())
+
+
+def _of(sentence: str) -> StatedRelation | None:
+    """What one sentence states."""
+    if _UNSURE.search(sentence):
+        return None
+    lead = _LEAD_IN.match(sentence)
+    said = _CONTRACTED.sub("I ", sentence[lead.end() :] if lead else sentence)
+    changed = bool(_CHANGED.search(sentence))
+    for relation, pattern, turned, change in _PATTERNS:
+        if match := pattern.match(said):
+            subject, object_ = _subject(match["subject"]), _object(match["object"])
+            if turned:  # who leads is a name
+                named = _THE.sub("", match["subject"])
+                subject, object_ = _subject(_kept(match["object"])), normalise_name(named) if named[0].isupper() else ""
+            if subject and object_ and object_ not in _RELATIVE:
+                return StatedRelation(subject, relation, object_, change or changed)
+    for pattern in _ATTRIBUTE:
+        if match := pattern.match(said):
+            owner = SELF if match.groupdict().get("mine") else _object(match["owner"])
+            attribute, object_ = fold(match["attribute"]).replace("ou", "o"), _object(match["object"])
+            named = re.fullmatch(_NAMED, attribute) is None or match["object"][0].isupper()
+            if owner and object_ and named:
+                return StatedRelation(owner, attribute, object_, changed)
+    return None
+
+
+def _subject(said: str) -> str:
+    """The key of a subject; empty for a pronoun and for one common noun, of which there may be many ("the meeting")."""
+    folded = normalise_name(said)
+    if folded in (SELF, "user", "the user"):
+        return SELF
+    bare = _ARTICLE.sub("", folded)
+    if folded.startswith(("my ", "our ")):
+        return f"{SELF}: {bare}"
+    common = all(is_plain(part) or len(part) < _SHORT for part in bare.split("-"))
+    name = _THE.sub("", said)[:1].isupper() and (is_given(bare) or not common)
+    return bare if (name or " " in bare) and bare not in _PRONOUNS else ""
+
+
+def _kept(said: str) -> str:
+    return _ENDS.sub("", said.strip())
+
+
+def _object(said: str) -> str:
+    """What is named, without the clause behind it; empty where that is too long to be a name or value."""
+    folded = _ARTICLE.sub("", normalise_name(_kept(said)))
+    return folded if 0 < len(folded.split()) <= _MOST_WORDS and folded not in ("the", "a", "an") else ""
