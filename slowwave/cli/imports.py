@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -15,13 +16,15 @@ from slowwave.cli.session import Json, err, open_store, program, say, show_json,
 from slowwave.config.settings import Settings
 from slowwave.errors import ImportRefused
 from slowwave.imports.entities import import_entities
+from slowwave.imports.facts import import_facts
 from slowwave.imports.letta import import_letta
+from slowwave.imports.memories import import_memories
 from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.language.embedder import embedder_for
 from slowwave.store.namespaces import namespace_settings
 
-app = typer.Typer(help="Import messages, Letta agents, entities or sessions.", no_args_is_help=True)
+app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
 Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
@@ -54,6 +57,28 @@ def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: 
 def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """CSV, also gzipped, with id, source, entity_type, name, attrs."""
     _run(import_entities, file, namespace, on_error, as_json=json)
+
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="FIELD=COLUMN", help="The file's column of a field, where its name is another."),
+]
+
+
+@app.command()
+def memories(
+    file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
+) -> None:
+    """CSV or JSONL with text, and where there are: id, kind, subject, author, session, created_at."""
+    _run(partial(import_memories, columns=columns or ()), file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def facts(
+    file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
+) -> None:
+    """CSV or JSONL with subject, predicate, object, and where there are: id, text, confidence, valid_from, valid_to, session."""
+    _run(partial(import_facts, columns=columns or ()), file, namespace, on_error, as_json=json)
 
 
 @app.command()

@@ -91,7 +91,7 @@ VERBS: Final = {
         "links", "get", "Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."
     ),
     "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
-    "import": Verb("imports", "app", "Import messages, Letta agents, entities or sessions."),
+    "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("conflicts", "app", "Look at rows that contradict each other, and rule on them."),
