@@ -73,8 +73,12 @@ class ConvergenceProbe:
     def sentence(self) -> str:
         """What an operator reads."""
         deferred, pages = self._count("deferred"), self._count("follows")
-        later = f" {deferred:,} deferred items come back." if deferred else ""
-        later += f" {pages:,} pages that tell of it follow." if pages else ""
+        later = f" {deferred:,} deferred item{'s come' if deferred > 1 else ' comes'} back." if deferred else ""
+        later += (
+            f" {pages:,} page{'s that tell of it follow' if pages > 1 else ' that tells of it follows'}."
+            if pages
+            else ""
+        )
         if self.passed:
             return f"A second night after this plan plans nothing new.{later}"
         counts = Counter(r.operation for r in self.remaining if r.why == "new")
