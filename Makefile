@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-search chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-search bench-screening bench-dates chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -56,6 +56,12 @@ bench-memory: $(VENV)/.installed ## what the operations on memories do to tokens
 
 bench-search: $(VENV)/.installed-dev ## how well and how fast searches find, beside bm25s, pgvector and GIN; DATA=folder names other data
 	$(BIN)/python -m benchmarks.search $(if $(DATA),--data $(DATA)) $(if $(WRITE),--write)
+
+bench-screening: $(VENV)/.installed ## secrets and orders to models that are found, and what is taken for one; DIR=folder adds public sets
+	$(BIN)/python -m benchmarks.screening $(DIR)
+
+bench-dates: $(VENV)/.installed ## relative dates that are written out rightly, wrongly or not at all; FILE=set adds one of duckling's form
+	$(BIN)/python -m benchmarks.dates $(FILE)
 
 bench-graphs: $(VENV)/.installed-dev ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs

@@ -1,0 +1,180 @@
+"""Told secrets: passwords, PINs, door codes, recovery codes and keys as people write them down, where no sign and no form sets them apart.
+
+"The wifi password at the cabin is …", "login: bob / …", "use … as the password", "the gate code is …", "my datadog key …". What stands
+where a secret would is judged by its looks: a word, a date, a version or a length is none. The words are English, with the commonest
+of some other languages. Every pattern is linear: repeats are bounded, or cannot follow one another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slowwave.texts.findings import Detection
+from slowwave.texts.vocabulary import words_of
+
+
+class Likeness(NamedTuple):
+    """What ``slowwave.texts.secrets`` knows of any value: whether it is a placeholder or reference, or words set apart by signs."""
+
+    harmless: Callable[[str], bool]
+    slug: Callable[[str], bool]
+
+
+def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
+    """Secrets of a text, ``small`` in small letters, in no order. Cost: linear, and next to nothing where no word names one."""
+    if _MIXED.search(text):
+        yield from _passwords(text, small, likeness)
+    if _NUMBER.search(text) and any([word in small for word in _CODE_HINTS]):  # noqa: C419 - a list is faster for so few
+        yield from _codes(text)
+    if any([word in small for word in _PHRASE_HINTS]):  # noqa: C419
+        yield from _phrases(text)
+    if any([word in small for word in _KEY_HINTS]) and _LONG.search(text):  # noqa: C419
+        yield from _keys(text, likeness)
+
+
+def _passwords(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
+    present = {word for word in _PASSWORD_HINTS if word in small}
+    for hints, pattern, strict in _PASSWORDS if present else ():
+        if hints.isdisjoint(present):
+            continue
+        for match in pattern.finditer(text):
+            group = str(match.lastgroup)
+            value = _TAIL.sub("", match[group])
+            if _is_password(value, strict) and not likeness.harmless(value) and not likeness.slug(value):
+                start = match.start(group)
+                yield Detection(start, start + len(value), "secret", "password", "high" if len(value) > 7 else "medium")
+
+
+def _codes(text: str) -> Iterator[Detection]:
+    for rule, pattern in _CODES:
+        for match in pattern.finditer(text):
+            yield Detection(match.start("s"), match.end("s"), "secret", rule, "medium")
+
+
+def _phrases(text: str) -> Iterator[Detection]:
+    for pattern in (_SEED, _PASSPHRASE):
+        for match in pattern.finditer(text):
+            words = re.split(r"[ \-]+", match["s"].strip())
+            if pattern is _SEED or not _GRAMMAR.intersection(w.lower() for w in words):
+                yield Detection(
+                    match.start("s"), match.end("s"), "secret", "recovery phrase" if pattern is _SEED else "password"
+                )
+
+
+def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
+    for match in _KEY.finditer(text):
+        value, named = match["s"], bool(match["known"] or _KNOWN_PART.search(match["name"] or ""))
+        if likeness.harmless(value) or _HARMLESS_KEY.search(text, max(0, match.start() - 16), match.start("sort")):
+            continue
+        if match["sort"].lower() == "key" and not named:
+            continue
+        if _UUID.fullmatch(value) or _HEXADECIMAL.fullmatch(value):
+            good = named and len(value) >= 24
+        else:
+            mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+            good = mixed and len(value) >= 20 and not likeness.slug(value) and _bits(value) >= (3.2 if named else 3.6)
+            good = good and (named or (any(c.isupper() for c in value) and any(c.islower() for c in value)))
+            good = good or (named and len(value) >= 28 and value.isalpha() and _bits(value) >= 3.5)
+        if good:
+            yield Detection(match.start("s"), match.end("s"), "secret", "key or token")
+
+
+def _is_password(value: str, strict: bool) -> bool:
+    """Whether a word looks like a password; ``strict`` where little but its place says so."""
+    if not 6 <= len(value) <= 64 or _ORDINARY.search(value):
+        return False
+    digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
+    signs = any(c in "!@#$%^&*+=?~|" for c in value[1:])
+    if not letters or not (digits or signs):
+        return False
+    if not strict:
+        return True
+    cased = any(c.islower() for c in value) and any(c.isupper() for c in value[1:])
+    return bool(digits) and len(value) >= 7 and (signs or cased or digits > 1)
+
+
+def _bits(value: str) -> float:
+    """Shannon's entropy of the characters, in bits a character."""
+    return -sum(k / len(value) * math.log2(k / len(value)) for k in Counter(value).values())
+
+
+_FILE: Final = tomllib.loads(Path(__file__).with_name("told_secrets.toml").read_text(encoding="utf-8"))
+
+
+def _pattern(written: str) -> re.Pattern[str]:
+    for name, piece in _FILE["pieces"].items():
+        written = written.replace(f"{{{name}}}", piece)
+    return re.compile(written, re.IGNORECASE)
+
+
+class _Told(NamedTuple):
+    """Words of which a text must hold one, the pattern, and whether it says so little that the value has to say more."""
+
+    hints: frozenset[str]
+    pattern: re.Pattern[str]
+    strict: bool
+
+
+def _told(row: Mapping[str, Any]) -> _Told:
+    hints = row["hints"]
+    return _Told(
+        frozenset(_FILE["hints"][hints] if isinstance(hints, str) else hints),
+        _pattern(row["pattern"]),
+        row.get("strict", False),
+    )
+
+
+_PASSWORDS: Final = tuple(map(_told, _FILE["passwords"]))
+_CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
+_SEED, _PASSPHRASE, _KEY, _HARMLESS_KEY, _KNOWN_PART, _ORDINARY = (
+    _pattern(_FILE["others"][name]) for name in ("seed", "passphrase", "key", "harmless_key", "known_part", "ordinary")
+)
+_TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_GRAMMAR: Final = words_of("""
+the and not for with that this from have has been must should can may will too very when than then but you your our his her their was are
+into all any long short same only also before after never always required stored written kept case sensitive nowhere unknown lost somewhere
+still used because
+""")
+"""Words of a sentence about a passphrase, of which none is in one."""
+
+
+_SIGNS: Final = r"[\d!@#$%^&*+=?~|]"
+_MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS}[^\s]{{0,64}}?[A-Za-z]")
+_NUMBER: Final = re.compile(r"\d{3}|\d-\d")
+_LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{20}")
+_CODE_HINTS: Final = (
+    *("pin", "puk", "code", "combination", "combo", "geheimzahl", "opens", "cvv", "cvc"),
+    *("recovery", "backup", "back-up", "mfa"),
+)
+_PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hints)
+_PHRASE_HINTS: Final = ("phrase", "mnemonic", "seed", "words")
+_KEY_HINTS: Final = ("key", "token", "secret")
+
+
+def _both(one: str, other: str) -> str:
+    """A pattern of RE2 for texts with both."""
+    return f"{one}(?s:.*){other}|{other}(?s:.*){one}"
+
+
+def _of(words: Iterable[str]) -> str:
+    return f"(?i:{'|'.join(re.escape(w) for w in sorted(words) if w.isascii())})"
+
+
+MAY_HOLD: Final = (
+    _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
+    _both(
+        r"(?i:\bpin|\bpuk|code|combination|combo|geheimzahl|opens with|\bcvv|\bcvc|recovery|back-?up)",
+        r"(?:\d{3}|\d-\d)",
+    ),
+    r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase)",
+    rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
+)
+"""Patterns of RE2, for ``prefilter.found``: where none of them is found nothing is told."""
