@@ -101,19 +101,34 @@ _LETTERS: Final = _letters_of_words()
 
 
 class _Phrase(NamedTuple):
-    """A fixed phrase: literals of which the text must hold one, and the pattern."""
+    """A fixed phrase: literals of which the text must hold one, and the pattern. Where the literals are ``rare`` in ordinary talk, a
+    column is looked through for them alone: patterns with gaps in them make RE2 slow."""
 
     rule: str
     severity: Severity
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
+    rare: bool
+
+    @property
+    def in_ascii(self) -> bool:
+        """Whether a text of plain letters may hold it: a column is read in full where there are others."""
+        return any(h.isascii() for h in self.hints)
 
 
 def _phrase(row: Mapping[str, Any]) -> _Phrase:
     pattern = "|".join(row["patterns"])
     for name, words in _FILE["words"].items():
         pattern = pattern.replace(f"{{{name}}}", words)
-    return _Phrase(row["rule"], row.get("severity", "high"), tuple(row["hints"]), re.compile(pattern))
+    hints = tuple(map(_letters, row["hints"]))
+    return _Phrase(
+        row["rule"], row.get("severity", "high"), hints, re.compile(_letters(pattern)), row.get("rare", False)
+    )
+
+
+def _letters(written: str) -> str:
+    """A pattern or literal whose letters beyond ASCII are as folding leaves them."""
+    return written if written.isascii() else "".join(c if c.isascii() else folded(c)[0] for c in written)
 
 
 _PHRASES: Final = tuple(map(_phrase, _FILE["phrases"]))
@@ -130,9 +145,13 @@ _COMPACT = re.compile(
 )
 _QUOTES: Final = "\"'`“”‘’«»„"
 _TALK = re.compile(
-    r"prompt[- ]inject|jailbreak (?:attempt|attack|prompt)|inject(?:ion)? (?:attack|attempt|string|phrase|pattern|example)|\bphrases?\b|"
-    r"such as|for example|e\.g\.|\bexamples?\b|attackers?|\bdetect|classif|red[- ]team|like (?:this|\"|')|"
-    r"says? something like|blocklist|test case|malicious"
+    r"prompt[- ]inject|jailbreak|inject(?:ion)? (?:attack|attempt|string|phrase|pattern|example)|\bphrases?\b|"
+    r"such as|for example|e\.g\.|\bexamples?\b|attack|\bdetect|classif|red[- ]team|like (?:this|\"|')|"
+    r"says? something like|blocklist|test case|malicious|\bblock(?:s|ed)\b|refus|quarantin|\bcaught\b|\b(?:tried|tries|try)\b|"
+    r"\btests? (?:checks?|that|whether)|\bpaper\b|\bfilters?\b|hacker|\bslides?\b|\bstrings?\b|payload|\bstill works"
+)
+_OF_OTHERS = re.compile(
+    r" (?:from|of|by|on) (?:(?:the|my|our|his|her|their) )?(?!system|developer|user|prompt|operator|assistant|admin|model|this|that)[a-z]+"
 )
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/_\-]{24,}={0,2}|[A-Z2-7]{24,}={0,6})(?![A-Za-z0-9+/=])")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){16,}(?![0-9A-Fa-f])")
@@ -147,13 +166,18 @@ _FOLDED: Final = r"[a-z][013457]|[013457][a-z]|[a-z][@$!|][a-z]|(?:^|\s)[@$!|][a
 
 _MAY_HOLD: Final = "|".join(
     (
-        *(f"(?i:{prefilter.relaxed(phrase.pattern.pattern)})" for phrase in _PHRASES),
+        *(
+            f"(?i:{prefilter.relaxed(phrase.pattern.pattern)})"
+            for phrase in _PHRASES
+            if phrase.in_ascii and not phrase.rare
+        ),
         prefilter.words(_ROTATED | _REVERSED),
         f"(?i:{_FOLDED})",
         *(prefilter.relaxed(p.pattern) for p in (_HEXADECIMAL, _ESCAPES, _BITS)),
         r"[A-Za-z0-9+/_\-]{24}",  # base64
     )
 )
+_RARE: Final = f"(?i:{'|'.join(sorted({re.escape(h) for p in _PHRASES if p.rare for h in p.hints}))})"
 _FIRST: Final = prefilter.words(w for w, letters in _LETTERS.items() if any(f in letters for f, _ in _NEEDED))
 
 
@@ -172,7 +196,7 @@ _ORDERS: Final = _orders()
 
 def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
     """(n,) which of n texts may hold a phrase that a rule knows; in the others there is none. Time: two passes, and one over few."""
-    flags = prefilter.found(texts, _MAY_HOLD)
+    flags = prefilter.found(texts, _MAY_HOLD, _RARE)
     rest = np.flatnonzero(prefilter.found(texts, _FIRST) & ~flags)
     if len(rest):
         apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores part words here
@@ -235,6 +259,8 @@ def _sentences(small: str) -> Iterator[Detection]:
     for rule, severity, pattern in _RULES:
         for match in pattern.finditer(row):
             start, end = spans[match.start()][0], spans[match.end() - 1][1]
+            if rule == "instruction override" and _OF_OTHERS.match(small, end):
+                continue
             if not _denied(row, small, spans, match.start()):
                 yield Detection(start, end, "injection", rule, severity)
 
@@ -295,7 +321,7 @@ _hints: Final = lru_cache(16_384)(_hinted)  # texts have most words in common
 
 def _talked_about(small: str, finding: Detection) -> bool:
     """Whether a phrase stands in quotation marks in a text about such phrases."""
-    before, after = small[max(0, finding.start - 3) : finding.start].rstrip(), small[finding.end : finding.end + 60]
+    before, after = small[max(0, finding.start - 3) : finding.start].rstrip(), small[finding.end : finding.end + 120]
     quoted = bool(before) and before[-1] in _QUOTES and any(q in after for q in _QUOTES)
     if not quoted:
         return False

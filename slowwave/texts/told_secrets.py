@@ -28,19 +28,20 @@ class Likeness(NamedTuple):
 
 def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
     """Secrets of a text, ``small`` in small letters, in no order. Cost: linear, and next to nothing where no word names one."""
-    if _MIXED.search(text):
-        yield from _passwords(text, small, likeness)
-    if _NUMBER.search(text) and any([word in small for word in _CODE_HINTS]):  # noqa: C419 - a list is faster for so few
-        yield from _codes(text)
+    if _SIGN.search(text):
+        present = {word for word in _PASSWORD_HINTS if word in small}
+        if present and _MIXED.search(text):
+            yield from _passwords(text, present, likeness)
+        if _NUMBER.search(text) and any([word in small for word in _CODE_HINTS]):  # noqa: C419 - a list is faster for so few
+            yield from _codes(text)
     if any([word in small for word in _PHRASE_HINTS]):  # noqa: C419
         yield from _phrases(text)
     if any([word in small for word in _KEY_HINTS]) and _LONG.search(text):  # noqa: C419
         yield from _keys(text, likeness)
 
 
-def _passwords(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
-    present = {word for word in _PASSWORD_HINTS if word in small}
-    for hints, pattern, strict in _PASSWORDS if present else ():
+def _passwords(text: str, present: set[str], likeness: Likeness) -> Iterator[Detection]:
+    for hints, pattern, strict in _PASSWORDS:
         if hints.isdisjoint(present):
             continue
         for match in pattern.finditer(text):
@@ -147,6 +148,7 @@ still used because
 
 
 _SIGNS: Final = r"[\d!@#$%^&*+=?~|]"
+_SIGN: Final = re.compile(r"[\d@#$%^&*+=~|]|[!?]\w")
 _MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS}[^\s]{{0,64}}?[A-Za-z]")
 _NUMBER: Final = re.compile(r"\d{3}|\d-\d")
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{20}")
