@@ -1,6 +1,8 @@
-"""``python -m benchmarks.dates FILE``: how many relative dates of a set are written out rightly, wrongly or not at all.
+"""``python -m benchmarks.dates [FILE ...]``: how many relative dates of a set are written out rightly, wrongly or not at all.
 
-A set is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain, resolutions[]: value, end_exclusive.
+The sentences of memories stand beside this module: ``tuned/dates.toml`` are those that the rules were made with, ``unseen/dates.toml``
+were written before and not tuned on. A file is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain,
+resolutions[]: value, end_exclusive.
 ``untouched`` measures the other half: texts that hold no relative date and must come back as they were.
 """
 
@@ -9,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -82,6 +85,44 @@ def score(path: Path, find: Find = slowwave) -> Scored:
     return Scored(texts, exact, coarser, tuple(misses), tuple(errors))
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Sentences of a set: how many have a date, and how many of these are ``right``; those that are ``wrong`` with what was written,
+    ``missed`` ones, and those without a date that were ``touched``, of ``dateless`` ones."""
+
+    texts: int
+    right: int
+    wrong: tuple[tuple[str, str], ...]
+    missed: tuple[str, ...]
+    dateless: int
+    touched: tuple[str, ...]
+
+
+def sentences(path: Path) -> Told:
+    """Measure on sentences of memories. Right is one of the values that are given, or an interval that holds one and has no more than
+    three times its days; a sentence of which anything else is written is wrong."""
+    whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    rows = [(said["on"], text, values) for said in whole["said"] for text, *values in said["rows"]]
+    found = [[r.value for r in absolutize(text, datetime.combine(on, _TEN)).rewrites] for on, text, _ in rows]
+    judged = list(zip(rows, found, strict=True))
+    wrong = [(text, ", ".join(has)) for (_, text, values), has in judged if has and not _as_meant(has, values)]
+    missed = [text for (_, text, _), has in judged if not has]
+    count, touched = untouched(whole["dateless"]["none"], datetime.combine(whole["said"][0]["on"], _TEN))
+    return Told(len(rows), len(rows) - len(wrong) - len(missed), tuple(wrong), tuple(missed), count, tuple(touched))
+
+
+def _as_meant(found: Sequence[str], values: Sequence[str]) -> bool:
+    if len(found) != 1:
+        return False
+    first, last = days(found[0])
+    meant = [days(value) for value in values]
+    return any(
+        (first <= a and b <= last and (last - first).days + 1 <= max(3 * ((b - a).days + 1), 1))
+        or (first, last) == (a, b)
+        for a, b in meant
+    )
+
+
 def read(path: Path) -> Iterator[Expected]:
     """The texts of a set that are measured."""
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -146,6 +187,8 @@ def _span(value: str) -> tuple[date, date]:
     return date(parts[0], 1, 1), date(parts[0], 12, 31)
 
 
+SETS: Final = Path(__file__).parent
+_TEN: Final = time(10)
 _GRAINS: Final = {"day": 10, "week": 10, "month": 7, "quarter": 7, "year": 4}
 _CLOCK: Final = re.compile(
     r"\d\s?[ap]m?\b|\bat\b|\d:\d|\bnoon\b|@|lunch|\bfor\b|\beight\b|^[89]|o'clock", re.IGNORECASE
@@ -160,7 +203,21 @@ _ABSOLUTE: Final = re.compile(
 
 def main() -> None:
     """Print the shares and what went wrong."""
-    for name in sys.argv[1:]:
+    for name in ("tuned", "unseen"):
+        told = sentences(SETS / name / "dates.toml")
+        n = max(told.texts, 1)
+        print(
+            f"{name}: {told.texts} sentences: right {told.right / n:.3f}, wrong {len(told.wrong) / n:.3f}, "
+            f"missed {len(told.missed) / n:.3f}; {len(told.touched)} of {told.dateless} dateless texts touched"
+        )
+        if name == "tuned" or "--texts" in sys.argv:
+            for text, found in told.wrong:
+                print(f"  wrong: {text!r}: {found}")
+            for text in told.missed:
+                print(f"  missed: {text!r}")
+            for text in told.touched:
+                print(f"  touched: {text!r}")
+    for name in (a for a in sys.argv[1:] if not a.startswith("--")):
         scored = score(Path(name))
         shares = ", ".join(f"{k} {v:.3f}" for k, v in scored.shares().items())
         print(

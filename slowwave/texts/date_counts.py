@@ -33,6 +33,7 @@ from slowwave.texts.date_context import (
     WITHIN,
     PhraseContext,
 )
+from slowwave.texts.date_parts import by_rule, few
 from slowwave.texts.date_readings import relative_weekday
 from slowwave.texts.date_words import DAYS, direction_of, is_vague, number_of, unit_of
 
@@ -148,7 +149,7 @@ def in_units(match: re.Match[str], place: PhraseContext) -> Value | None:
 def whole_units(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "The last three days": whole units, without the one that is under way."""
     n, unit, sign = number_of(match["n"]), unit_of(match["unit"]), direction_of(match["when"])
-    if is_vague(match["n"]) or n < 2 or re.match(r"\s(?:of|in|before|at|left)\b", place.after()):
+    if n < 2 or re.match(r"\s(?:of|in|before|at|left)\b", place.after()):
         return None
     if not match["the"] and not re.search(r"\b(?:in|over|during|for|within|past)\s$|^\s*$", place.before()):
         return None
@@ -159,6 +160,10 @@ def whole_units(match: re.Match[str], place: PhraseContext) -> Value | None:
         return None
     if re.search(r"\bfor\s$", place.before()) and place.tense() == "none":  # "logs are kept for the last 30 days"
         return None
+    if by_rule(place):
+        return None
+    if is_vague(match["n"]):
+        return few(place, unit, sign)
     ends = (-n, -1) if sign < 0 else (1, n)
     match unit:
         case "day":

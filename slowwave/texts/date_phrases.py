@@ -22,6 +22,14 @@ from typing import Final, NamedTuple
 from slowwave.texts.calendar_values import Value
 from slowwave.texts.date_context import PhraseContext
 from slowwave.texts.date_counts import ago, counted_from, half_year_ago, hence, in_units, week_on, whole_units
+from slowwave.texts.date_parts import (
+    bare_month,
+    day_of_the_month,
+    side_of_month,
+    side_of_this,
+    side_of_unit,
+    start_of_the_unit,
+)
 from slowwave.texts.date_readings import (
     back_in,
     bare_weekday,
@@ -41,6 +49,17 @@ from slowwave.texts.date_readings import (
     weekday_beside,
     weekday_of_week,
     weekday_range,
+)
+from slowwave.texts.date_seasons import (
+    FEAST,
+    FEASTS_AGO,
+    SEASON,
+    feast,
+    feasts_ago,
+    in_the_season,
+    season_beside,
+    season_of_year,
+    seasons_ago,
 )
 from slowwave.texts.date_words import ONE, PART, PARTS, REL, SHORT, TOMORROW, TONIGHT, YESTERDAY, M, N, S, U, W
 
@@ -86,6 +105,50 @@ RULES: Final[Sequence[Rule]] = (
         "back in March",
         rf"back{S}in{S}(?:early{S}|mid[\s-]|late{S})?(?P<month>{M})\b",
         back_in,
+    ),
+    _rule(
+        "earlier this month",
+        rf"(?P<side>earlier|later){S}(?:in{S}|on{S})?(?:this{S}(?P<unit>week|month|quarter|year)|today)\b",
+        side_of_this,
+    ),
+    _rule(
+        "the end of next month",
+        rf"(?:the{S})?(?P<side>end|start|beginning|middle){S}of{S}(?:the{S})?(?P<when>{REL}){S}(?P<unit>week|month|quarter|year)\b(?!-?end)",
+        side_of_unit,
+    ),
+    _rule(
+        "late last year",
+        rf"(?P<side>early|late){S}(?P<when>last|this|next){S}(?P<unit>week|month|quarter|year)\b(?!-?end)",
+        side_of_unit,
+    ),
+    _rule(
+        "the beginning of the year",
+        rf"(?:the{S})?(?P<side>start|beginning){S}of{S}the{S}(?P<unit>week|month|quarter|year)\b(?!-?end)",
+        start_of_the_unit,
+    ),
+    _rule("mid-March", rf"(?P<side>early|mid|late)(?:{S}|-)(?P<month>{M})\b", side_of_month),
+    _rule(
+        "spring of 2021",
+        rf"(?:the{S})?(?P<season>{SEASON}){S}(?:of{S})?(?P<year>(?:19|20)\d\d)\b",
+        season_of_year,
+    ),
+    _rule("two summers ago", rf"(?P<n>{N}){S}(?P<season>{SEASON})s{S}ago\b", seasons_ago),
+    _rule("last summer", rf"(?P<when>{REL}){S}(?P<season>{SEASON})\b", season_beside),
+    _rule(
+        "over the summer",
+        rf"(?P<led>over|during|since|in){S}the{S}(?P<season>{SEASON})\b(?!{S}(?:of{S})?\d{{4}})",
+        in_the_season,
+    ),
+    _rule("two Christmases ago", rf"(?P<n>{N}){S}(?P<feast>{FEASTS_AGO}){S}ago\b", feasts_ago),
+    _rule(
+        "last Christmas",
+        rf"(?:(?P<when>{REL}){S})?(?P<feast>{FEAST})\b(?:{S}(?P<part>{PART})\b)?(?:{S}(?P<year>(?:this|last|next){S}year)\b)?",
+        feast,
+    ),
+    _rule(
+        "in June",
+        rf"(?:(?<=\bin\s)|(?<=\bsince\s)|(?<=\bby\s)|(?<=\buntil\s))(?P<month>{M})\b",
+        bare_month,
     ),
     _rule(
         "the end of the month",
@@ -176,6 +239,7 @@ RULES: Final[Sequence[Rule]] = (
     _rule("last March", rf"(?P<when>{REL}){S}(?P<month>{M})\b", month_beside),
     _rule("yesterday", rf"(?P<day>{YESTERDAY}|today|{TOMORROW}|{TONIGHT})\b{PARTS}", named_day),
     _rule("over the weekend", rf"(?:over|during|at|on){S}the{S}week-?end\b", the_weekend),
+    _rule("on the 9th", r"(?<=\bon\s)the\s(?P<number>[0-3]?\d)(?:st|nd|rd|th)\b", day_of_the_month),
     _rule("on Monday", rf"(?P<weekday>{W})\b{PARTS}", bare_weekday),
 )
 _ANY: Final = re.compile(
@@ -186,7 +250,11 @@ _ANY: Final = re.compile(
 )
 HINT: Final = (
     r"(?i)\b(?:yest[a-z]{3,5}|yeterday|today|(?:to|2)m[a-z]{3,6}|tmr{0,2}w?|(?:to|2)ni(?:ght|te)|lastni(?:ght|te)|back\sin\s|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week-?ends?|wk-?e?nd"
-    r"|(?:last|this|next|past|previous|current|following|coming|upcoming)\s|(?:day|night|week|wk|fortnight|month|mth|mo|quarter|qtr|year|yr|decade)s?)\b"
+    r"|(?:last|this|next|past|previous|current|following|coming|upcoming|earlier|later)\s|christmas(?:es)?|easters?|thanksgivings?|halloweens?"
+    r"|boxing\sday|black\sfriday|good\sfriday|holidays|valentine['’]?s|new\syear['’]?s|(?:over|during|since|in)\s{1,2}the\s{1,2}(?:summer|autumn|fall|winter|spring)"
+    r"|(?:summer|autumn|fall|winter|spring)s?\s{1,2}(?:of\s{1,2})?(?:ago|(?:19|20)\d\d)|on\sthe\s[0-3]?\d(?:st|nd|rd|th)"
+    r"|(?:early|mid|late|in|since|by|until)[\s-]{1,2}(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"|(?:day|night|week|wk|fortnight|month|mth|mo|quarter|qtr|year|yr|decade)s?)\b"
 )
 """Without a match of this there is no phrase; RE2 and Python read it alike."""
 

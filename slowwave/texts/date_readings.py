@@ -38,8 +38,19 @@ from slowwave.texts.date_context import (
     narrated,
     of_something,
 )
+from slowwave.texts.date_parts import lately, next_led, past_led, soon
 from slowwave.texts.date_words import DAYS, MONTHS, direction_of, unit_of, weekday_of
 
+_THE: Final = re.compile(r"\bthe\s$")
+_ORDER: Final = re.compile(
+    r"\W*(?:please\s)?(?:call|send|buy|pick|book|check|pay|order|water|meet|email|submit|finish|prepare|review|schedule|bring|take|return|renew|"
+    r"cancel|collect|drop|feed|move|print|write|register|ask|tell|give|get|fix|deploy|update|visit|remind|cook|clean|attend|start|file|sign|"
+    r"post|reply|ship|deliver|upload|phone|text|invite|pack|set|make|do)\s(?:the|a|an|my|his|her|our|their|up|off|out|back|in|him|them|me|[a-z]+)\s"
+)
+_DIARY: Final = re.compile(
+    r"\W*(?:[\w'-]+\s){0,4}?(?:appointment|meeting|interview|exam|flight|check-?up|concert|demo|presentation|deadline|delivery|viewing|lesson)\s"
+    r"(?:with\s(?:\w+\s){1,3}|at\sthe\s\w+\s)?on\s$"
+)
 _NTH: Final = (("last",), ("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"), ("fifth", "5th"))
 
 
@@ -223,9 +234,17 @@ def unit_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Last week", "this month", "next year"."""
     unit, when = unit_of(match["unit"]), match["when"].lower()
     n = direction_of(when)
-    if of_something(place) or (narrated(when, place) and (when, unit) != ("past", "weekend")):
+    if of_something(place):
         return None
-    # "this past week" may be seven days or the week before; a weekend is no matter of taste
+    if unit in ("week", "month", "year"):
+        if n < 0 and (
+            when == "this past" or (when in ("past", "last") and past_led(place) and _THE.search(place.before()))
+        ):
+            return lately(place, unit)
+        if when in ("next", "coming") and next_led(place):
+            return soon(place, unit)
+    if narrated(when, place) and (when, unit) != ("past", "weekend"):
+        return None
     if " " in when or when == "past":
         if unit != "weekend":
             return None if n < 0 or when == "past" else unit_at(place.today, unit, n)
@@ -270,6 +289,8 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     if not led and not opens and (not re.search(r"[a-z]\s$", near) or NO_LOOSE.search(before)):
         return None
     tense, word = place.tense(), led[1] if led else ""
+    if tense == "none" and (word in ("on", "by", "before") or match["part"]) and _to_be_done(place):
+        tense = "future"
     if word == "since":
         tense = "past"
     elif re.search(
@@ -287,9 +308,19 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     return day_value(nearest(place.today, weekday, -1 if tense == "past" else 1), _part(match))
 
 
+def _to_be_done(place: PhraseContext) -> bool:
+    """Whether the sentence is something to do ("Call the plumber on …") or a date in a diary ("Dentist appointment on … at 9")."""
+    sentence = re.split(r"[.!?;\n]\s?", place.before(160))[-1]
+    return bool(_ORDER.match(sentence)) or (
+        bool(_DIARY.match(sentence)) and bool(re.match(r"\s(?:at\s\d|\d)|[.,]|$", place.after()))
+    )
+
+
 def the_weekend(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Over the weekend", said on a working day."""
-    if place.today.weekday() > 4 or re.match(r"\s(?:of|before|after)\b", place.after()):
+    if re.match(r"\s(?:of|before|after)\b", place.after()):
         return None
-    tense = place.tense()
+    tense, weekday = place.tense(), place.today.weekday()
+    if weekday > 4:  # on a Saturday the last one may be meant
+        return weekend_value(place.today, 0) if (tense, weekday) in (("past", 6), ("future", 5)) else None
     return weekend_value(place.today, -1 if tense == "past" else 0) if tense in ("past", "future") else None

@@ -121,7 +121,7 @@ class _Reading:
         def tense() -> Tense:
             return self.cues.at(start, end)
 
-        reason = self._why_not(start, end)
+        reason = self._why_not(start, end, named=rule.name in _NAMED)
         value: Value | None = None
         if not reason:
             value = rule.resolve(match, PhraseContext(text, start, end, today, tense))
@@ -130,14 +130,14 @@ class _Reading:
         about = value.about
         return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
 
-    def _why_not(self, start: int, end: int) -> str:
+    def _why_not(self, start: int, end: int, *, named: bool) -> str:
         text = self.text
         before, after = text[max(0, start - 48) : start], text[end : end + 48]
         if _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after) or self.verbatim.touches(start, end):
             return "verbatim"
         if _DATED_AFTER.match(after) or _DATED_BEFORE.search(before):
             return "dated"
-        if _is_title(text, start, end):
+        if _is_work(text, start, end) if named else _is_title(text, start, end):
             return "title"
         if _REPEATED.search(before) or _REPEATED_AFTER.match(after):
             return "repeated"
@@ -162,6 +162,18 @@ def _written(text: str, rewrites: list[Rewrite], write: Write) -> str:
             parts += [text[last : r.start], part, about, r.value, "'s" if _OWNER.search(r.phrase) else ""]
         last = r.end
     return "".join([*parts, text[last:]])
+
+
+def _is_work(text: str, start: int, end: int) -> bool:
+    """Whether a feast or season, which may have capitals anyway, is the name of a work: "Last Christmas" within a sentence is one."""
+    before, after = text[max(0, start - 64) : start], text[end : end + 64]
+    if _WORK.search(before) or (_EMPHASIS.search(before) and after[:1] in ("*", "_")):
+        return True
+    opens = _OPENS.search(before) is not None
+    words = _WORD.findall(text[start:end])
+    if not opens and words[0] in ("Last", "This", "Next"):
+        return True
+    return opens and bool(_WORK_AFTER.match(after))
 
 
 def _is_title(text: str, start: int, end: int) -> bool:
@@ -195,6 +207,11 @@ def _is_title(text: str, start: int, end: int) -> bool:
         return bool(_FEAST.search(before))
     return False
 
+
+_NAMED: Final = frozenset(
+    ("last Christmas", "two Christmases ago", "spring of 2021", "last summer", "over the summer", "in June")
+)
+"""Rules whose phrases may have capitals."""
 
 _HINT: Final = re.compile(HINT)
 _ISO: Final = r"\d{4}-\d{2}(?:-\d{2})?"

@@ -71,6 +71,7 @@ was were wasn't weren't had hadn't did didn't been went gone met saw seen got to
 ran ate eaten drank drove driven flew wrote written spoke spoken broke broken began brought built caught chose chosen fell fallen forgot
 heard held kept knew known lost paid sent slept sold spent stood swam taught thought threw thrown understood woke won wore became sang sat
 shot rode ridden rang dreamt learnt told drew grew hid lay led lent meant rose shook shut slid stole struck swore tore wept withdrew dug fed
+rebuilt rewrote redid overslept overheard
 fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave spilt
 """)
 _NO_PAST: Final = words_of("""

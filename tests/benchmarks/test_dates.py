@@ -6,7 +6,7 @@ import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from benchmarks.dates import days, score, untouched
+from benchmarks.dates import SETS, days, score, sentences, untouched
 
 REFERENCE = "2013-02-12T04:30:00-02:00"
 
@@ -62,3 +62,27 @@ def test_untouched_names_what_was_changed() -> None:
     """Of texts without a date none should be."""
     texts = ["Tea is hot.", "The gym is closed on Sundays.", "We met yesterday."]
     assert untouched(texts, datetime(2026, 4, 15, tzinfo=UTC)) == (3, ["We met yesterday."])
+
+
+def test_sentences_are_right_wrong_or_missed(tmp_path: Path) -> None:
+    """One of the values, or an interval not much longer that holds it; a dateless text that is changed is named."""
+    path = tmp_path / "dates.toml"
+    path.write_text(
+        "[[said]]\non = 2026-04-15\nrows = [\n"
+        '  ["We met yesterday.", "2026-04-14"],\n  ["We met last week.", "2026-04-06/2026-04-12", "2026-04-08"],\n'
+        '  ["We met last month.", "2026-03-02"],\n  ["We met then.", "2026-03-02"],\n]\n'
+        '[dateless]\nnone = ["Tea is hot.", "It rained yesterday."]\n'
+    )
+    told = sentences(path)
+    assert (told.texts, told.right, told.missed) == (4, 2, ("We met then.",))
+    assert told.wrong == (("We met last month.", "2026-03"),)
+    assert (told.dateless, told.touched) == (2, ("It rained yesterday.",))
+
+
+def test_the_sets_of_the_benchmark_are_held() -> None:
+    """What was not tuned on is right for the most part, and seldom wrong."""
+    for name in ("tuned", "unseen"):
+        told = sentences(SETS / name / "dates.toml")
+        assert told.right >= 0.85 * told.texts
+        assert len(told.wrong) <= 0.02 * told.texts
+        assert len(told.touched) <= 0.05 * told.dateless

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.screening import labelled, main, ordinary, score
+from benchmarks.screening import SETS, labelled, lines, main, ordinary, score
 
 
 @pytest.fixture
@@ -45,4 +45,32 @@ def test_what_is_measured_is_printed(folder: Path, tmp_path: Path, capsys: pytes
     assert "malicious: 1 of 2 flagged (0.500)" in printed
     assert "ordinary: 1 of 4 flagged" in printed
     main([str(tmp_path / "nowhere")])
-    assert capsys.readouterr().out == ""
+    assert "malicious" not in capsys.readouterr().out
+
+
+def test_kinds_of_text_come_the_worst_first(tmp_path: Path) -> None:
+    """A secret that is missed and a look-alike that is flagged are both wrong."""
+    path = tmp_path / "secrets.toml"
+    path.write_text(
+        "[found]\nplain = ['my password is {pw}', 'nothing']\ngood = ['login: bob / {pw}']\n[harmless]\nhash = ['commit {hex:40}']\n"
+    )
+    found = lines(path)
+    assert [(line.kind, line.found, line.error) for line in found] == [
+        ("plain", True, 0.5),
+        ("good", True, 0.0),
+        ("hash", False, 0.0),
+    ]
+
+
+def test_the_sets_of_the_benchmark_are_held() -> None:
+    """What the rules were made with stays found; what was not tuned on, too, for the most part."""
+    for name, least, most in (("tuned", 0.98, 0.01), ("unseen", 0.8, 0.05)):
+        for stem in ("secrets", "injections"):
+            found = lines(SETS / name / f"{stem}.toml")
+            shares = [
+                sum(line.flagged for line in found if line.found == wanted)
+                / sum(line.texts for line in found if line.found == wanted)
+                for wanted in (True, False)
+            ]
+            assert shares[0] >= least, (name, stem, shares)
+            assert shares[1] <= most, (name, stem, shares)

@@ -352,7 +352,6 @@ def test_words_of_others_and_code_are_never_touched(text: str) -> None:
         "I'm watching Last Week Tonight.",
         "I read USA Today.",
         "Black Friday was wild.",
-        "On Good Friday we fasted.",
         "Tomorrow Never Dies is a film.",
     ],
 )

@@ -1,0 +1,219 @@
+"""Seasons and feasts: what "last summer", "in the spring of 2021", "on Christmas Eve" and "two winters ago" mean on a day.
+
+A season is the three months of the meteorologists north of the equator (summer is June to August), as an interval of months; winter
+belongs to the year in which it begins. Feasts are those of the Western calendar, Thanksgiving that of the United States. Where two years
+are about as likely ("next summer", said in April) there is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import Final
+
+from slowwave.texts.calendar_values import Value, day_value, interval, month_after
+from slowwave.texts.date_context import HABIT, PhraseContext, narrated, of_something
+from slowwave.texts.date_words import direction_of, is_vague, number_of
+
+SEASON: Final = r"(?:summer|autumn|fall|winter|spring)"
+FEAST: Final = (
+    r"(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s\s(?:eve|day)|easter(?:\s(?:sunday|monday))?|good\sfriday|thanksgiving(?:\sday)?|halloween"
+    r"|valentine['’]?s\sday|boxing\sday|black\sfriday|(?:the\s)?holidays)"
+)
+FEASTS_AGO: Final = r"(?:christmas(?:es)?|easters?|thanksgivings?|halloweens?)"
+
+_FIRST: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_FAR_ENOUGH: Final = 21
+"""Days to a feast from which "last" and "next" mean the nearest one."""
+
+
+def season_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "The spring of 2021", "fall 2022"."""
+    return _season(match["season"].lower(), int(match["year"]))
+
+
+def season_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Last summer", "this winter", "this past spring"."""
+    when, season = match["when"].lower(), match["season"].lower()
+    if narrated(when, place) or of_something(place) or _NOUN_AFTER.match(place.after()):
+        return None
+    since, until = _months_since(season, place.today), _months_until(season, place.today)
+    n, nearest_one = direction_of(when), " " in when or when in ("past", "coming", "upcoming")
+    if n < 0:
+        return _moved(season, place.today, -since) if nearest_one or since >= (1 if season == "winter" else 2) else None
+    if n > 0:
+        return _moved(season, place.today, until) if nearest_one or until >= 4 else None
+    if _within(season, place.today):
+        return _moved(season, place.today, 0)
+    past = place.tense() == "past"
+    if past:
+        return _moved(season, place.today, -since) if since <= _LATELY else None
+    return _moved(season, place.today, until) if until <= _SOON else None
+
+
+def in_the_season(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Over the summer" that was, "in the fall" that comes."""
+    season, led = match["season"].lower(), match["led"].lower()
+    if _within(season, place.today) or HABIT.search(_sentence(place)) or _NOUN_AFTER.match(place.after()):
+        return None
+    tense = "past" if led == "since" else place.tense()
+    if tense == "past" and led != "in":  # "in the spring" may be one of a story
+        return _moved(season, place.today, -_months_since(season, place.today))
+    return _moved(season, place.today, _months_until(season, place.today)) if tense == "future" else None
+
+
+def seasons_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Two summers ago": the last one is one summer ago."""
+    season, n = match["season"].lower(), number_of(match["n"])
+    if is_vague(match["n"]) or not n or _within(season, place.today):
+        return None
+    return _moved(season, place.today, -_months_since(season, place.today) - 12 * (n - 1))
+
+
+def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Last Christmas", "on New Year's Eve", "over Easter", "for Halloween this year"."""
+    name = re.sub(r"^the\s", "", " ".join(match["feast"].lower().replace("’", "'").replace("'", "").split()))
+    led = _LED.search(place.before())
+    when, year = (match["when"] or "").lower(), (match["year"] or "").lower()
+    if not (led or when or year) or not _FEAST_ENDS.match(place.text[place.end : place.end + 24]):
+        return None
+    if HABIT.search(_sentence(place)) or (when and narrated(when, place)):
+        return None
+    whole = bool(led and led[1] in ("over", "during") and name in ("christmas", "easter"))
+    if year:
+        return _feast_value(name, place.today.year + direction_of(year.split()[0]), match, whole)
+    if name == "holidays" and not (led and led[1] == "over"):
+        return None
+    years = range(place.today.year - 2, place.today.year + 3)
+    days = [(y, found[0]) for y in years if (found := _feast_days(name, y))]
+    back = [(y, d) for y, d in days if d < place.today]
+    ahead = [(y, d) for y, d in days if d > place.today]
+    n, tense = (direction_of(when), "none") if when else (0, place.tense())
+    if when and not n:
+        n = -1 if place.tense() == "past" else 1
+    elif when and " " not in when:
+        near = back[-1] if n < 0 else ahead[0]
+        if abs((place.today - near[1]).days) < _FAR_ENOUGH:
+            return None
+    elif not when:
+        n = {"past": -1, "future": 1}.get(tense, 0)
+    if not n:
+        return None
+    return _feast_value(name, (back[-1] if n < 0 else ahead[0])[0], match, whole)
+
+
+def feasts_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Two Christmases ago"."""
+    name = re.sub(r"(?<=christmas)es$|(?<=[rgn])s$", "", match["feast"].lower())
+    n = number_of(match["n"])
+    back = [y for y in range(place.today.year - 1, place.today.year + 1) if _feast_days(name, y)[0] < place.today]
+    return _feast_value(name, back[-1] - n + 1, None, False) if n and not is_vague(match["n"]) and back else None
+
+
+def _feast_value(name: str, year: int, match: re.Match[str] | None, whole: bool) -> Value | None:
+    first, last = _feast_days(name, year, whole=whole)
+    part = (match["part"] or "").lower() if match else ""
+    return day_value(first, part) if first == last else interval(first, last, "range")
+
+
+def _feast_days(name: str, year: int, *, whole: bool = False) -> tuple[date, date]:
+    """First and last day of a feast in a year; of ``whole`` Christmas and Easter their holidays."""
+    easter = _easter(year)
+    thanksgiving = date(year, 11, 1) + timedelta(days=(3 - date(year, 11, 1).weekday()) % 7 + 21)
+    if whole:
+        if name == "easter":
+            return easter - timedelta(days=2), easter + timedelta(days=1)
+        return date(year, 12, 24), date(year, 12, 26)
+    match name:
+        case "holidays":
+            return date(year, 12, 24), date(year + 1, 1, 1)
+        case "christmas" | "christmas day":
+            day = date(year, 12, 25)
+        case "christmas eve":
+            day = date(year, 12, 24)
+        case "boxing day":
+            day = date(year, 12, 26)
+        case "new years eve":
+            day = date(year, 12, 31)
+        case "new years day":
+            day = date(year, 1, 1)
+        case "valentines day":
+            day = date(year, 2, 14)
+        case "halloween":
+            day = date(year, 10, 31)
+        case "good friday":
+            day = easter - timedelta(days=2)
+        case "easter monday":
+            day = easter + timedelta(days=1)
+        case "thanksgiving" | "thanksgiving day":
+            day = thanksgiving
+        case "black friday":
+            day = thanksgiving + timedelta(days=1)
+        case _:
+            day = easter
+    return day, day
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar (Meeus's algorithm)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    d, e = divmod(b, 4)
+    h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    i, k = divmod(c, 4)
+    rest = (32 + 2 * e + 2 * i - h - k) % 7
+    m = (a + 11 * h + 22 * rest) // 451
+    month, day = divmod(h + rest - 7 * m + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _season(season: str, year: int) -> Value | None:
+    return _moved(season, date(year, _FIRST[season], 1), 0) if 1 <= year < 9999 else None
+
+
+def _within(season: str, today: date) -> bool:
+    return (today.month - _FIRST[season]) % 12 < 3
+
+
+def _months_since(season: str, today: date) -> int:
+    """Months from the last one that is over to today; within a season that is the one of the year before."""
+    since = (today.month - _FIRST[season] - 2) % 12
+    return since or 12
+
+
+def _months_until(season: str, today: date) -> int:
+    """Months to the next one that has not begun."""
+    return (_FIRST[season] - today.month) % 12 or 12
+
+
+def _moved(season: str, today: date, months: int) -> Value | None:
+    """The season that ended so many months ago, begins in so many, or (0) has today in it."""
+    if months > 0:
+        first = month_after(today, months)
+    elif months < 0:
+        first = month_after(today, months - 2)
+    else:
+        first = month_after(today, -((today.month - _FIRST[season]) % 12))
+    last = None if first is None else month_after(date(*first, 1), 2)
+    if first is None or last is None:
+        return None
+    return Value(f"{first[0]:04}-{first[1]:02}/{last[0]:04}-{last[1]:02}", "range")
+
+
+def _sentence(place: PhraseContext) -> str:
+    return re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after(80))[0]
+
+
+_LATELY: Final = 7
+_SOON: Final = 9
+"""Months that "this summer" may lie back or ahead."""
+
+_LED: Final = re.compile(r"\b(on|at|over|during|since|until|till|by|before|after|for|around|last|this)\s(?:the\s)?$")
+_FEAST_ENDS: Final = re.compile(
+    r"\s*(?:[.,;:!?)]|$)|\s(?:is|was|will|falls|i|he|she|we|they|it|you|the|an?|her|his|my|our|their|with|at|in|and|but|because|when|somebody|nobody|everybody|"
+    r"(?-i:(?!Island|Carol|Market|Tree|Story|Party|Song|Sale|Parade)[A-Z][a-z]+))\b",
+    re.IGNORECASE,
+)
+_NOUN_AFTER: Final = re.compile(
+    r"\s(?:school|camp|solstice|equinox|term|semester|break|holidays?|sale|collection|olympics|garden|house|job|internship|clothes|coat|vacation|"
+    r"season|festival|breeze|rain|heat|time|cleaning|line|of\s(?:his|her|my|their|our|life|love))\b"
+)
