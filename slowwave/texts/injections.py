@@ -150,6 +150,7 @@ _TALK = re.compile(
     r"says? something like|blocklist|test case|malicious|\bblock(?:s|ed)\b|refus|quarantin|\bcaught\b|\b(?:tried|tries|try)\b|"
     r"\btests? (?:checks?|that|whether)|\bpaper\b|\bfilters?\b|hacker|\bslides?\b|\bstrings?\b|payload|\bstill works"
 )
+_NAMES_CODE: Final = ("def ", "function ", "fn ", "func ")
 _OF_OTHERS = re.compile(
     r" (?:from|of|by|on) (?:(?:the|my|our|his|her|their) )?(?!system|developer|user|prompt|operator|assistant|admin|model|this|that)[a-z]+"
 )
@@ -259,7 +260,9 @@ def _sentences(small: str) -> Iterator[Detection]:
     for rule, severity, pattern in _RULES:
         for match in pattern.finditer(row):
             start, end = spans[match.start()][0], spans[match.end() - 1][1]
-            if rule == "instruction override" and _OF_OTHERS.match(small, end):
+            if rule == "instruction override" and (
+                _OF_OTHERS.match(small, end) or small.endswith(_NAMES_CODE, 0, start)
+            ):
                 continue
             if not _denied(row, small, spans, match.start()):
                 yield Detection(start, end, "injection", rule, severity)

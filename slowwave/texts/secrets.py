@@ -84,6 +84,7 @@ _HASH = re.compile(
 _DATE = re.compile(r"^[\d./:\-T+Z]{4,32}$")
 _UUIDS = re.compile(_EDGES["{UUID}"])
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/]{24}|Private-MAC")
+_ARN = re.compile(r"\barn:[\w:\-]*\Z")
 _SENTENCE_END = re.compile(r"[.!?)\]}]+$")
 
 _TEST_CARDS: Final = frozenset(
@@ -179,7 +180,7 @@ def _assigned(text: str) -> Iterator[Detection]:
             at = match.end()  # values within values are for ordinary texts
         value, start = match["value"], match.start("value")
         name = _name(text, keyword.start()) + keyword[0] + match["rest"]
-        if _HARMLESS_NAME.search(name):
+        if _HARMLESS_NAME.search(name) or _ARN.search(text, max(0, keyword.start() - 120), keyword.start()):
             continue
         if not match["quote"]:
             value = value if re.search(r"[(\[{]", value) else _SENTENCE_END.sub("", value)

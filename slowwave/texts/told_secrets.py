@@ -32,6 +32,7 @@ def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
         present = {word for word in _PASSWORD_HINTS if word in small}
         if present and _MIXED.search(text):
             yield from _passwords(text, present, likeness)
+            yield from (f for f in _near(text) if not likeness.harmless(text[f.start : f.end]))
         if _NUMBER.search(text) and any([word in small for word in _CODE_HINTS]):  # noqa: C419 - a list is faster for so few
             yield from _codes(text)
     if any([word in small for word in _PHRASE_HINTS]):  # noqa: C419
@@ -86,6 +87,22 @@ def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
             yield Detection(match.start("s"), match.end("s"), "secret", "key or token")
 
 
+def _near(text: str) -> Iterator[Detection]:
+    """Words that look like nothing but a password, in a line that speaks of one not far from them; not in code."""
+    for match in _TALKED_OF.finditer(text):
+        begin, end = max(0, match.start() - _NEAR), min(len(text), match.end() + _NEAR)
+        begin = max(text.rfind("\n", begin, match.start()) + 1, begin)
+        stop = text.find("\n", match.end(), end)
+        for word in _APART.finditer(text, begin, end if stop < 0 else stop):
+            value = word[0].rstrip(".!?:")
+            if (word.start() == begin and begin) or not _LIKE_NONE_ELSE.fullmatch(value) or _ORDINARY.search(value):
+                continue
+            kinds = sum((any(map(str.islower, value)), any(map(str.isupper, value)), any(map(str.isdigit, value))))
+            signs = any(c in "!@#$%^&*+=?~|" for c in word[0][1:])
+            if any(map(str.isdigit, value)) and kinds + signs > 2 and (signs or not _PRODUCT.fullmatch(value)):
+                yield Detection(word.start(), word.start() + len(value), "secret", "password", "medium")
+
+
 def _is_password(value: str, strict: bool) -> bool:
     """Whether a word looks like a password; ``strict`` where little but its place says so."""
     if not 6 <= len(value) <= 64 or _ORDINARY.search(value):
@@ -137,6 +154,18 @@ _SEED, _PASSPHRASE, _KEY, _HARMLESS_KEY, _KNOWN_PART, _ORDINARY = (
     _pattern(_FILE["others"][name]) for name in ("seed", "passphrase", "key", "harmless_key", "known_part", "ordinary")
 )
 _TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
+_NEAR: Final = 48  # characters
+_TALKED_OF: Final = re.compile(
+    r"(?i)\b(?:pass(?:word|wort|code|phrase)|passwort|passwd|pwd?|kennwort|mot de passe|contrase[nñ]a|clave|senha|wachtwoord|wi-?fi|wlan|"
+    r"guest network|log-?in|credentials|creds|decrypt|unlock|user(?:name)?|admin|basic auth)\b"
+)
+_APART: Final = re.compile(r"(?<![^\s:/,(\"'`“])[^\s,;()\[\]{}<>\"'`“”:/]{8,40}(?![^\s.,;:!?)\"'`”])")
+_LIKE_NONE_ELSE: Final = re.compile(r"[A-Za-z0-9!@#$%^&*+=?~|]+")
+_PRODUCT: Final = re.compile(
+    r"[A-Z]{0,5}[a-z]*(?:[A-Z][a-z]*)*\d{1,2}[A-Za-z]{0,6}|[A-Za-z]{1,4}\d+[A-Za-z]{0,3}|\d[A-Z][a-z]+|[0-9a-f]+|[A-Z0-9]+"
+)
+"""Names of products and types: "iPhone15Pro", "OAuth2", "SHA256withRSA"."""
+
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _GRAMMAR: Final = words_of("""
@@ -153,10 +182,17 @@ _MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS
 _NUMBER: Final = re.compile(r"\d{3}|\d-\d")
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{20}")
 _CODE_HINTS: Final = (
-    *("pin", "puk", "code", "combination", "combo", "geheimzahl", "opens", "cvv", "cvc"),
+    *("pin", "puk", "code", "combination", "combo", "geheimzahl", "opens", "cvv", "cvc", "lock", "safe"),
     *("recovery", "backup", "back-up", "mfa"),
 )
-_PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hints)
+_PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hints) | {
+    "guest network",
+    "admin",
+    "decrypt",
+    "unlock",
+    "basic auth",
+    "wlan",
+}
 _PHRASE_HINTS: Final = ("phrase", "mnemonic", "seed", "words")
 _KEY_HINTS: Final = ("key", "token", "secret")
 
@@ -173,7 +209,7 @@ def _of(words: Iterable[str]) -> str:
 MAY_HOLD: Final = (
     _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
     _both(
-        r"(?i:\bpin|\bpuk|code|combination|combo|geheimzahl|opens with|\bcvv|\bcvc|recovery|back-?up)",
+        r"(?i:\bpin|\bpuk|code|combination|combo|geheimzahl|opens with|\block|\bsafe|\bcvv|\bcvc|recovery|back-?up)",
         r"(?:\d{3}|\d-\d)",
     ),
     r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase)",
