@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from slowwave.texts import prefilter
 from slowwave.texts.findings import Detection, Severity, outermost
 from slowwave.texts.folding import folded, spelled_out
+from slowwave.texts.vocabulary import words_of
 
 _FILE: Final = tomllib.loads(Path(__file__).with_name("order_phrases.toml").read_text(encoding="utf-8"))
 
@@ -133,8 +134,13 @@ def _letters(written: str) -> str:
 
 _PHRASES: Final = tuple(map(_phrase, _FILE["phrases"]))
 _HINTS: Final = {h: [n for n, p in enumerate(_PHRASES) if h in p.hints] for p in _PHRASES for h in p.hints}
-_PARTS: Final = {h: max(_BARE.findall(h), key=len) for h in _HINTS if _BARE.search(h)}
-"""Hint → its longest run of letters, which a text that holds the hint has within a word."""
+_COMMON: Final = words_of("""
+the you your to of at for say not can all any this that what it is are have been do will as if me
+""")
+_PARTS: Final = {
+    h: max(_BARE.findall(h), key=lambda part: (part not in _COMMON, len(part))) for h in _HINTS if _BARE.search(h)
+}
+"""Hint → its longest run of letters that few texts have, which a text that holds the hint has within a word."""
 
 _SIGNS: Final = tuple(h for h in _HINTS if h not in _PARTS)
 _MANY: Final = 1_000
