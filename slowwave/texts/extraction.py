@@ -19,22 +19,15 @@ from typing import Final, NamedTuple
 
 from slowwave.texts.code_spans import code_spans
 from slowwave.texts.known_names import is_given, is_plain, known_names
+from slowwave.texts.name_types import POSSESSIVE, NameToken, name_type
 from slowwave.texts.name_words import (
-    CODE_ENDINGS,
     CONNECTORS,
     GIVEN,
     GIVEN_ALONE,
     LINKS,
-    ORGANISATIONS,
     ORGANISED,
     PARTICLES,
-    PERSONAL,
-    PLACE_STARTS,
-    PLACED,
     PLACES,
-    PRODUCT_NEXT,
-    PRODUCTS,
-    ROLES,
     STANDARDS,
     STARTERS,
     TITLES,
@@ -78,20 +71,7 @@ _PATTERNS: Final = (
 
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{2,120})[\"”]")
 _TOKEN: Final = re.compile(r"(?<!\w)[^\W\d_]\w*+(?:['’&.-]\w++)*+\.?")
-_INNER_CAPITAL: Final = re.compile(r"[^\W\d_]*[a-z0-9][A-Z]")
 _ENDS_SENTENCE: Final = re.compile(r"[.!?:;\n•*#>|)\]]|[\"“‘(\[]$|^\s*[-–—]")
-_POSSESSIVE: Final = re.compile(r"['’]s?$")
-_SURE_PERSON: Final = re.compile(r"(?:\bmy name(?:'s|’s| is)|\bI am|\bI'm|\bI’m|\bthis is)\s*$", re.IGNORECASE)
-_LIVES: Final = re.compile(
-    r"\b(?:liv(?:e|es|ed|ing)|mov(?:e|es|ed|ing)|born|based|located|flew|fly|flying|travel(?:s|led|ed|ing)?|trip|grew up|stay(?:s|ed|ing)?|"
-    r"arriv(?:e|es|ed|ing)|visit(?:s|ed|ing)?)(?: back)?(?: in| to| at| from)?\s*$",
-    re.IGNORECASE,
-)
-_WORKS: Final = re.compile(
-    r"\b(?:work(?:s|ed|ing)? (?:at|for)|join(?:s|ed|ing)|employed (?:at|by)|hired by|interned at|job at|offer from|"
-    r"(?:ceo|cto|cfo|founder|head) (?:at|of)|acquired by)\s*$",
-    re.IGNORECASE,
-)
 _ADJECTIVE: Final = re.compile(r"-[a-z]+$")
 """Sichuan-style, Cloudflare-fronted."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -101,25 +81,6 @@ _WHERE: Final = frozenset(("in", "from", "to", "near", "at", "through", "across"
 _CODE: Final = re.compile(r"(?=[^\s]*(?:[\d_./()-]|[a-z][A-Z]))[\w.$@#~/:()-]{3,60}")
 """A name of code between backticks: one word, by a sign, a figure or a capital none of English."""
 _LONGEST_CODE: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A word outside all patterns, with what stands between it and the word before."""
-
-    text: str
-    start: int
-    end: int
-    gap: str
-    initial: bool
-
-    @property
-    def folded(self) -> str:
-        return _POSSESSIVE.sub("", self.text.rstrip(".")).casefold()
-
-    @property
-    def capital(self) -> bool:
-        return self.text[0].isupper()
 
 
 def extract(text: str) -> tuple[Mention, ...]:
@@ -196,9 +157,9 @@ class _Taken:
         return before and (place == len(self._spans) or self._spans[place][0] >= end)
 
 
-def _tokens(text: str, patterned: Sequence[Mention]) -> list[_Token]:
+def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
     """Words outside the patterned stretches; a patterned stretch ends a run like punctuation does."""
-    tokens: list[_Token] = []
+    tokens: list[NameToken] = []
     taken = _Taken(patterned)
     last = 0
     for match in _TOKEN.finditer(text):
@@ -209,7 +170,7 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[_Token]:
         if word.endswith(".") and not _abbreviated(word):
             word, end = word[:-1], end - 1
         gap = text[last:start]
-        tokens.append(_Token(word, start, end, gap, not tokens or bool(_ENDS_SENTENCE.search(gap))))
+        tokens.append(NameToken(word, start, end, gap, not tokens or bool(_ENDS_SENTENCE.search(gap))))
         last = end
     return tokens
 
@@ -237,7 +198,7 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
     return found
 
 
-def _names(text: str, tokens: Sequence[_Token], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
+def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Names with the strength of their type (0 to 3)."""
     taken, lines = _Taken(quoted), _Lines.of(text)
     lower = {token.folded for token in tokens if not token.capital}
@@ -255,14 +216,14 @@ def _names(text: str, tokens: Sequence[_Token], quoted: Sequence[Mention]) -> It
         run = tokens[first:last]
         start, stop = run[0].start, run[-1].end
         name = text[start:stop]
-        cut = _POSSESSIVE.search(name)
+        cut = POSSESSIVE.search(name)
         if cut and len(run[-1].text) > 2:
             name = name[: cut.start()]
         if len(name) > LONGEST_NAME or len(name) < 2 or not taken.free(start, start + len(name)):
             continue
         before = tokens[first - 1].folded if first and run[0].gap.strip() in ("", ",") else ""
         following = tokens[last].folded if last < len(tokens) and tokens[last].gap == " " else ""
-        kind, strength = _typed(text, run, name, before, following)
+        kind, strength = name_type(text, run, name, before, following)
         if _is_name(run, name, kind, strength, lower, inside, before=before, heading=lines.is_heading(start)):
             yield Mention(name, kind, start, start + len(name)), strength
 
@@ -287,7 +248,7 @@ class _Lines(NamedTuple):
         return self.headings[bisect_right(self.starts, place) - 1]
 
 
-def _run_end(tokens: Sequence[_Token], first: int) -> int:
+def _run_end(tokens: Sequence[NameToken], first: int) -> int:
     """One past the last token of the run of capitalised words that begins at ``first``.
 
     Particles (``van der``) link any two; ``of (the)`` only follows a name's first word (Bank of America) or an organisation's
@@ -312,12 +273,12 @@ def _run_end(tokens: Sequence[_Token], first: int) -> int:
     return end
 
 
-def _joined(before: _Token, token: _Token) -> bool:
+def _joined(before: NameToken, token: NameToken) -> bool:
     """Whether two words may belong to one name: a space or ampersand between, no possessive before."""
-    return token.gap in (" ", " & ") and not _POSSESSIVE.search(before.text)
+    return token.gap in (" ", " & ") and not POSSESSIVE.search(before.text)
 
 
-def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -> tuple[int, int]:
+def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]) -> tuple[int, int]:
     """The run without the words that only stand capitalised by their place."""
     while first < last:
         token = tokens[first]
@@ -331,91 +292,8 @@ def _trimmed(tokens: Sequence[_Token], first: int, last: int, lower: set[str]) -
     return first, last
 
 
-def _typed(text: str, run: Sequence[_Token], name: str, before: str, following: str) -> tuple[str, int]:
-    """Type and strength: 3 said by the text, 2 by a list, 1 by the words around or the form, 0 nothing."""
-    words = [token.folded for token in run]
-    joined, context = " ".join(words), text[max(0, run[0].start - 40) : run[0].start]
-    if words[0] in TITLES and len(words) > 1:
-        return "person", 3
-    if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper() and not all(map(is_plain, words)):
-        return "person", 3
-    if (kind := _listed(words, joined, following)) is not None:
-        return kind, 2
-    if _is_spoken_of(text, run, before) or _is_person(words):
-        return "person", 2
-    if 2 <= len(words) <= 3 and (
-        words[0] in {"lake", "mount"} or (words[0] in PLACE_STARTS and not is_plain(words[-1]))
-    ):
-        return "location", 1
-    if _LIVES.search(context) and len(words) <= 3:
-        return "location", 1
-    if _WORKS.search(context) and len(words) <= 4:
-        return "organization", 1
-    if _INNER_CAPITAL.match(name) and len(words) == 1:
-        return ("code" if name.endswith(CODE_ENDINGS) else "product"), 1
-    if not all(map(is_plain, words)) and len(words) <= 3 and all(_personal(token.text) for token in run):
-        if following in PERSONAL:
-            return "person", 1
-        if len(words) > 1 and words[-1] in known_names().family and not is_plain(words[0]):
-            return "person", 1
-    return "unknown", 0
-
-
-def _listed(words: Sequence[str], joined: str, following: str) -> str | None:
-    """The type that lists give to a name or to its first or last word."""
-    known = known_names()
-    several = len(words) > 1
-    if (words[-1] in ORGANISED and several) or words[0] in {"university", "bank", "ministry", "department"}:
-        return "organization"
-    if joined in ORGANISATIONS or (joined in known.organizations and (several or not is_plain(joined))):
-        return "organization"
-    if joined in PRODUCTS or following in PRODUCT_NEXT:
-        return "product"
-    if joined in PLACES or joined in known.places or (words[-1] in PLACED and several and not _is_sure_given(words[0])):
-        return "location"
-    if len(words) == 2 and words[-1] in PLACES and not is_given(words[0]):
-        return "location"
-    if several and joined in known.people:
-        return "person"
-    return None
-
-
-def _is_sure_given(word: str) -> bool:
-    """Whether a word is a given name, and neither a common word nor a place."""
-    return word in GIVEN_ALONE or (is_given(word) and not is_plain(word) and word not in known_names().places)
-
-
-def _is_spoken_of(text: str, run: Sequence[_Token], before: str) -> bool:
-    """Whether the words around say that it is a person: a role before it, or a colon behind it at the beginning of a line."""
-    words = [token.folded for token in run]
-    if len(words) > 3 or all(is_plain(word) and not is_given(word) for word in words):
-        return False
-    if before in ROLES and not run[0].text.isupper():
-        return True
-    end = run[-1].end
-    begins = text.rfind("\n", 0, run[0].start) + 1
-    return text[end : end + 2] in (": ", ":\n") and not text[begins : run[0].start].strip(" *-_>[")
-
-
-def _is_person(words: Sequence[str]) -> bool:
-    """A given name alone, or before others of which the last is a family name or at least no other word."""
-    first, last = words[0], words[-1]
-    if not (first in GIVEN or is_given(first)):
-        return False
-    if len(words) == 1:
-        return _is_sure_given(first) or first in GIVEN
-    if len(words) > 3 and not any(word in PARTICLES for word in words):
-        return last in known_names().family
-    return last in known_names().family or not is_plain(last) or _is_sure_given(first)
-
-
-def _personal(word: str) -> bool:
-    """Whether a word looks like part of a person's name: Smith, J., van."""
-    return word in PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))
-
-
 def _is_name(
-    run: Sequence[_Token],
+    run: Sequence[NameToken],
     name: str,
     kind: str,
     strength: int,
