@@ -105,6 +105,7 @@ def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[st
     return shared < _FRAME or any(
         _is_open(line, _OPEN)
         or _is_subject(line, start)
+        or (start > 0 and line.words[start - 1] in _ADDED)
         or (how == "kind" and _is_verb(line, start))
         or _is_listed(line, start, end, term)
         for line, start, end, term in lines
@@ -255,6 +256,8 @@ _ACT_TO: Final = words_of(
 )
 _SOME: Final = words_of("another other others many few several sometimes either partly")
 _OPEN: Final = _SOME | words_of("also too often usually besides additionally any")
+_ADDED: Final = words_of("new second third extra additional further spare")
+"""What comes to what there is: a new hoist and a new brake."""
 _NO_MATTER: Final = GRAMMAR | PERSONS.keys() | words_of("please , ; &")
 _DENIED: Final = NEGATIONS | DENIALS
 _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
