@@ -20,10 +20,9 @@ from slowwave.imports.rows import (
     BadRow,
     OnError,
     RowCheck,
-    chosen_slug,
+    file_slug,
     parse_json,
     required_text,
-    slug_of,
     storable,
     unreadable,
 )
@@ -48,10 +47,7 @@ def import_entities(
     is and named. Raises ``ImportRefused``.
     """
     check = RowCheck.of(connection, path, on_error)
-    try:
-        slug = chosen_slug(namespace) or slug_of(path.name.removesuffix(".gz").removesuffix(".csv"))
-    except BadRow as error:
-        unreadable(path, error)
+    slug = file_slug(path, namespace)
     records = list(read_records(path, check, slug))
     return write_records(connection, slug, records, check, embedder=embedder, progress=progress)
 

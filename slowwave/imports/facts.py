@@ -23,12 +23,10 @@ from slowwave.imports.rows import (
     BadRow,
     OnError,
     RowCheck,
-    chosen_slug,
     content_id,
+    file_slug,
     instant,
     required_text,
-    slug_of,
-    unreadable,
 )
 from slowwave.language.embedder import Embedder
 from slowwave.store import tables
@@ -69,10 +67,7 @@ def import_facts(
     stand.
     """
     check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS)
-    try:
-        slug = chosen_slug(namespace) or slug_of(path.name.partition(".")[0])
-    except BadRow as error:
-        unreadable(path, error)
+    slug = file_slug(path, namespace)
     first: dict[str, tuple[int, _Fact]] = {}
 
     def read(row: dict[str, Any]) -> _Fact:

@@ -19,12 +19,10 @@ from slowwave.imports.rows import (
     BadRow,
     OnError,
     RowCheck,
-    chosen_slug,
     content_id,
+    file_slug,
     instant,
     required_text,
-    slug_of,
-    unreadable,
 )
 from slowwave.imports.turns import Turn
 from slowwave.language.embedder import Embedder
@@ -51,7 +49,7 @@ def import_memories(
     now. Raises ``ImportRefused``; see ``write_turns`` for what is written.
     """
     check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS)
-    slug, moment = _slug(path, namespace), (now or datetime.now(UTC))
+    slug, moment = file_slug(path, namespace), (now or datetime.now(UTC))
     first: dict[str, tuple[int, Turn]] = {}
 
     def read(row: dict[str, Any]) -> Turn:
@@ -66,13 +64,6 @@ def import_memories(
     return write_turns(
         connection, [t for _, t in first.values()], check, embedder=embedder, source="table", progress=progress
     )
-
-
-def _slug(path: Path, namespace: str | None) -> str:
-    try:
-        return chosen_slug(namespace) or slug_of(path.name.partition(".")[0])
-    except BadRow as error:
-        unreadable(path, error)
 
 
 def _turn(row: dict[str, Any], slug: str, now: datetime) -> Turn:

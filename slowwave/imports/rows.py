@@ -176,6 +176,14 @@ def slug_of(name: str) -> str:
     return slug
 
 
+def file_slug(path: Path, namespace: str | None) -> str:
+    """The namespace that the caller named, or the slug of a file's name without its endings. Raises ``ImportRefused``."""
+    try:
+        return chosen_slug(namespace) or slug_of(path.name.removesuffix(path.suffix).removesuffix(".csv"))
+    except BadRow as error:
+        unreadable(path, error)
+
+
 def content_id(*parts: str) -> str:
     """A source id for a row that has none: the same parts always give the same."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
