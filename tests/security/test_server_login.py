@@ -150,6 +150,9 @@ def test_a_session_needs_a_token_of_its_namespace_once_there_is_any_token(towns:
     assert _held(towns) == before
     assert _ingest(towns, token=mine, page="Spring tide at six. And at seven.") == "changed"
     assert _ingest(towns, token=theirs, namespace="rival") == "new"
+    ask(towns, "UPDATE memory.tokens SET revoked_at = now()")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        _ingest(towns, page="Spring tide at eight.")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 -- Whose session may be stored in a namespace by whoever calls: a login that owns memory needs no proof. Any other brings a token that may
--- write there, whole, as the hash that it can read proves nothing; a store without any valid token is this machine's alone.
+-- write there, whole, as the hash that it can read proves nothing. Until the first token is made the store is this machine's alone; that the
+-- last one was revoked or has expired opens nothing.
 CREATE FUNCTION memory.may_ingest(scope uuid, bearer text) RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_has_role(session_user, (SELECT c.relowner FROM pg_class c WHERE c.oid = 'memory.documents'::regclass), 'USAGE')
-    OR NOT EXISTS (SELECT 1 FROM memory.tokens t WHERE t.revoked_at IS NULL AND t.expires_at > now())
+    OR NOT EXISTS (SELECT 1 FROM memory.tokens)
     OR EXISTS (SELECT 1 FROM memory.tokens t WHERE t.namespace_id = scope AND t.revoked_at IS NULL AND t.expires_at > now()
       AND 'write' = ANY (t.scopes) AND t.id = substring(bearer FROM '^slw_([0-9a-f]{12})_[0-9a-f]{64}$')
       AND t.hash = sha256(convert_to(right(bearer, 64), 'UTF8')))
