@@ -92,13 +92,13 @@ def _between(relation: str, sayings: list[_Saying], rows: StatementRows, when: I
         return []
     statements = np.array([s.statement for s in others], np.int64)
     overlap = rows.overlap(statements, np.full(len(others), last.statement))
+    texts = rows.texts("text", statements)
     many = len({s.object for s in others}) >= _MOST
     found: Found = []
-    for other, both in zip(others, overlap.tolist(), strict=True):
+    for other, both, text in zip(others, overlap.tolist(), texts, strict=True):
         if not both:
             continue
         evidence: dict[str, object] = {"rule": "relation", "predicate": relation}
-        (text,) = rows.texts("text", np.array([other.statement], np.int64))
         if last.change and not many and when[other.statement] < when[last.statement] and len(sentences(text)) == 1:
             evidence["replaces"] = True
         else:

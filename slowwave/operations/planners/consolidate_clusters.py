@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally
 from slowwave.conflicts.memories import memory_conflicts
+from slowwave.conflicts.stated import stated_conflicts
 from slowwave.mutations.cells import Guard, Value, canonical, canonical_json
 from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
 from slowwave.mutations.mutation import Mutation, Row
@@ -92,7 +93,7 @@ def _focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
 
 def _contradicting(snapshot: Snapshot, settings: Settings) -> Pairs:
     """Pairs that the audit of contradictions finds tonight, and the copies behind them."""
-    found = memory_conflicts(snapshot, settings, Tally())
+    found = [*memory_conflicts(snapshot, settings, Tally()), *stated_conflicts(snapshot, Tally())]
     return frozenset((min(a, b), max(a, b)) for c in found for a in (c.a, *c.also_a) for b in (c.b, *c.also_b))
 
 

@@ -211,6 +211,19 @@ def test_contradicting_members_are_never_in_one_summary() -> None:
     assert found.report.numbers["pairs that contradict each other"] >= 1
 
 
+def test_members_that_state_another_object_are_never_in_one_summary() -> None:
+    """However else they are worded: who leads a team, and who took it over."""
+    led = {
+        "a": f"{SAME} Jonas leads the egg stall.",
+        "b": f"{SAME} Jonas leads the egg stall now.",
+        "c": f"{SAME} Petra took over the egg stall.",
+    }
+    assert plan(world(*(memory(n, t, day=k) for k, (n, t) in enumerate(led.items(), 1)))).items == ()
+    same = led | {"c": f"{SAME} Everybody knows that Jonas leads the egg stall."}
+    (item,) = plan(world(*(memory(n, t, day=k) for k, (n, t) in enumerate(same.items(), 1)))).items
+    assert sources(item) == {"a", "b", "c"}
+
+
 def test_an_open_conflict_keeps_members_apart() -> None:
     """Whoever found it."""
     conflict = {"table_name": "memories", "row_a_id": uid("a"), "row_b_id": uid("b")}
