@@ -25,5 +25,5 @@ def minilm_is_installed() -> bool:
 
 @cache
 def default_model() -> str:
-    """The contextual model where its wheels are installed, which not every platform has; else the static one."""
+    """The contextual model where its wheels are installed; else the static one."""
     return MINILM_MODEL if minilm_is_installed() else STATIC_MODEL

