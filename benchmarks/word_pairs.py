@@ -1,6 +1,6 @@
 """Pairs of statements that differ in words which exclude each other, or which do not: what the benchmark of memories judges by class.
 
-``word_pairs.toml`` was written by hand and never developed on; of ``word_kinds.toml``, on which the rules were developed, pairs are made
+``word_pairs.toml`` was written by hand; of ``word_kinds.toml``, on which the rules were developed, pairs are made
 here. How they are judged belongs to ``benchmarks.memories``.
 """
 
@@ -63,7 +63,7 @@ def quality() -> list[Part]:
     """Both sets by class, the worst first, below their sums."""
     return [
         part(
-            "Words that exclude each other, never developed on",
+            "Words that exclude each other, written by hand",
             "Written by hand. Contradictions are to be found, and no entailment or neutral pair is one.",
             judge(unseen()),
         ),

@@ -105,7 +105,7 @@ def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[st
     return shared < _FRAME or any(
         _is_open(line, _OPEN)
         or _is_subject(line, start)
-        or (start > 0 and line.words[start - 1] in _ADDED)
+        or _is_added(line, start)
         or (how == "kind" and _is_verb(line, start))
         or _is_listed(line, start, end, term)
         for line, start, end, term in lines
@@ -218,6 +218,12 @@ def _is_verb(line: StatementLine, start: int) -> bool:
     return before in _ACTS or (before == "to" and start > 1 and line.words[start - 2] in _ACT_TO)
 
 
+def _is_added(line: StatementLine, start: int) -> bool:
+    """Whether it comes to what there is: a spare hoist, or one of the new things that something gets."""
+    before = line.words[max(0, start - 2) : start]
+    return bool(before) and (before[-1] in _ADDED or (before[-1] == "new" and before[0] in _GETS))
+
+
 def _is_listed(line: StatementLine, start: int, end: int, term: str) -> bool:
     """Whether something of the same kind stands beside it, joined by "and", "or" or a comma."""
     before = line.words[max(0, start - 3) : start][::-1]
@@ -256,8 +262,8 @@ _ACT_TO: Final = words_of(
 )
 _SOME: Final = words_of("another other others many few several sometimes either partly")
 _OPEN: Final = _SOME | words_of("also too often usually besides additionally any")
-_ADDED: Final = words_of("new second third extra additional further spare")
-"""What comes to what there is: a new hoist and a new brake."""
+_ADDED: Final = words_of("second third extra additional further spare")
+_GETS: Final = words_of("get gets got getting gotten receive receives received")
 _NO_MATTER: Final = GRAMMAR | PERSONS.keys() | words_of("please , ; &")
 _DENIED: Final = NEGATIONS | DENIALS
 _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
