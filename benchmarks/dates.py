@@ -1,7 +1,7 @@
 """``python -m benchmarks.dates [FILE ...]``: how many relative dates of a set are written out rightly, wrongly or not at all.
 
 The sentences of memories stand beside this module: ``tuned/dates.toml`` are those that the rules were made with, ``unseen/dates.toml``
-were written before and not tuned on. A file is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain,
+were written after the rules were done. A file is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain,
 resolutions[]: value, end_exclusive.
 ``untouched`` measures the other half: texts that hold no relative date and must come back as they were.
 """

@@ -1,8 +1,8 @@
 """``python -m benchmarks.screening [FOLDER]``: secrets and orders to models that screening finds, and what it takes for one.
 
-The sets stand beside this module: ``tuned/`` are those that the rules were made with, ``unseen/`` those that were written before and not
-tuned on; each kind of text has a line, the worst first. ``FOLDER/security_dev/*.jsonl`` add texts labelled malicious or benign with a
-category; ``FOLDER/memorybank/messages.jsonl``, ``FOLDER/clusters_dev/*.csv`` and ``FOLDER/eips_md/*.md`` ordinary ones, of which each
+The sets stand beside this module: ``tuned/`` are those that the rules were made with, ``unseen/`` those that were written after the
+rules were done; each kind of text has a line, the worst first. ``FOLDER/security_dev/*.jsonl`` add texts labelled malicious or benign with
+a category; ``FOLDER/memorybank/messages.jsonl``, ``FOLDER/clusters_dev/*.csv`` and ``FOLDER/eips_md/*.md`` ordinary ones, of which each
 flag is a false alarm. What is missing is left out.
 """
 
