@@ -7,8 +7,10 @@ pattern begins at a subject and takes its object up to the next clause; what is 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from slowwave.texts.exclusions import is_a
 from slowwave.texts.known_names import is_given, is_plain
 from slowwave.texts.sentences import sentences
 from slowwave.texts.tokens import fold, normalise_name
@@ -41,6 +43,10 @@ _OBJECT: Final = r"(?P<object>[^,.;:!?()\n]{1,80})"
 _THING: Final = rf"(?=the |our |[A-Z]){_OBJECT}"
 _FROM: Final = r"(?: from [^,.;]{1,40}?)?"
 
+_A: Final = r"(?:a|an) "
+_IS_ONE: Final = r"(?=I (?:now |currently )?(?:a|an) |.{1,80}? (?:is|am) (?:now |currently )?(?:a|an) )"
+_PROFESSION: Final = r"(?P<object>(?:[a-z]+ ){0,2}[a-z]+)(?= (?:at|for|in|now|these|and)\b|[,.;!]|$)"
+
 _LIVES: Final = "lives?|living|resides?|residing|based"
 _WORKS: Final = "works?|working|employed"
 _JOINS: Final = "joined|(?:started|began)(?: working| a(?: new)? job)? at"
@@ -51,12 +57,14 @@ _PUT: Final = "postponed|rescheduled|pushed back|brought forward"
 
 
 class _Pattern(NamedTuple):
-    """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new."""
+    """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new.
+    ``checked``: the object has to be a profession."""
 
     relation: str
     sentence: re.Pattern[str]
     turned: bool = False
     change: bool = False
+    checked: bool = False
 
 
 _PATTERNS: Final = (
@@ -72,7 +80,16 @@ _PATTERNS: Final = (
     _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_DUE})(?: to be \w+)? (?:on|by|for) {_OBJECT}")),
     _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_PUT}){_FROM} (?:to|until) {_OBJECT}"), change=True),
     _Pattern("is married to", re.compile(rf"{_SUBJECT}married to {_OBJECT}")),
-    _Pattern("is called", re.compile(rf"{_SUBJECT}(?:called|named) {_OBJECT}")),
+    _Pattern(
+        "is called",
+        re.compile(
+            rf"(?=.{{1,80}}? (?:is|are|am|been) (?:\w+ )?(?:called|named) ){_SUBJECT}(?:called|named) {_OBJECT}"
+        ),
+    ),
+    _Pattern("works as", re.compile(rf"{_SUBJECT}(?:{_WORKS}) as {_A}{_OBJECT}")),
+    _Pattern("works as", re.compile(rf"{_SUBJECT}(?:re)?(?:trained|qualified) as {_A}{_OBJECT}"), change=True),
+    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_OBJECT} by (?:profession|trade)\b")),
+    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_PROFESSION}"), checked=True),
 )
 
 _NAMED: Final = "employer|wife|husband|spouse|boss|manager|landlord|dentist|doctor|owner|name|nickname|capital|hometown"
@@ -95,7 +112,8 @@ _IN_TIME: Final = (
     rf"in (?:early |late |mid-)?(?:spring|summer|autumn|fall|winter|{_MONTHS}|(?:19|20)\d\d)(?: (?:19|20)\d\d)?"
 )
 _LEAD_IN: Final = re.compile(
-    rf"^(?:(?:today|now|currently|yesterday|recently|these days|nowadays|as of \w+|{_IN_TIME}|last \w+|this \w+|since \w+|by the way|fyi|"
+    r"^(?:(?:from (?:now|today) on|by (?:profession|trade)|today|now|currently|yesterday|recently|these days|nowadays|as of \w+|"
+    rf"{_IN_TIME}|last \w+|this \w+|since \w+|by the way|fyi|"
     r"update|also|and|so|well|btw|note)\b[,:]? |\[?\d{4}-\d\d-\d\d\]?[:,]? )",
     re.IGNORECASE,
 )
@@ -105,6 +123,16 @@ _UNSURE: Final = re.compile(
     r"pretend(?:s|ed)?|imagine|except)\b",
     re.IGNORECASE,
 )
+_PROFESSIONS: Final = (
+    "skilled_worker",
+    "professional_person",
+    "scientist",
+    "artist",
+    "performer",
+    "health_professional",
+)
+_JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
+_LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
 _CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
 _CHANGED: Final = re.compile(r"\b(?:now|anymore|instead|as of|since|new|changed|switched|from now on)\b", re.IGNORECASE)
 _ENDS: Final = re.compile(
@@ -140,7 +168,8 @@ _RELATIVE: Final = frozenset(
     )
 )
 TRIGGER: Final = re.compile(
-    rf"\b(?:{_LIVES}|moved|relocated|{_WORKS}|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
+    r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
 )
 """A word of it is in every text that states a relation; RE2 reads it as well."""
 
@@ -159,12 +188,37 @@ def _of(sentence: str) -> StatedRelation | None:
     """What one sentence states."""
     if _UNSURE.search(sentence):
         return None
-    lead = _LEAD_IN.match(sentence)
-    said = _CONTRACTED.sub("I ", sentence[lead.end() :] if lead else sentence)
+    said = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))
-    for relation, pattern, turned, change in _PATTERNS:
+    for clause in _clauses(said):
+        if (stated := _in_clause(clause, changed)) is not None:
+            return stated
+    return None
+
+
+def _begun(said: str) -> str:
+    """A clause from its subject on."""
+    lead = _LEAD_IN.match(said)
+    return _CONTRACTED.sub("I ", said[lead.end() :] if lead else said)
+
+
+def _clauses(said: str) -> Iterator[str]:
+    """The sentence, and its subject with what "and" says of it besides, or what stands behind a semicolon or a conclusion."""
+    yield said
+    parts = _JOINED.split(said, maxsplit=2)[1:]
+    subject = _LEADING.match(said)
+    for part in parts:
+        yield _begun(part[:1].upper() + part[1:])
+        if subject:
+            yield f"{subject[0]} {part}"
+
+
+def _in_clause(said: str, changed: bool) -> StatedRelation | None:
+    for relation, pattern, turned, change, checked in _PATTERNS:
         if match := pattern.match(said):
             subject, object_ = _subject(match["subject"]), _object(match["object"])
+            if checked and not _is_profession(object_):
+                continue
             if turned:  # who leads is a name
                 named = _THE.sub("", match["subject"])
                 subject, object_ = _subject(_kept(match["object"])), normalise_name(named) if named[0].isupper() else ""
@@ -178,6 +232,11 @@ def _of(sentence: str) -> StatedRelation | None:
             if owner and object_ and named:
                 return StatedRelation(owner, attribute, object_, changed)
     return None
+
+
+def _is_profession(object_: str) -> bool:
+    """Whether what somebody works as, or is, is what people do for a living."""
+    return bool(object_) and any(is_a(object_.split()[-1], kind) for kind in _PROFESSIONS)
 
 
 def _subject(said: str) -> str:

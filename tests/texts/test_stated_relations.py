@@ -31,6 +31,13 @@ from slowwave.texts.stated_relations import SELF, StatedRelation, stated_relatio
         ),
         ("Omar is married to Ana.", "omar", "is married to", "ana", False),
         ("My dog is called Rex.", f"{SELF}: dog", "is called", "rex", False),
+        ("Percival works as a welder.", "percival", "works as", "welder", False),
+        ("By profession Hamish is an illustrator.", "hamish", "works as", "illustrator", False),
+        ("I'm a dentist by trade.", SELF, "works as", "dentist", False),
+        ("I've switched careers: I'm a welder these days.", SELF, "works as", "welder", True),
+        ("Omar retrained as a nurse.", "omar", "works as", "nurse", True),
+        ("Omar left Acme and works for Globex now.", "omar", "works for", "globex", True),
+        ("I quit Acme; from now on I work for Globex.", SELF, "works for", "globex", True),
         ("My favourite colour is now green.", SELF, "favorite color", "green", True),
         ("Anna's phone number is 555 0199.", "anna", "phone number", "555 0199", False),
         ("The budget for Atlas is 40k", "atlas", "budget", "40k", False),
@@ -52,6 +59,10 @@ def test_what_is_stated(text: str, subject: str, relation: str, object_: str, ch
         "Mara wants to move to Oslo.",
         "Mara would have moved to Oslo.",
         "She lives in Oslo.",
+        "Omar called from Oslo.",
+        "Omar called Ana.",
+        "Omar is a fan of jazz.",
+        "Omar is a mother's boy.",
         "Tom works at home.",
         "I work at night.",
         "The meeting is set for Monday.",
@@ -75,7 +86,20 @@ def test_of_one_relation_the_last_statement_counts() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(60)  # a pattern that goes back over the text takes far longer
 @pytest.mark.parametrize(
-    "piece", ["Mara lives in ", "Aa ", "my a ", "moved from a ", "A.", "the a is ", " and", "'s name is "]
+    "piece",
+    [
+        "Mara lives in ",
+        "Aa ",
+        "my a ",
+        "moved from a ",
+        "A.",
+        "the a is ",
+        " and",
+        "'s name is ",
+        "I am a ",
+        " and works ",
+        "x; ",
+    ],
 )
 def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str) -> None:
     """Memory text is untrusted."""
