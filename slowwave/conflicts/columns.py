@@ -67,6 +67,13 @@ class StatementRows:
         """(p,): the valid times of two statements overlap, or are unknown."""
         return np.maximum(self.begins[i], self.begins[j]) < np.minimum(self.ends[i], self.ends[j])
 
+    def last(self) -> Ints:
+        """(n,): when the latest row that makes a statement began to hold, else was recorded, in microseconds."""
+        since = pc.coalesce(self.table["valid_from"], self.table["recorded_at"])
+        latest = np.full(len(self), -_NEVER)
+        np.maximum.at(latest, self.of, _instants(since, 0))
+        return latest
+
     def texts(self, column: str, statements: Ints) -> list[str]:
         """A column of the statements' first rows; null is empty."""
         found = self.table[column].take(pa.array(self.first[statements]))

@@ -12,6 +12,7 @@ from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally, live_rows
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
+from slowwave.conflicts.endings import ending_conflicts
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
@@ -63,6 +64,7 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
         *(c for c in stated if not c.doubtful),
+        *ending_conflicts(snapshot, tally),
         *memory_conflicts(snapshot, settings, tally),
         *stated,
     ]

@@ -14,7 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, alike, codes, conflicts_of, pack
+from slowwave.conflicts.columns import (
+    CROWD,
+    Found,
+    Ints,
+    StatementRows,
+    Tally,
+    alike,
+    codes,
+    conflicts_of,
+    pack,
+)
 from slowwave.conflicts.conflict import Conflict
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
@@ -29,7 +39,7 @@ LONGEST: Final = 500
 _MOST: Final = 3
 """Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
 
-_MODELS: Final = frozenset(("assistant", "agent", "model", "system"))
+PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
 """Authors whose "I" is a program's."""
 
 
@@ -56,7 +66,7 @@ def stated_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     groups = _groups(rows)
     tally.add("stated relations", sum(map(len, groups.values())))
-    when = _instants(memories)[rows.first]
+    when = rows.last()
     found: Found = []
     for (_, _, _, relation), sayings in groups.items():
         if len(sayings) > 1:
@@ -72,7 +82,7 @@ def _groups(rows: StatementRows) -> dict[tuple[str, str, str, str], list[_Saying
     for statement, (text, scope, author) in enumerate(zip(*columns, strict=True)):
         for stated in stated_relations(text):
             own = stated.subject.partition(":")[0] == SELF
-            if not (own and author.casefold() in _MODELS):
+            if not (own and author.casefold() in PROGRAMS):
                 group = (scope, author if own else "", stated.subject, stated.relation)
                 groups[group].append(_Saying(statement, stated.object, stated.change))
     return {group: sayings for group, sayings in groups.items() if len(sayings) <= CROWD}
@@ -112,9 +122,3 @@ def _comparable(relation: str, one: str, other: str) -> bool:
     """Whether two objects exclude each other: a town and its country do not."""
     lands = known_names().lands
     return relation != "lives in" or (one in lands) == (other in lands)
-
-
-def _instants(memories: pa.Table) -> Ints:
-    """When each memory began to hold, else when it was recorded, in microseconds."""
-    since = pc.coalesce(memories["valid_from"], memories["recorded_at"])
-    return pc.fill_null(pc.cast(since, pa.int64()), 0).to_numpy().astype(np.int64)

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally
+from slowwave.conflicts.endings import ending_conflicts
 from slowwave.conflicts.memories import memory_conflicts
 from slowwave.conflicts.stated import stated_conflicts
 from slowwave.mutations.cells import Guard, Value, canonical, canonical_json
@@ -93,7 +94,12 @@ def _focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
 
 def _contradicting(snapshot: Snapshot, settings: Settings) -> Pairs:
     """Pairs that the audit of contradictions finds tonight, and the copies behind them."""
-    found = [*memory_conflicts(snapshot, settings, Tally()), *stated_conflicts(snapshot, Tally())]
+    tally = Tally()
+    found = [
+        *memory_conflicts(snapshot, settings, tally),
+        *stated_conflicts(snapshot, tally),
+        *ending_conflicts(snapshot, tally),
+    ]
     return frozenset((min(a, b), max(a, b)) for c in found for a in (c.a, *c.also_a) for b in (c.b, *c.also_b))
 
 

@@ -1,0 +1,195 @@
+"""Ended values: what a statement says is over ("I switched from Todoist to Bear", "chai instead of espresso"), and whether an earlier
+statement held just that.
+
+An earlier statement ends when it is a plain one in the present, states the value, is of the same owner and speaks of the same matter.
+What was asked, denied, planned, told by others or happened once does not; nor what speaks of another of its kind ("guest bathroom",
+"master bathroom"). Made to be right rather than to find all. The words are in ``ended_values.toml``. Linear in the texts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slowwave.texts.known_names import is_given, is_plain
+from slowwave.texts.present_statements import (
+    ARTICLES,
+    COMMON,
+    CONTRACTED,
+    STOPS,
+    WORD,
+    are_apart,
+    is_open,
+    is_own,
+    is_present,
+    matter,
+    names,
+    persons,
+    said,
+    says_new,
+    stating,
+)
+from slowwave.texts.sentences import sentences
+from slowwave.texts.statements import stem
+from slowwave.texts.tokens import fold
+from slowwave.texts.vocabulary import CARDINALS
+
+_LONGEST: Final = 500  # characters of a sentence that is read
+_MOST_WORDS: Final = 4  # of a value
+_SHORT: Final = 12  # words of a statement in which the value is the object
+
+_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS: Final[Mapping[str, str]] = {name: text.replace("\n", "") for name, text in _FILE["words"].items()}
+
+
+def _markers(side: str) -> tuple[tuple[str, bool], ...]:
+    """Markers before or behind a value, and whether they are sure of its end."""
+    return tuple((_FILE[side][name].replace("\n", ""), name == "sure") for name in ("sure", "doubted"))
+
+
+_VALUE: Final = rf"(?P<value>{WORD}(?:\s+{WORD}){{0,5}})"
+_LED_BY: Final = rf"(?:(?:{_WORDS['determiner']})\s+)*"
+
+_BEFORE: Final = tuple(
+    (re.compile(rf"\b(?:{markers})\s+{_LED_BY}{_VALUE}", re.IGNORECASE), sure) for markers, sure in _markers("before")
+)
+_BEHIND: Final = tuple(
+    (re.compile(rf"(?:(?<=\w)\s+|(?=:))(?:{markers})", re.IGNORECASE), sure) for markers, sure in _markers("behind")
+)
+_DENIED: Final = (
+    re.compile(rf"(?:,|\band|\bis|\bnow|[—–-]) not (?:at |in |on |for |with )?{_LED_BY}{_VALUE}", re.IGNORECASE),
+    re.compile(rf"\b(?:was|were)\s+{_LED_BY}{_VALUE}?(?=\s+(?:before|until|till|so far)\b)", re.IGNORECASE),
+    re.compile(  # "no longer pays in dollars", "no longer eats meat", "no longer vegetarian"
+        rf"\bno longer\s+(?:{_LED_BY}{WORD}s?\s+(?=(?:in|at|on|with|for|to|the|a|an|my|our)\s|{WORD}\s*(?:[,.;:!?]|$)))?"
+        rf"{_LED_BY}{_VALUE}",
+        re.IGNORECASE,
+    ),
+)
+_BREAK: Final = re.compile(r"[,;:!?()]\s|\.\s")
+_TOKEN: Final = re.compile(WORD)
+_REACH: Final = 120  # characters before a marker that are looked at
+_MOST_BEFORE: Final = 6  # words there
+_PLACED: Final = frozenset(("on", "in", "at"))
+_LOOSE: Final = frozenset(("from", "near", "of", "about", "than", "like", "past", "outside"))
+_DENIES: Final = re.compile(r"n['’]t$|^(?:not|never)$", re.IGNORECASE)
+
+TRIGGER: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS['hint']})")
+"""One of it is in every text that says that something is over; RE2 reads it as well."""
+
+
+class EndedValue(NamedTuple):
+    """``words`` of a value that is over, folded, and the sentence that says so."""
+
+    words: tuple[str, ...]
+    sentence: str
+
+
+def ended_values(text: str) -> tuple[EndedValue, ...]:
+    """What a text says is over, in order. Time: 50 µs for a sentence with a word of an end."""
+    found: dict[tuple[str, ...], EndedValue] = {}
+    if TRIGGER.search(text):
+        changed = says_new(text)
+        for sentence in sentences(text):
+            if len(sentence) <= _LONGEST and not is_open(sentence):
+                for words, sure in _read(sentence):
+                    value = _value(words)
+                    if value and (sure or changed or _is_named(value, sentence)):
+                        folded = tuple(map(fold, value))
+                        found.setdefault(folded, EndedValue(folded, sentence))
+    return tuple(found.values())
+
+
+def ends(earlier: str, value: EndedValue) -> bool:
+    """Whether a statement that was made before ends with the value. Time: 50 µs."""
+    told = stating(earlier)
+    if len(told) != 1 or len(told[0]) > _LONGEST or _at(told[0], value.words) is None:
+        return False
+    sentence = told[0]
+    if not is_present(sentence) or not _of_one(sentence, value) or are_apart(sentence, value.sentence):
+        return False
+    if matter(sentence, value.words) & matter(value.sentence, value.words):
+        return True
+    figure = all(w in CARDINALS or not any(map(str.isalpha, w)) for w in value.words)
+    return not figure and _is_object(sentence, value.words)
+
+
+def _read(sentence: str) -> list[tuple[list[str], bool]]:
+    """Words behind or before each marker, and whether that is sure of an end."""
+    found = [(m["value"].split(), sure) for pattern, sure in _BEFORE for m in pattern.finditer(sentence)]
+    found += [(m["value"].split(), True) for pattern in _DENIED for m in pattern.finditer(sentence) if m["value"]]
+    for pattern, sure in _BEHIND:
+        for m in pattern.finditer(sentence):
+            before = _BREAK.split(sentence[max(0, m.start() - _REACH) : m.start()])[-1]
+            found.append((_led(" ".join(_TOKEN.findall(before)[-_MOST_BEFORE:])), sure))
+    return found
+
+
+def _led(said: str) -> list[str]:
+    """The words nearest to a marker behind them, back to one that is no part of a value."""
+    led: list[str] = []
+    for word in reversed(said.split()):
+        if fold(word) in _PLACED and led:  # "the plant on my desk died": the plant did
+            led = []
+        elif _DENIES.search(word):
+            led = led[:-1] or led  # "don't use Evernote any more": the verb is no part of it
+            break
+        elif _stops(word) or len(led) == _MOST_WORDS:
+            break
+        else:
+            led.append(word)
+    while led and fold(led[-1]) in ARTICLES:
+        led.pop()
+    return led[::-1]
+
+
+def _stops(word: str) -> bool:
+    """Whether a word is no part of a value."""
+    return fold(word) in STOPS or CONTRACTED.match(word) is not None
+
+
+def _value(said: Sequence[str]) -> list[str]:
+    """The words up to the first that is no part of a value; none where all are common ones."""
+    words: list[str] = []
+    for word in said:
+        if _stops(word) or len(words) == _MOST_WORDS:
+            break
+        words.append(word)
+    return [] if all(fold(w) in COMMON for w in words) else words
+
+
+def _is_named(words: Sequence[str], sentence: str) -> bool:
+    """Whether a value is a name or has a figure; a common word at the beginning of a sentence is none."""
+    first = sentence.startswith(words[0])
+    return any(c.isdigit() for w in words for c in w) or any(
+        w[0].isupper() and not (first and k == 0 and is_plain(fold(w))) for k, w in enumerate(words)
+    )
+
+
+def _at(sentence: str, words: Sequence[str]) -> int | None:
+    """Where the words stand in a row among those of the sentence."""
+    told, n = said(sentence), len(words)
+    return next((k for k in range(len(told) - n + 1) if told[k : k + n] == list(words)), None)
+
+
+def _of_one(sentence: str, value: EndedValue) -> bool:
+    """Whether both speak of the same persons and names, what has ended left out; who speaks is one."""
+    told = {stem(w) for w in said(value.sentence)} | {stem(w) for w in value.words}
+    if not {stem(w) for w in names(sentence)} <= told:
+        return False
+    mine, theirs = persons(sentence, value.words), persons(value.sentence, value.words)
+    own = is_own(sentence) and is_own(value.sentence)
+    if own or any(is_given(w) for w in value.words):  # who else is named may be the new value
+        return mine <= theirs
+    return mine == theirs
+
+
+def _is_object(sentence: str, words: Sequence[str]) -> bool:
+    """Whether a short statement of who speaks, or of somebody named, ends with the words or goes on behind them with another phrase."""
+    told, at = said(sentence), _at(sentence, words)
+    if not at or at < 2 or len(told) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
+        return False
+    behind = told[at + len(words) : at + len(words) + 1]
+    return told[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)

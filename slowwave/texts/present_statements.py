@@ -1,0 +1,140 @@
+"""Plain statements of the present: which texts are one, of whom they speak, and whether two speak of one matter.
+
+A question, a wish, a plan, hearsay and the past are none. Two are of one matter when they have a word of content in common, name the same
+persons, and speak of nothing that is kept apart ("work", "private"; "guest bathroom", "master bathroom"). English; the words are in
+``present_statements.toml``. Linear in the texts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from slowwave.texts.known_names import is_given, is_plain
+from slowwave.texts.sentences import sentences
+from slowwave.texts.statements import stem
+from slowwave.texts.tokens import fold
+from slowwave.texts.vocabulary import GRAMMAR, words_of
+
+WORD: Final = r"[^\W_]+(?:['’.,:/&+-][^\W_]+)*%?[+#]*"
+"""A word as it is written, with what joins its parts."""
+
+_FILE: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_GREETING: Final = 2  # words: "Good morning!"
+
+
+def _any_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_FILE[name].replace(chr(10), '')})\b", re.IGNORECASE)
+
+
+STOPS: Final = words_of(_FILE["stops"])
+"""Words that end a phrase."""
+
+ARTICLES: Final = words_of(_FILE["articles"])
+COMMON: Final = words_of(_FILE["common"])
+"""Words of content that say too little to be what two statements are about."""
+
+_OPENERS: Final = words_of(_FILE["openers"]) | STOPS
+_CONTRASTS: Final = tuple(tuple(pair.split("/")) for pair in _FILE["contrasts"].split())
+_NEW: Final = _any_of("change")
+_OPEN: Final = _any_of("open")
+_PAST: Final = _any_of("past")
+_SELF: Final = re.compile(r"(?:^|\W)(?:i|i['’]\w+|my|mine|me|myself|we|we['’]\w+|our|us|ours)(?=\W|$)", re.IGNORECASE)
+_KIN: Final = re.compile(  # "my friend Mara" is Mara
+    rf"\b(?:my|our|his|her|their)\s+(?:\w+\s)?({_FILE['kin'].replace(chr(10), '')})\b(?!\s+(?-i:[A-Z]))", re.IGNORECASE
+)
+CONTRACTED: Final = re.compile(r"(?:i|we|you|he|she|it|they|that|there)['’]\w+$", re.IGNORECASE)
+"""A pronoun with its verb."""
+
+NO_PRESENT: Final = rf"(?i)\?\s*$|\b(?:{_FILE['open']}|{_FILE['past']})\b".replace("\n", "")
+"""A text in which it is found is no plain statement of the present; RE2 reads it as well."""
+
+_TOKEN: Final = re.compile(WORD)
+
+
+def stating(text: str) -> list[str]:
+    """The sentences of a text that may state something: no questions, and no greetings, which have a few words."""
+    return [s for s in sentences(text) if not s.endswith("?") and len(_TOKEN.findall(s)) > _GREETING]
+
+
+def is_open(sentence: str) -> bool:
+    """Whether a sentence asks, wishes, plans, supposes, or tells what others say."""
+    return sentence.rstrip().endswith("?") or _OPEN.search(sentence) is not None
+
+
+def is_present(sentence: str) -> bool:
+    """Whether a sentence may be a plain statement of the present."""
+    return not is_open(sentence) and _PAST.search(sentence) is None
+
+
+def says_new(text: str) -> bool:
+    """Whether a word of change says that something is new."""
+    return _NEW.search(text) is not None
+
+
+def is_own(sentence: str) -> bool:
+    """Whether who speaks is spoken of."""
+    return _SELF.search(sentence) is not None
+
+
+def said(sentence: str) -> list[str]:
+    """The folded words of a sentence in their order."""
+    return [fold(w) for w in _TOKEN.findall(sentence)]
+
+
+def persons(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
+    """Given names and relatives of somebody, folded; ``without`` some."""
+    named = {fold(w) for w in _bare(sentence) if w[0].isupper()}
+    kin = {fold(w) for w in _KIN.findall(sentence)}
+    return frozenset(w for w in named if w not in without and is_given(w)) | kin
+
+
+def names(sentence: str) -> frozenset[str]:
+    """Capitalised words but a common one at the beginning, folded."""
+    return frozenset(
+        fold(w)
+        for k, w in enumerate(_bare(sentence))
+        if w[0].isupper() and (k > 0 or not is_plain(fold(w))) and fold(w) not in _OPENERS and not CONTRACTED.match(w)
+    )
+
+
+def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
+    """Stems of the words of content; ``without`` some words."""
+    return frozenset(stem(w) for w in said(sentence) if w not in without and _is_content(w))
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Whether two sentences speak of what is kept apart: by contrast, or as a noun of both has another word before it."""
+    a, b = set(said(one)), set(said(other))
+    mine, theirs = a - b, b - a
+    if any((x in mine and y in theirs) or (y in mine and x in theirs) for x, y in _CONTRASTS):
+        return True
+    led, also_led = _modifiers(one), _modifiers(other)
+    return any(led[noun].isdisjoint(also_led[noun]) for noun in led.keys() & also_led.keys())
+
+
+def of_one_matter(one: str, other: str) -> bool:
+    """Whether two sentences speak of the same persons and of one matter."""
+    return bool(matter(one) & matter(other)) and persons(one) == persons(other) and not are_apart(one, other)
+
+
+def _bare(sentence: str) -> list[str]:
+    return [w.removesuffix("'s").removesuffix("’s") for w in _TOKEN.findall(sentence)]
+
+
+def _modifiers(sentence: str) -> dict[str, set[str]]:
+    """Words of content → the uncapitalised words of content right before them; those without one are left out."""
+    found: dict[str, set[str]] = {}
+    for one, other in pairwise(_TOKEN.finditer(sentence)):
+        before, word = fold(one[0]), fold(other[0])
+        if one[0][0].islower() and other.start() == one.end() + 1 and _is_content(before) and _is_content(word):
+            found.setdefault(stem(word), set()).add(stem(before))
+    return found
+
+
+def _is_content(word: str) -> bool:
+    return len(word) > 2 and not (word in GRAMMAR or word in STOPS or word in COMMON or word in ARTICLES)
