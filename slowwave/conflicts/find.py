@@ -14,6 +14,7 @@ from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
 from slowwave.conflicts.endings import ending_conflicts
 from slowwave.conflicts.facts import fact_conflicts
+from slowwave.conflicts.figures import figure_conflicts
 from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
 from slowwave.conflicts.stated import stated_conflicts
@@ -67,6 +68,7 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         *ending_conflicts(snapshot, tally),
         *memory_conflicts(snapshot, settings, tally),
         *stated,
+        *figure_conflicts(snapshot, tally),
     ]
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:

@@ -1,0 +1,79 @@
+"""Conflicts between notes that give one thing different figures, in whatever words: "Passwords have at least 8 characters.", "Effective
+immediately, a password must have 14 characters."
+
+Looked at are short plain notes of the present that have a figure, near each other by their vectors, of the same persons, with a word of
+content in common. Which figures exclude each other is for ``slowwave.texts.differences`` to say. A later note with a word of change
+replaces the earlier one; else a person decides. What has several rivals is one of a series ("crane 3", "crane 5") and no case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.conflicts.columns import Found, StatementRows, Tally, codes, conflicts_of, pack
+from slowwave.conflicts.conflict import Conflict
+from slowwave.matching.neighbours import neighbours_within, pairs_of
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.differences import difference
+from slowwave.texts.keys import keys
+from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
+from slowwave.texts.sentences import sentences
+from slowwave.texts.specifics import specifics
+
+LONGEST: Final = 160
+"""Characters of a note of one sentence that states one matter."""
+
+NEAR: Final = 0.58
+"""Cosine from which two notes may speak of one thing: of 29 pairs of notes that do, written for that, nine tenths reach it."""
+
+_NEAREST: Final = 4
+_SERIES: Final = 2  # rivals beyond which a note is one of a series
+_FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
+
+
+def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
+    """Conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
+
+    Time: that of ``neighbours_within`` over the notes with figures, and 100 µs a pair.
+    """
+    memories = active_memories(snapshot)
+    vectors = snapshot.vectors["memory_vectors"]
+    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST))
+    memories = memories.filter(pc.match_substring_regex(memories["text"], _FIGURE))
+    memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], NO_PRESENT))).combine_chunks()
+    plain = [len(sentences(text)) == 1 for text in memories["text"].to_pylist()]
+    memories = memories.filter(pa.array(plain, pa.bool_()))
+    places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
+    memories, places = memories.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
+    tally.add("notes with figures", len(memories))
+    if len(memories) < 2:
+        return []
+    block = pack(*(codes(memories[c])[0] for c in ("scope", "author", "subject")))
+    _, blocks = np.unique(block, return_inverse=True)
+    audience = (codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity"))
+    rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
+    near = neighbours_within(vectors.matrix, _NEAREST, NEAR, places[rows.first], blocks[rows.first])
+    i, j, cosine = pairs_of(*near)
+    texts = rows.table["text"].take(pa.array(rows.first)).to_pylist()
+    read = cache(lambda statement: specifics(texts[statement]))
+    when = rows.last()
+    found: Found = []
+    for k in np.flatnonzero(rows.overlap(i, j) & (when[i] != when[j])).tolist():
+        a, b = int(i[k]), int(j[k])
+        if not of_one_matter(texts[a], texts[b]):
+            continue
+        apart = difference(read(a), read(b))
+        if apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers"):
+            later = max((a, b), key=lambda s: when[s])
+            evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
+            evidence["replaces" if says_new(texts[later]) else "doubtful"] = True
+            found.append((min(a, b), max(a, b), "number", evidence))
+    rivals = Counter(s for one in found for s in one[:2])
+    return conflicts_of(rows, "memories", [one for one in found if max(rivals[one[0]], rivals[one[1]]) <= _SERIES])

@@ -1,0 +1,76 @@
+"""Notes that give one thing different figures in other words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from slowwave.conflicts.columns import Tally
+from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.figures import figure_conflicts
+from tests.conflicts.test_memories import memory, world
+from tests.conflicts.test_stated import OLD, decided
+from tests.snapshots import uid
+
+
+def note(name: str, text: str, days: int = 0, **more: object) -> dict[str, object]:
+    """A memory whose vector is near those of the other notes."""
+    return memory(name, text, sum(name.encode()) % 7, subject="", valid_from=OLD + timedelta(days=days), **more)
+
+
+def clash(*memories: dict[str, object]) -> list[Conflict]:
+    return figure_conflicts(world(*memories), Tally())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Cache listens on port 6379.", "To reach the cache, connect to port 6380."),
+        ("The grant application is due on 3 May.", "The grant application has to be in by 10 May."),
+        ("Auth token ttl 1h", "Auth tokens expire after 15 minutes."),
+        ("Balance on the joint account: €3,200.", "There's €1,870 on the joint account."),
+    ],
+)
+def test_another_figure_of_one_thing_is_for_a_person(one: str, other: str) -> None:
+    """Without a word of change both may be true."""
+    (conflict,) = clash(note("a", one), note("b", other, 5))
+    assert (conflict.reason, conflict.doubtful) == ("number", True)
+
+
+def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
+    """Never the later one by the earlier."""
+    old, new = "Passwords have at least 8 characters.", "Effective immediately, a password must have 14 characters."
+    assert [(w, d.sure) for w, d in decided(note("a", old), note("b", new, 5))] == [(uid("b"), True)]
+    assert all(c.doubtful for c in clash(note("a", old, 5), note("b", new)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Nora's budget is 300 euros.", "The budget of Nina is 400 euros."),
+        ("The staging cache listens on port 6379.", "The production cache listens on port 6380."),
+        ("I ran 5 km along the river yesterday.", "I run 8 km along the river."),
+        ("Does the cache listen on port 6379?", "The cache listens on port 6380."),
+        ("Cache listens on port 6379.", "The lease has 12 pages."),
+        ("Cache listens on port 6379.", "The cache is a container on port 6379 of the host."),
+        ("The cache keeps 5 entries.", "The cache does not keep 5 entries."),
+        ("Cache listens on port 6379. It is a container.", "To reach the cache, connect to port 6380."),
+    ],
+)
+def test_other_persons_places_times_and_questions_are_none(one: str, other: str) -> None:
+    """Nor another thing, the same figure, or a note of several sentences."""
+    assert clash(note("a", one), note("b", other, 5)) == []
+
+
+def test_a_series_is_no_case() -> None:
+    """Of many things with numbers each is one of its own."""
+    cranes = [note(str(n), f"Crane {n} is at the quay.", n) for n in range(3, 9)]
+    assert len(clash(*cranes[:2])) == 1
+    assert clash(*cranes) == []
+
+
+def test_notes_far_apart_are_not_compared() -> None:
+    """A word in common is not enough."""
+    far = memory("b", "To reach the cache, connect to port 6380.", 90, subject="", valid_from=OLD + timedelta(days=5))
+    assert clash(note("a", "Cache listens on port 6379."), far) == []
