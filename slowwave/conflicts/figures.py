@@ -3,12 +3,12 @@ immediately, a password must have 14 characters."
 
 Looked at are short plain notes of the present that have a figure, near each other by their vectors, of the same persons, with a word of
 content in common. Which figures exclude each other is for ``slowwave.texts.differences`` to say. A later note with a word of change
-replaces the earlier one; else a person decides. What has several rivals is one of a series ("crane 3", "crane 5") and no case.
+replaces the earlier one; else a person decides. What was ever said with three figures in the same words is a series ("crane 3 is at the
+quay") and no case: that does not change when a night ends or merges some of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 from typing import Final
 
@@ -34,7 +34,7 @@ NEAR: Final = 0.58
 """Cosine from which two notes may speak of one thing: of 29 pairs of notes that do, written for that, nine tenths reach it."""
 
 _NEAREST: Final = 4
-_SERIES: Final = 2  # rivals beyond which a note is one of a series
+_SERIES: Final = 3  # figures in the same words
 _FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
 
 
@@ -48,6 +48,9 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST))
     memories = memories.filter(pc.match_substring_regex(memories["text"], _FIGURE))
     memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], NO_PRESENT))).combine_chunks()
+    memories = memories.filter(
+        pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
+    ).combine_chunks()
     plain = [len(sentences(text)) == 1 for text in memories["text"].to_pylist()]
     memories = memories.filter(pa.array(plain, pa.bool_()))
     places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
@@ -75,5 +78,19 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
             evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
             evidence["replaces" if says_new(texts[later]) else "doubtful"] = True
             found.append((min(a, b), max(a, b), "number", evidence))
-    rivals = Counter(s for one in found for s in one[:2])
-    return conflicts_of(rows, "memories", [one for one in found if max(rivals[one[0]], rivals[one[1]]) <= _SERIES])
+    return conflicts_of(rows, "memories", found)
+
+
+def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Texts → what they say but for figures."""
+    masked = pc.replace_substring_regex(pc.utf8_lower(texts), r"\d+(?:[.,:/-]?\d)*", "#")
+    return masked.combine_chunks() if isinstance(masked, pa.ChunkedArray) else masked
+
+
+def _series(snapshot: Snapshot) -> pa.Array:
+    """What was said with ``_SERIES`` figures or more, by any version of any memory."""
+    said = snapshot.table("memory_versions")["content"].cast(pa.large_string())
+    short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST))
+    texts = pc.unique(short.filter(pc.match_substring_regex(short, _FIGURE)))
+    counts = pc.value_counts(_frames(texts))
+    return counts.field("values").filter(pc.greater_equal(counts.field("counts"), _SERIES))

@@ -118,8 +118,14 @@ def are_apart(one: str, other: str) -> bool:
 
 
 def of_one_matter(one: str, other: str) -> bool:
-    """Whether two sentences speak of the same persons and of one matter."""
-    return bool(matter(one) & matter(other)) and persons(one) == persons(other) and not are_apart(one, other)
+    """Whether two sentences speak of the same persons and of one matter; where each has a name that the other has not, they do not."""
+    mine, theirs = names(one), names(other)
+    return (
+        bool(matter(one) & matter(other))
+        and persons(one) == persons(other)
+        and (mine <= theirs or theirs <= mine)
+        and not are_apart(one, other)
+    )
 
 
 def _bare(sentence: str) -> list[str]:
