@@ -1,0 +1,79 @@
+"""``python -m benchmarks.changed_facts``: whether the later of two notes is seen to end the earlier one, by the audit of contradictions.
+
+The pairs are in ``unseen/changed_facts.toml``. Each stands in a scope of its own, the later note a day after the earlier one. *Ended*
+are those of which a night at default settings ends the earlier note, *asked* those about which it asks a person.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from rich.console import Console
+
+from benchmarks.remembered import given, memory_id
+from benchmarks.report import Part, show
+from slowwave.config.settings import Settings
+from slowwave.conflicts.find import find_conflicts
+from slowwave.conflicts.policies import decide
+from slowwave.conflicts.sides import read_sides
+from slowwave.snapshots.snapshot import Snapshot
+
+PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
+
+
+def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
+    """The pairs: earlier, later, ends, kind."""
+    with path.open("rb") as file:
+        return tomllib.load(file)["pair"]
+
+
+def snapshot_of(pairs: Sequence[dict[str, str | bool]]) -> Snapshot:
+    """The earlier note of pair k is memory 2k, the later one 2k + 1."""
+    now = datetime(2026, 6, 1, tzinfo=UTC)
+    snapshot = given([str(pair[side]) for pair in pairs for side in ("earlier", "later")], now=now)
+    memories = snapshot.table("memories")
+    scopes = pa.array([f"pair {k // 2}" for k in range(len(memories))])
+    starts = pa.array([now - timedelta(days=9 - k % 2) for k in range(len(memories))], pa.timestamp("us", tz="UTC"))
+    for name, column in (("scope", scopes), ("valid_from", starts), ("recorded_at", starts)):
+        at = memories.schema.get_field_index(name)
+        memories = memories.set_column(at, memories.schema.field(at), column.cast(memories.schema.field(at).type))
+    return replace(snapshot, tables={**snapshot.tables, "memories": memories})
+
+
+def quality() -> list[Part]:
+    """What becomes of the pairs, class by class, those that were looked at apart from the others."""
+    pairs, settings = read(), Settings()
+    snapshot = snapshot_of(pairs)
+    conflicts = find_conflicts(snapshot, settings).conflicts
+    sides = read_sides(snapshot, conflicts, settings)
+    became: dict[int, str] = {}
+    for conflict in conflicts:
+        decision = decide(settings.operations.resolve_conflicts.policy, conflict, sides)
+        k = int(conflict.a[-12:])
+        loser = conflict.b if decision.winner == "a" else conflict.a
+        became[k // 2] = "ended" if decision.sure and loser == memory_id(k - k % 2) else "asked"
+    counted: Counter[tuple[str, bool, str]] = Counter(
+        (str(pair["kind"]), k % 2 == 0, became.get(k, "")) for k, pair in enumerate(pairs)
+    )
+    kinds = dict.fromkeys((str(pair["kind"]), bool(pair["ends"])) for pair in pairs)
+    rows = [
+        [
+            kind,
+            "yes" if ends else "no",
+            *(str(counted[kind, seen, state]) for seen in (False, True) for state in ("ended", "asked", "")),
+        ]
+        for kind, ends in kinds
+    ]
+    header = ["pairs", "should end", "ended", "asked", "neither", "ended, looked at", "asked", "neither"]
+    return [Part(f"Changed facts: {len(pairs)} pairs of notes", "Half of them were looked at once.", header, rows)]
+
+
+if __name__ == "__main__":
+    show(quality(), Console(width=140))
