@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-search bench-screening bench-dates chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -53,6 +53,9 @@ bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found,
 
 bench-memory: $(VENV)/.installed ## what the operations on memories do to tokens, specifics and recall, and cost; DIR=folder adds labelled sets
 	$(BIN)/python -m benchmarks.memory_quality $(DIR) && $(BIN)/python -m benchmarks.memory_speed
+
+bench-night: $(VENV)/.installed ## what a week of nights does to what an agent finds, beside doing nothing and dropping memories; DIR=folder, WRITE=1
+	$(BIN)/python -m benchmarks.nights $(DIR) $(if $(WRITE),--write)
 
 bench-search: $(VENV)/.installed-dev ## how well and how fast searches find, beside bm25s, pgvector and GIN; DATA=folder names other data
 	$(BIN)/python -m benchmarks.search $(if $(DATA),--data $(DATA)) $(if $(WRITE),--write)
