@@ -60,7 +60,7 @@ _BEHIND: Final = tuple(
     (re.compile(rf"(?:(?<=\w)\s+|(?=:))(?:{markers})", re.IGNORECASE), sure) for markers, sure in _markers("behind")
 )
 _DENIED: Final = (
-    re.compile(rf"(?:,|\band|\bis|\bnow|[—–-]) not (?:at |in |on |for |with )?{_LED_BY}{_VALUE}", re.IGNORECASE),
+    re.compile(rf"(?:,|\band|\bnow|[—–-]) not (?:at |in |on |for |with )?{_LED_BY}{_VALUE}", re.IGNORECASE),
     re.compile(rf"\b(?:was|were)\s+{_LED_BY}{_VALUE}?(?=\s+(?:before|until|till|so far)\b)", re.IGNORECASE),
     re.compile(  # "no longer pays in dollars", "no longer eats meat", "no longer vegetarian"
         rf"\bno longer\s+(?:{_LED_BY}{WORD}s?\s+(?=(?:in|at|on|with|for|to|the|a|an|my|our)\s|{WORD}\s*(?:[,.;:!?]|$)))?"

@@ -49,6 +49,7 @@ def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None
         "I might switch from Triodos to Nordea.",
         "Somebody claims that Jenkins has been switched off.",
         "I would rather have tea.",
+        "The cat is not insured for operations.",
     ],
 )
 def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> None:
