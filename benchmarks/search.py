@@ -27,12 +27,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, quantiles
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
 import bm25s
 import httpx
 import numpy as np
+import psycopg
 from rich.console import Console
 
 from benchmarks.machine import load, machine
@@ -47,6 +48,7 @@ from slowwave.store import server, tables
 from slowwave.store.connect import Store
 from slowwave.store.load import load_rows
 from slowwave.store.opening import open_store
+from slowwave.texts.sentences import sentences
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "search.md"
@@ -60,15 +62,19 @@ _SPACE: Final = uuid.UUID("6a7c1c5e-0000-4000-8000-000000000000")
 _FRONTMATTER: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _TITLE: Final = re.compile(r"^title: *(.*)$", re.MULTILINE)
 _LONGEST: Final = 1_500  # characters of a passage
+_SHORTEST: Final = 25  # characters of a sentence that is a memory
 
 
 class Passage(NamedTuple):
-    """A text with the title of its document, and its place there; passages without one stand alone."""
+    """A text with the title of its document, and its place there; passages without one stand alone. ``memory`` is what a memory says that
+    was made of it, if one was.
+    """
 
     text: str
     title: str = ""
     document: str = ""
     ordinal: int = 0
+    memory: str = ""
 
 
 class Asked(NamedTuple):
@@ -93,6 +99,7 @@ def questions(data: Path) -> Iterator[Questions]:
     passages, titles, headings = _sections(sorted((data / "eips_md").glob("*.md")))
     yield Questions("EIPs by their titles", passages, titles)
     yield Questions("EIPs by headings", passages, headings)
+    yield Questions("EIPs by headings, a memory of each first sentence", [*map(_told_short, passages)], headings)
     rows = [json.loads(line) for line in (data / "memorybank" / "messages.jsonl").read_text().splitlines()]
     turns = [
         Asked(first["content"], frozenset({n + 1}), frozenset({n}))
@@ -107,9 +114,18 @@ def questions(data: Path) -> Iterator[Questions]:
         Passage(row["content"], f"Conversation of {day}", f"{name} {day}", n - talks.index((name, day)))
         for n, (row, (name, day)) in enumerate(zip(rows, talks, strict=True))
     ]
-    yield Questions("questions about conversations", passages, _about(data, [row["id"] for row in rows]))
+    about = _about(data, [row["id"] for row in rows])
+    yield Questions("questions about conversations", passages, about)
+    yield Questions("conversations, each turn a memory", [p._replace(memory=p.text) for p in passages], about)
+    yield Questions("conversations, a memory of each first sentence", [*map(_told_short, passages)], about)
     passages, titles, _ = _sections(sorted((data / "dory_sample").rglob("*.md")))
     yield Questions("dory's pages by titles", passages, titles)
+
+
+def _told_short(passage: Passage) -> Passage:
+    """The passage, with a memory that says its first sentence of some length."""
+    found = sentences(" ".join(passage.text.split()))
+    return passage._replace(memory=next((s for s in found if len(s) >= _SHORTEST), passage.text)[:_LONGEST])
 
 
 def _about(data: Path, turns: Sequence[str]) -> list[Asked]:
@@ -149,8 +165,15 @@ def _sections(files: Sequence[Path]) -> tuple[list[Passage], list[Asked], list[A
     return passages, titles, headings
 
 
-def filled(store: Store, name: str, passages: Sequence[Passage], model: str, vectors: np.ndarray) -> None:
-    """A namespace with documents, their passages and vectors."""
+def filled(
+    store: Store,
+    name: str,
+    passages: Sequence[Passage],
+    model: str,
+    vectors: np.ndarray,
+    told: np.ndarray | None = None,
+) -> None:
+    """A namespace with documents, their passages and vectors; ``told`` are those of the memories, by the places of their passages."""
     namespace = uuid.uuid5(_SPACE, name)
     documents = {p.document or f"alone {n}": p.title for n, p in enumerate(passages)}
     id_of = {document: uuid.uuid5(_SPACE, f"{name} {document}") for document in documents}
@@ -191,9 +214,51 @@ def filled(store: Store, name: str, passages: Sequence[Passage], model: str, vec
                     for n, vector in enumerate(vectors)
                 ),
             )
+            if told is not None:
+                _remembered(connection, name, passages, model, told)
         connection.execute("SET maintenance_work_mem = '1GB'")
         connection.execute("SELECT memory.index_vector_model(%s, %s)", (model, vectors.shape[1]))
         connection.execute("VACUUM ANALYZE memory.search_texts, memory.chunk_vectors, memory.chunks, memory.documents")
+
+
+def _remembered(
+    connection: psycopg.Connection[Any], name: str, passages: Sequence[Passage], model: str, vectors: np.ndarray
+) -> None:
+    """A memory of each passage that has one; it cites the passage."""
+    namespace = uuid.uuid5(_SPACE, name)
+    made = [(place(f"{name} memory", n), place(name, n), n) for n, p in enumerate(passages) if p.memory]
+    load_rows(
+        connection,
+        tables.memories,
+        (
+            {
+                "id": memory,
+                "namespace_id": namespace,
+                "kind": "episodic",
+                "source_chunk_ids": [passage],
+                "current_version_id": place(f"{name} version", n),
+            }
+            for memory, passage, n in made
+        ),
+    )
+    load_rows(
+        connection,
+        tables.memory_versions,
+        (
+            {
+                "id": place(f"{name} version", n),
+                "namespace_id": namespace,
+                "memory_id": memory,
+                "content": passages[n].memory,
+            }
+            for memory, _, n in made
+        ),
+    )
+    load_rows(
+        connection,
+        tables.memory_vectors,
+        ({"id": memory, "model": model, "namespace_id": namespace, "vector": vectors[n]} for memory, _, n in made),
+    )
 
 
 def place(name: str, number: int) -> str:
@@ -202,10 +267,10 @@ def place(name: str, number: int) -> str:
 
 
 def figures(ranked: Sequence[Sequence[int]], asked: Sequence[Asked]) -> list[str]:
-    """Recall@10 (whether one that answers is found), MRR and nDCG@10 over the questions."""
+    """Recall@10 (whether one that answers is found), MRR and nDCG@10 over the questions. What is found again is no hit."""
     recall, reciprocal, gain = [], [], []
     for found, question in zip(ranked, asked, strict=True):
-        hits = [n in question.right for n in found if n not in question.out][:K]
+        hits = [n in question.right and n not in found[:at] for at, n in enumerate(found) if n not in question.out][:K]
         recall.append(float(any(hits)))
         reciprocal.append(next((1 / n for n, hit in enumerate(hits, 1) if hit), 0.0))
         ideal = sum(1 / math.log2(n + 2) for n in range(min(K, len(question.right))))
@@ -227,11 +292,12 @@ def quality(store: Store, data: Path) -> Iterator[list[str]]:
             name = ""
         for embedder in (OfflineEmbedder(), MiniLMEmbedder()):
             vectors = embedder.embed([p.text for p in each.passages])
+            told = embedder.embed([p.memory or p.text for p in each.passages]) if each.passages[0].memory else None
             for bare in (False, True):
                 space = f"set{number} {embedder.model} {bare}"
                 passages = [p._replace(title="") for p in each.passages] if bare else each.passages
-                filled(store, space, passages, embedder.model, vectors)
-                of = {place(space, n): n for n in range(len(passages))}
+                filled(store, space, passages, embedder.model, vectors, told)
+                of = {place(of, n): n for of in (space, f"{space} memory") for n in range(len(passages))}
 
                 def ranks(mode: str) -> list[list[int]]:
                     return [[of[id_] for id_ in _found(store, space, q.query, mode, embedder)] for q in each.asked]  # noqa: B023

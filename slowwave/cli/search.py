@@ -64,5 +64,5 @@ def search(
     for r in response.results:
         where = f"{r.path}:{r.lines}" if r.lines else r.path
         titled = f"{r.title} " if r.title else ""
-        say(f"{r.score:.2f}  {where}  {titled}({r.evidence_class}, {r.confidence})")
+        say(f"{r.score:.2f}  {where}  {titled}({', '.join((r.evidence_class, r.confidence, *r.elsewhere()))})")
         say(" ".join(r.snippet.split()), indent=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -110,6 +111,7 @@ class TargetResolver:
         self._withheld = _withheld(before, after)
         self._left_out: set[str] = set()
         self._cited: dict[str, frozenset[str]] | None = None
+        self._memories_of: dict[str, frozenset[str]] | None = None
 
     @property
     def withheld_targets(self) -> int:
@@ -117,15 +119,20 @@ class TargetResolver:
         return len(self._left_out)
 
     def targets(self, ids: Iterable[str], tables: Sequence[str]) -> tuple[Target, ...]:
-        """The targets of a recall among the rows of ``tables``, one for all ids that one survivor stands for.
+        """The targets of a recall among the rows of ``tables``: one for all that one survivor stands for, and a memory with passages.
 
         Those with no row in ``before`` are out, and so are those that the plan withholds. Chunks stand for the rows that cite them only
         where chunks are searched.
         """
         groups: dict[str, set[str]] = {}
+        ids = list(ids)
         for id_ in ids:
             rows = chain(id_, self._into)
             groups.setdefault(rows[-1], set()).update(rows)
+        for id_ in self._live[0]["chunks"].intersection(ids) if len(groups) > 1 else ():
+            memory = next((i for i in ids if i in self._told_by().get(id_, ()) and i not in self._withheld), None)
+            if memory is not None:
+                groups[chain(memory, self._into)[-1]] |= groups.pop(id_, set())
         found: list[Target] = []
         for group in groups.values():
             if not self._withheld.isdisjoint(group):
@@ -147,6 +154,24 @@ class TargetResolver:
             before, after = (frozenset[str]().union(*(live[t] for t in tables)) for live in self._live)
             self._sides[tables] = before, after
         return self._sides[tables]
+
+    def _told_by(self) -> Mapping[str, frozenset[str]]:
+        """Passage that a recall event names → the memories that cite it and are no summaries."""
+        if self._memories_of is None:
+            events = self._before.table("recall_events")
+            named = [pc.list_flatten(events[name].combine_chunks()) for name in ("selected_ids", "hit_ids")]
+            passages = pc.unique(pa.concat_arrays(named))
+            memories = self._before.table("memories")
+            memories = memories.filter(pc.not_equal(memories["kind"], "summary"))
+            cited = memories["source_chunk_ids"].combine_chunks()
+            flat = pc.list_flatten(cited)
+            wanted = pc.is_in(flat, value_set=passages)
+            of = memories["id"].take(pc.list_parent_indices(cited).filter(wanted))
+            found: dict[str, set[str]] = defaultdict(set)
+            for passage, memory in zip(flat.filter(wanted).to_pylist(), of.to_pylist(), strict=True):
+                found[passage].add(memory)
+            self._memories_of = {passage: frozenset(own) for passage, own in found.items()}
+        return self._memories_of
 
     def _sources(self, group: frozenset[str]) -> frozenset[str]:
         """Chunks that rows of the group cite in ``before``; only questions with a dead target ever read them."""

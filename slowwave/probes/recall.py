@@ -1,7 +1,8 @@
 """No harm: what past recall queries find before and after a plan, by one reference retriever.
 
 A question is a query with its *targets*. A target is something that the agent used, with the rows that stand for it in each
-snapshot. Rows that one merge joins are one target; after the plan it is the survivor, before the plan any of them.
+snapshot. Rows that one merge joins are one target; after the plan it is the survivor, before the plan any of them. A memory and the
+passage that it was made of are one target as well, and one of the ten things that are found (``slowwave.search.things``).
 A target with no live row left is stood for by the live chunks that it cites. Whatever counts after the plan counts before it
 too, so that a plan never gains by the leniency of the measure.
 
@@ -33,6 +34,9 @@ RESAMPLES: Final = 2_000
 _SEED: Final = 20_090_719
 _AT_ONCE: Final = 4_000_000  # resampled places held in memory
 _ALONE: Final = ("memories",)
+
+_Things = list[tuple[str, ...]]
+"""What a query finds, best first: the ids of the rows of each thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Baseline:
         self.snapshot, self.embed = snapshot, embed
         self._retrievers: dict[tuple[str, ...], Retriever] = {}
         self._vectors: dict[tuple[str, ...], np.ndarray | None] = {}
-        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[list[str]]] = {}
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Things]] = {}
 
     def retriever(self, tables: tuple[str, ...] = SEARCHED) -> Retriever:
         """The retriever over ``tables``."""
@@ -119,11 +123,11 @@ class Baseline:
             self._vectors[queries] = self.retriever().embedded(queries)
         return self._vectors[queries]
 
-    def found(self, tables: tuple[str, ...], queries: tuple[str, ...]) -> list[list[str]]:
-        """The ids of the ``K`` best rows of ``tables`` for each query."""
+    def found(self, tables: tuple[str, ...], queries: tuple[str, ...]) -> list[_Things]:
+        """The ``K`` best things of ``tables`` for each query."""
         key = tables, queries
         if key not in self._found:
-            self._found[key] = self.retriever(tables).search(queries, self.vectors(queries), K)
+            self._found[key] = self.retriever(tables).things(queries, self.vectors(queries), K)
         return self._found[key]
 
 
@@ -178,7 +182,7 @@ def _measured(
         return _NOTHING
     found = baseline.found(tables, queries)
     same = second.finds_the_same_as(baseline.retriever(tables))
-    found_after = found if same else second.search(queries, baseline.vectors(queries), K)
+    found_after = found if same else second.things(queries, baseline.vectors(queries), K)
     hits, hits_after = dict(zip(queries, found, strict=True)), dict(zip(queries, found_after, strict=True))
     then, now = _scores(questions, hits, "before"), _scores(questions, hits_after, "after")
     for n in np.flatnonzero(now[:, 0] < then[:, 0]).tolist():
@@ -199,12 +203,13 @@ def _measured(
     )
 
 
-def _blame(question: ProbeQuery, hits: Sequence[str], hits_after: Sequence[str], lost: dict[str, float]) -> None:
+def _blame(question: ProbeQuery, things: _Things, things_after: _Things, lost: dict[str, float]) -> None:
     """Share the loss of a question among the rows of what was found and is not: a target's own, or those that came in its place."""
+    hits, hits_after = ({id_ for thing in found for id_ in thing} for found in (things, things_after))
     for target in question.targets:
         if target.before.isdisjoint(hits) or not target.after.isdisjoint(hits_after):
             continue
-        pushed = () if target.before - target.after else set(hits_after) - set(hits)
+        pushed = () if target.before - target.after else hits_after - hits
         rows = {*target.before, *target.after, *pushed}
         for row in rows:
             lost[row] += 1 / (len(rows) * len(question.targets))
@@ -229,14 +234,15 @@ def bootstrap(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _scores(
-    questions: Sequence[ProbeQuery], hits: Mapping[str, Sequence[str]], side: Literal["before", "after"]
+    questions: Sequence[ProbeQuery], things: Mapping[str, _Things], side: Literal["before", "after"]
 ) -> np.ndarray:
     """(n, 2): the share of targets among the hits, and one over the place of the first hit that is a target."""
     scores = np.zeros((len(questions), 2))
     for n, question in enumerate(questions):
         rows = [t.before if side == "before" else t.after for t in question.targets]
-        found = hits[question.query]
-        scores[n, 0] = sum(not accepted.isdisjoint(found) for accepted in rows) / len(rows)
+        found = things[question.query]
+        hits = {id_ for thing in found for id_ in thing}
+        scores[n, 0] = sum(not accepted.isdisjoint(hits) for accepted in rows) / len(rows)
         wanted = frozenset().union(*rows)
-        scores[n, 1] = next((1 / place for place, id_ in enumerate(found, 1) if id_ in wanted), 0.0)
+        scores[n, 1] = next((1 / place for place, ids in enumerate(found, 1) if not wanted.isdisjoint(ids)), 0.0)
     return scores

@@ -29,7 +29,9 @@ RANK: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A page that a search found: ``score`` from 0 to 1, ``rank`` from 0 in the list of ``query`` (from 0)."""
+    """A page that a search found: ``score`` from 0 to 1, ``rank`` from 0 in the list of ``query`` (from 0). ``row`` is its id, and
+    ``same`` those of rows that tell the same thing.
+    """
 
     path: str
     text: str
@@ -40,6 +42,8 @@ class FoundPage:
     confidence: Literal["high", "medium", "low"] = "medium"
     stale: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    row: str = ""
+    same: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +83,18 @@ def chosen(
     durable: int = DURABLE,
     sessions: int = SESSIONS,
 ) -> tuple[FoundPage, ...]:
-    """The pages that are told, best first: those that may be, each path once, at most ``durable`` and ``sessions`` of the two planes."""
+    """The pages that are told, best first: those that may be, each path and thing once, at most ``durable`` and ``sessions`` of the two
+    planes.
+    """
     scored = [(_worth(page, profiles), page) for page in pages if not denied(page, profile, profiles)]
     left = {"durable": durable, "sessions": sessions}
     told: dict[str, FoundPage] = {}
+    same: set[str] = set()
     for _, page in sorted(scored, key=lambda one: (-one[0], one[1].path)):
-        if page.path not in told and left[page.plane]:
+        if page.path not in told and page.row not in same and left[page.plane]:
             left[page.plane] -= 1
             told[page.path] = page
+            same |= page.same
     return tuple(told.values())
 
 

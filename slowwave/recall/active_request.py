@@ -7,6 +7,7 @@ model plans and words only where the settings ask for it and time is left; searc
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Literal, NamedTuple
@@ -94,8 +95,9 @@ def active_memory(
     sessions = sessions or (plan.include_sessions and profile.sessions != "never")
     asked = _asked(request, profile, plan, sessions=sessions)
     searches = _searched(connection, namespace, asked, help_.deadline)
+    same = _same(connection, [answer for _, answer in searches])
     found = [
-        _page(result, rank, one.query, one.request.corpus == "sessions")
+        _page(result, rank, one.query, one.request.corpus == "sessions", same.get(result.id, frozenset()))
         for one, answer in searches
         for rank, result in enumerate(answer.results)
     ]
@@ -198,7 +200,23 @@ def _searched(
     return done
 
 
-def _page(result: SearchResult, rank: int, query: int, spoken: bool) -> FoundPage:
+def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str, frozenset[str]]:
+    """Result of one search → those of others that are one thing with it: one search tells a thing once."""
+    from slowwave.search.candidates import cited_among  # as below
+    from slowwave.search.things import one_tells_the_other
+
+    results = {r.id: r for answer in answers for r in answer.results}
+    if sum(bool(answer.results) for answer in answers) < 2:
+        return {}
+    found: dict[str, set[str]] = defaultdict(set)
+    for memory, passage, sure in cited_among(connection, list(results)):
+        if sure or one_tells_the_other(results[memory].snippet, results[passage].snippet):
+            found[memory].add(passage)
+            found[passage].add(memory)
+    return {id_: frozenset(own) for id_, own in found.items()}
+
+
+def _page(result: SearchResult, rank: int, query: int, spoken: bool, same: frozenset[str]) -> FoundPage:
     return FoundPage(
         result.path or f"{result.kind}/{result.id}",
         result.snippet,
@@ -209,6 +227,8 @@ def _page(result: SearchResult, rank: int, query: int, spoken: bool) -> FoundPag
         confidence=result.confidence,
         stale=bool(result.stale_warning),
         metadata=result.frontmatter or {},
+        row=result.id,
+        same=same,
     )
 
 

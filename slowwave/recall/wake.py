@@ -9,10 +9,11 @@ cached: no clock is read. Reading the rows belongs to ``slowwave.recall.wake_row
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from slowwave.search.things import tells
 from slowwave.texts.token_count import BYTES_A_TOKEN, count
 
 SECTION_WORTH: Final = 0.9
@@ -105,6 +106,26 @@ def wake_block(sections: Sequence[Told], budget: int) -> WakeBlock:
     )
     left = sum(len(s.passages) for s in sections) - sum(map(len, taken))
     return WakeBlock(block, count(block), tuple(sources), left)
+
+
+def without_repeats(
+    sections: Sequence[Told], made_of: Mapping[str, frozenset[str]], block: WakeBlock
+) -> tuple[Told, ...]:
+    """The sections without the memories that a paragraph in ``block`` tells: of a page that they were made of (``made_of``, by id)."""
+
+    def repeated(memory: str, text: str) -> bool:
+        pages = made_of.get(memory, frozenset())
+        of = (section for section in sections if not pages.isdisjoint(section.sources))
+        return any(p in block.text and tells(p, text) for section in of for p in section.passages)
+
+    kept: list[Told] = []
+    for section in sections:
+        if made_of.keys().isdisjoint(section.sources):
+            kept.append(section)
+            continue
+        pairs = [p for p in zip(section.sources, section.passages, strict=True) if not repeated(*p)]
+        kept.append(replace(section, sources=tuple(s for s, _ in pairs), passages=tuple(p for _, p in pairs)))
+    return tuple(kept)
 
 
 def cut(text: str, size: int) -> str:

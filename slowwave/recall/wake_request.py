@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.config.settings import Settings
-from slowwave.recall.wake import wake_block
+from slowwave.recall.wake import wake_block, without_repeats
 from slowwave.recall.wake_profiles import wake_profiles
 from slowwave.recall.wake_rows import wake_rows
 from slowwave.search.recall_log import Answered, Lines, Recalled
@@ -55,6 +55,8 @@ def wake(connection: Connection, namespace: str, request: WakeRequest, settings:
         decisions=request.include_pinned_decisions,
     )
     block = wake_block(rows.sections, request.budget_tokens)
+    if (once := without_repeats(rows.sections, rows.memories, block)) != rows.sections:
+        block = wake_block(once, request.budget_tokens)
     told = WakeResponse(profile=request.profile, block=block.text)
     if request.debug:
         about = {"tokens_estimated": block.tokens, "left_out": block.left_out}

@@ -7,7 +7,7 @@ namespace and bounded. How the budget is shared belongs to ``slowwave.recall.wak
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -68,7 +68,9 @@ SELECT path, title, content, recorded_at FROM memory.documents
  ORDER BY coalesce(metadata->>'updated', metadata->>'date', metadata->>'created', '') DESC, path DESC, id LIMIT %(limit)s"""  # noqa: S608
 
 _MEMORIES: Final = """
-SELECT m.id::text AS path, m.subject AS title, v.content, m.recorded_at
+SELECT m.id::text AS path, m.subject AS title, v.content, m.recorded_at, 0 AS every, ARRAY(SELECT d.path FROM memory.documents d
+    WHERE d.id = ANY (m.source_document_ids) OR d.id IN (SELECT c.document_id FROM memory.chunks c WHERE c.id = ANY (m.source_chunk_ids))
+  ) AS made_of
   FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
  WHERE m.namespace_id = %(namespace)s AND m.state = 'active' AND m.invalidated_at IS NULL AND m.valid_to IS NULL
    AND m.kind IN ('semantic', 'procedural', 'claim', 'topic', 'summary') AND m.sensitivity = ''
@@ -83,6 +85,8 @@ class _Row:
     recorded_at: datetime
     every: int = 0
     """Of how many rows it is one, where that is asked."""
+    made_of: Sequence[str] = ()
+    """The paths of the documents that a memory cites."""
 
     @property
     def body(self) -> str:
@@ -92,12 +96,12 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class WakeRows:
-    """Sections with their passages, the ids of the memories among their sources, and the instant of the newest row among them (None where
-    nothing was read).
+    """Sections with their passages, the ids of the memories among their sources with the paths of the pages that they were made of, and the
+    instant of the newest row among them (None where nothing was read).
     """
 
     sections: tuple[Told, ...]
-    memories: frozenset[str]
+    memories: Mapping[str, frozenset[str]]
     newest: datetime | None
 
 
@@ -119,7 +123,7 @@ def wake_rows(
             return cursor.execute(statement, {"namespace": namespace_id, **given}).fetchall()  # pyright: ignore[reportArgumentType]
 
         read: list[_Row] = []
-        memories: frozenset[str] = frozenset()
+        memories: dict[str, frozenset[str]] = {}
         paths = [_like(path) for _, section in chosen for path in section.paths]
         documents = rows(_DOCUMENTS, paths=paths) if paths else []
         told: list[Told] = []
@@ -144,7 +148,7 @@ def wake_rows(
             of = rows(statement, limit=limit, paths=paths) if limit else []
             lines = [(row, text) for row in of if (text := line(row))]
             if statement == _MEMORIES:
-                memories = frozenset(row.path for row in of)
+                memories = {row.path: frozenset(row.made_of) for row in of}
             if statement == _PAGES and of:
                 title = f"{title} ({of[0].every:,} in all)"
             told.append(Told(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines)))

@@ -168,6 +168,19 @@ def following(
     return [(str(r[0]), str(r[1]), None if r[2] is None else float(str(r[2]))) for r in rows]
 
 
+_CITED: Final = """
+SELECT m.id::text, c.id::text, c.id = ANY (m.source_chunk_ids) AND m.kind <> 'summary' FROM memory.memories m JOIN memory.chunks c
+    ON c.id = ANY (m.source_chunk_ids) OR (m.source_chunk_ids = '{}' AND c.document_id = ANY (m.source_document_ids))
+ WHERE m.id = ANY (%(ids)s::uuid[]) AND c.id = ANY (%(ids)s::uuid[])
+"""
+
+
+def cited_among(connection: Connection, ids: Sequence[str]) -> list[tuple[str, str, bool]]:
+    """(memory, passage, whether they are one thing whatever they say) of rows by their ids; see ``slowwave.search.things``."""
+    rows = connection.execute(_CITED, {"ids": list(ids)}).fetchall()
+    return [(str(r[0]), str(r[1]), bool(r[2])) for r in rows]
+
+
 _EXACT: Final = sql.SQL("""
 SELECT id, score FROM (
   SELECT r.id::text AS id, r.day, CASE WHEN position(%(query)s IN lower(r.path)) > 0 THEN 1.0

@@ -81,17 +81,23 @@ def are_copies(one: str, other: str) -> bool:
     return _are_copies(one, other, _shingles(one), _shingles(other))
 
 
-def collapsed(texts: Sequence[str], worth: Sequence[int]) -> list[int]:
-    """Places (of texts, best first) that stay: of copies the one worth most, at the place of the first; ties by place."""
-    parts = [_shingles(text) for text in texts]
-    kept: list[int] = []
+def collapsed(texts: Sequence[str], worth: Sequence[int], most: int) -> list[list[int]]:
+    """Places (of texts, best first) that stay, each with those of its copies: of copies the one worth most, at the place of the first; ties
+    by place. It stops at ``most`` that stay, but looks at twice as many texts.
+    """
+    parts: list[frozenset[int]] = []
+    kept: list[list[int]] = []
     for place, text in enumerate(texts):
-        for n, other in enumerate(kept):
-            if _are_copies(text, texts[other], parts[place], parts[other]):
-                kept[n] = other if worth[other] >= worth[place] else place
+        if len(kept) >= most and place >= 2 * most:
+            break
+        parts.append(_shingles(text))
+        for copies in kept:
+            first = copies[0]
+            if _are_copies(text, texts[first], parts[place], parts[first]):
+                copies.insert(1 if worth[first] >= worth[place] else 0, place)
                 break
         else:
-            kept.append(place)
+            kept.append([place])
     return kept
 
 

@@ -64,8 +64,11 @@ class Recalled:
 
     @classmethod
     def of_search(cls, found: SearchResponse) -> Recalled:
-        """What a search found."""
-        return cls(found.query, tuple(r.id for r in found.results), tuple(r.score for r in found.results))
+        """What a search found: things by the rows that tell them, then the memories that others told, as these were found as well."""
+        told = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
+        scores = dict(told) | {r.id: r.score for r in found.results}
+        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in told)]))
+        return cls(found.query, hits, tuple(scores[id_] for id_ in hits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,11 +60,25 @@ class SearchRequest(BaseModel):
         return _ALIASES.get(mode, mode) if isinstance(mode, str) else mode
 
 
-class SearchResult(BaseModel):
-    """One row that was found. ``lines`` are those of its file, "a-b". Fields from ``score_normalized`` on are for ``debug``."""
+Kind = Literal["chunks", "memories", "entities"]
+
+
+class OtherWording(BaseModel):
+    """A row that was found as well and tells the same thing as a result: the passage that a memory was made of, or a copy."""
 
     id: str
-    kind: Literal["chunks", "memories", "entities"]
+    kind: Kind
+    path: str
+    lines: str | None
+
+
+class SearchResult(BaseModel):
+    """One thing that was found, in the better of its wordings. ``lines`` are those of its file, "a-b". Fields from ``score_normalized`` on
+    are for ``debug``.
+    """
+
+    id: str
+    kind: Kind
     path: str
     title: str
     lines: str | None
@@ -73,9 +87,15 @@ class SearchResult(BaseModel):
     stale_warning: str | None
     confidence: Confidence
     score: float = Field(description="From 0 to 1 in every mode.")
+    also_in: tuple[OtherWording, ...] = Field(default=(), description="Rows that were found and tell the same.")
     score_normalized: float | None = Field(default=None, description="The match alone, without priors.")
     rank_score: float | None = Field(default=None, description="What the order rests on; it may be below 0 or above 1.")
     frontmatter: dict[str, Any] | None = None
+
+    def elsewhere(self) -> tuple[str, ...]:
+        """For people: where else the same is told, three places at most; nothing where it is told here alone."""
+        paths = [path for path in dict.fromkeys(other.path for other in self.also_in) if path != self.path]
+        return (f"also in {' and '.join(paths[:3])}",) if paths else ()
 
 
 class SearchResponse(BaseModel):

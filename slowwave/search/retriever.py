@@ -2,7 +2,7 @@
 
 Words, weights, calibration and fusion are those of ``slowwave.search.words``, ``bm25`` and ``fusion``, which the store's searches use as
 well; here they are exact and read a snapshot, so that a difference between two snapshots is a difference between the snapshots. What
-follows a passage gains nothing by it here.
+follows a passage gains nothing by it here, and the wording of a thing that ranks best tells it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
 from slowwave.search.bm25 import Counts, postings, word_weights
+from slowwave.search.cited_rows import CitedRows
 from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.ranking import ScoredRows, best, ranked
 from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
+from slowwave.search.things import Cited, one_tells_the_other
 from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -60,6 +62,7 @@ class Retriever:
         self.embed = embed
         self.rows = searched_rows(snapshot, tables)
         self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
+        self.cited = CitedRows.of(snapshot, self.rows)
         self._unknown = float(word_weights(np.zeros(1), len(self.rows))[0])
         self._calibration = calibration_of(next((v.model for v in snapshot.vectors.values() if v.model), ""))
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]
@@ -69,16 +72,43 @@ class Retriever:
         return self.embed(queries) if self.embed is not None and self._blocks and queries else None
 
     def search(self, queries: Sequence[str], query_vectors: np.ndarray | None = None, k: int = 10) -> list[list[str]]:
-        """The ids of the ``k`` best rows of each query, best first, ties by id; fewer where fewer rows match at all.
+        """The ids of the rows that tell the ``k`` best things of each query, best first, ties by id; fewer where fewer match at all.
 
         ``query_vectors`` (q, d) are made by the embedder when they are not given; with neither, BM25 ranks alone.
         Vectors of another width than the rows' raise ``EmbeddingError``.
         """
+        return [[first for first, *_ in found] for found in self.things(queries, query_vectors, k)]
+
+    def things(
+        self, queries: Sequence[str], query_vectors: np.ndarray | None = None, k: int = 10
+    ) -> list[list[tuple[str, ...]]]:
+        """The ``k`` best things of each query as ``search`` finds them, each with the ids of all its rows that were found, the best first.
+
+        A memory and the passage that it was made of are one thing (``slowwave.search.things``).
+        """
         vectors = self.embedded(queries) if query_vectors is None else query_vectors
-        hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), k)
-        ids = self.rows.ids.take(pa.array(hits.row, pa.int64())).to_pylist()
-        ends = np.searchsorted(hits.query, np.arange(len(queries)), side="right").tolist()
-        return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), max(k, DEPTH))
+        leader = np.arange(len(hits.row))
+        pairs = self.cited.among(hits.query, hits.row)
+        for pair in sorted(pairs, key=lambda p: (max(p[:2]), min(p[:2]))):
+            first, last = sorted(pair[:2])
+            if leader[last] == last and leader[first] == first and (pair.sure or self._says_the_same(hits.row, pair)):
+                leader[last] = first
+        leads = leader == np.arange(len(leader))
+        place = np.cumsum(leads) - 1
+        place -= place[np.searchsorted(hits.query, hits.query)]
+        kept = np.flatnonzero(place[leader] < k)
+        found: list[list[list[str]]] = [[] for _ in queries]
+        named = self.rows.ids.take(pa.array(hits.row[kept], pa.int64())).to_pylist()
+        for query, at, id_ in zip(hits.query[kept].tolist(), place[leader[kept]].tolist(), named, strict=True):
+            if at == len(found[query]):
+                found[query].append([])
+            found[query][at].append(id_)
+        return [[tuple(ids) for ids in things] for things in found]
+
+    def _says_the_same(self, row: np.ndarray, pair: Cited) -> bool:
+        memory, passage = (self.rows.content(int(row[place])) for place in pair[:2])
+        return one_tells_the_other(memory, passage)
 
     def _fused(self, queries: Sequence[str], vectors: np.ndarray | None, depth: int, k: int) -> ScoredRows:
         """The best by both scores among the ``depth`` best of each; a row that words found has its cosine, whatever its place."""
@@ -103,10 +133,11 @@ class Retriever:
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:
-        """Whether every search must give the same result, because rows, texts and vectors are equal."""
+        """Whether every search must give the same result, because rows, texts, citations and vectors are equal."""
         return (
             self.rows.ids.equals(other.rows.ids)
             and self.rows.texts.equals(other.rows.texts)
+            and self.cited.equals(other.cited)
             and len(self._blocks) == len(other._blocks)
             and all(
                 np.array_equal(a.rows, b.rows) and (a.matrix is b.matrix or np.array_equal(a.matrix, b.matrix))

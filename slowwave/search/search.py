@@ -7,8 +7,9 @@ recall (``slowwave.search.recall_log``).
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, Final
@@ -23,11 +24,12 @@ from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
-from slowwave.search.priors import Wishes, is_quarantined, prior, recall_weight, recency
+from slowwave.search.priors import Wishes, bound, is_quarantined, prior, recall_weight, recency
 from slowwave.search.recall_log import Recalled, log_behind
-from slowwave.search.request import Mode, SearchRequest, SearchResponse, SearchResult
+from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
 from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
 from slowwave.search.snippets import coverage, snippet
+from slowwave.search.things import Cited, better_worded, grouped, one_tells_the_other
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import body
@@ -35,6 +37,7 @@ from slowwave.texts.frontmatter import body
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40
 _DEEPER: Final = 4  # candidates a place
+_DEEPEST: Final = 800  # candidates beyond which a list stays as short as it is
 _LONG, _SHORT = 700, 240
 _OTHER_WORDS: Final = 0.9
 _SESSION_WORDS: Final = frozenset(
@@ -48,14 +51,20 @@ _REORDERING: Final[Mapping[SearchStep, Callable[[Searcher, str, Sequence[Candida
 
 _ROWS: Final = """
 SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
-  CASE WHEN r.is_file THEN d.content ELSE '' END
-FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id WHERE r.id = ANY (%s::uuid[])
+  CASE WHEN r.is_file THEN d.content ELSE '' END, r.document_id::text,
+  ARRAY(SELECT c::text FROM unnest(m.source_chunk_ids) AS c WHERE c = ANY (%(ids)s::uuid[])),
+  CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary'
+FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
+WHERE r.id = ANY (%(ids)s::uuid[])
 """
 
 
 @dataclass(slots=True)
 class _Row:
-    """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on."""
+    """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
+
+    ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage.
+    """
 
     id: str
     kind: Any
@@ -70,8 +79,13 @@ class _Row:
     end_line: int | None
     is_file: bool
     document: str
+    document_id: str | None
+    cited: Sequence[str]
+    cited_documents: Sequence[str]
+    is_summary: bool
     match: float = 0.0
     rank: float = 0.0
+    also: list[_Row] = field(default_factory=lambda: list[_Row]())
 
 
 def search(
@@ -114,14 +128,20 @@ def search_on(
     found = found_by(request.query)
     if searcher and "expand" in steps and "plan" not in steps and max(found.scores.values(), default=0) < WEAK:
         plan = expanded(searcher, request.query)
-    found = _joined([found, *map(found_by, plan.queries(domain.planes))])
-    best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
-    rows = _rows(connection, dict(best))
-    warnings = [warning, plan.warning, *found.warnings]
     reorders = searcher is not None and request.rerank != "false" and bool(steps & {"rerank", "select"})
+    most = RERANKED if reorders else request.k
+    while True:
+        found = _joined([found, *map(found_by, plan.queries(domain.planes))])
+        best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
+        rows = _rows(connection, dict(best))
+        ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=most)
+        if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not any(row.also for row in ordered):
+            break
+        depth *= _DEEPER  # things of so many wordings that others have no room among the candidates
+        found = found_by(request.query)
+    warnings = [warning, plan.warning, *found.warnings]
     if request.rerank == "true" and not reorders:
         warnings.append("No reranker is set, so the order is that of the search.")
-    ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=RERANKED if reorders else request.k)
     if searcher and reorders and ordered:
         ordered, problems = _reordered(searcher, ordered, request.query)
         warnings += problems
@@ -174,7 +194,7 @@ def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
     if not scores:
         return []
     found: list[_Row] = []
-    for values in connection.execute(_ROWS, (list(scores),)).fetchall():
+    for values in connection.execute(_ROWS, {"ids": list(scores)}).fetchall():
         row = _Row(*values)  # type: ignore[arg-type]  # the columns of _ROWS
         row.match = row.rank = scores[row.id]
         found.append(row)
@@ -182,7 +202,9 @@ def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
 
 
 def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessions: bool, most: int) -> list[_Row]:
-    """What may be shown, best first: at most ``most`` rows, one a file, one of several copies. ``sessions`` says that they are wanted."""
+    """What may be shown, best first: at most ``most`` things, one a file, one of several copies. ``sessions`` says that they are
+    wanted.
+    """
     sessions_asked = request.corpus != "all" or sessions or bool(set(words(request.query)) & _SESSION_WORDS)
     wishes = Wishes.of(request.query, today)
     shown: list[_Row] = []
@@ -201,13 +223,54 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessi
             row.rank += wishes.met(row.path, row.day)
         if min(1.0, max(0.0, row.rank)) >= request.min_relevance_score:
             shown.append(row)
-    shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     files: set[str] = set()
+    _well_worded(shown, asked(request.query))
+    shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
-    told: dict[str, str] = {}  # a turn is a memory and a passage: one of them is shown
-    single = [row for row in single if told.setdefault(row.text, row.kind) == row.kind][: 2 * most]
-    kept = collapsed([row.text for row in single], [precedence(row.path, row.plane, row.metadata) for row in single])
-    return [single[place] for place in kept][:most]
+    things = _told_once(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
+    first: dict[str, _Row] = {}
+    kept: list[_Row] = []
+    for row in things:  # a turn that cites nothing is a memory and a passage of the same words as well
+        leader = first.setdefault(row.text, row)
+        (kept if leader.kind == row.kind or row.also else leader.also).append(row)
+    worth = [precedence(row.path, row.plane, row.metadata) for row in kept]
+    return _told_once(kept, collapsed([row.text for row in kept], worth, most))[:most]
+
+
+def _well_worded(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
+    """Rank the better-worded of a memory and its passage ahead where they match about as well."""
+    if cited := _cited(rows):
+        compared = {place for pair in cited for place in pair[:2]}
+        covered = [coverage(f"{row.title} {row.text}", wanted) if n in compared else 0.0 for n, row in enumerate(rows)]
+        ranks = better_worded(cited, [row.rank for row in rows], covered, [len(row.text) for row in rows], bound())
+        for row, rank in zip(rows, ranks, strict=True):
+            row.rank = rank
+
+
+def _cited(rows: Sequence[_Row]) -> list[Cited]:
+    """Memories among rows with the passages among them that may be one thing with them."""
+    places = {row.id: n for n, row in enumerate(rows) if row.kind == "chunks"}
+    of_document: dict[str, list[int]] = defaultdict(list)
+    for place in places.values():
+        of_document[rows[place].document_id or ""].append(place)
+    sure = [Cited(n, places[c], not row.is_summary) for n, row in enumerate(rows) for c in row.cited if c in places]
+    return sure + [
+        Cited(n, place, False)
+        for n, row in enumerate(rows)
+        for document in row.cited_documents
+        for place in of_document.get(document, ())
+    ]
+
+
+def _says_the_same(rows: Sequence[_Row], pair: Cited) -> bool:
+    return one_tells_the_other(rows[pair.memory].text, rows[pair.passage].text)
+
+
+def _told_once(rows: Sequence[_Row], things: Sequence[Sequence[int]]) -> list[_Row]:
+    """The first row of each thing; the others stand beside it."""
+    for first, *others in things:
+        rows[first].also += [row for n in others for row in (rows[n], *rows[n].also)]
+    return [rows[first] for first, *_ in things]
 
 
 def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_Row], list[str]]:
@@ -236,14 +299,19 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         kind=row.kind,
         path=row.path,
         title=row.title,
-        lines=f"{row.start_line}-{row.end_line}" if row.start_line is not None else None,
+        lines=_lines(row),
         evidence_class=kind,
         snippet=_shown(row, frozenset(wanted), _LONG if request.include_content else _SHORT),
         stale_warning=stale_warning(row.document, row.metadata),
         confidence=confidence(kind, request.mode, covered, place, row.match),
         score=round(min(1.0, max(0.0, row.rank)), 6),
+        also_in=tuple(OtherWording(id=o.id, kind=o.kind, path=o.path, lines=_lines(o)) for o in row.also),
         **(_debugged(row) if request.debug else {}),
     )
+
+
+def _lines(row: _Row) -> str | None:
+    return f"{row.start_line}-{row.end_line}" if row.start_line is not None else None
 
 
 def _debugged(row: _Row) -> dict[str, Any]:

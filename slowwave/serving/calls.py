@@ -96,7 +96,10 @@ def _active(connection: Connection, caller: Caller, request: ActiveMemoryRequest
 
 def _found(answer: SearchResponse) -> str:
     """A result a paragraph, with the id that a recall event names."""
-    lines = [f"{r.path or r.title or r.kind} ({r.confidence}, id {r.id})\n{r.snippet}" for r in answer.results]
+    lines = [
+        f"{r.path or r.title or r.kind} ({', '.join((r.confidence, f'id {r.id}', *r.elsewhere()))})\n{r.snippet}"
+        for r in answer.results
+    ]
     return "\n\n".join([*lines, *answer.warnings]) or "Nothing was found."
 
 

@@ -286,3 +286,15 @@ def test_the_winner_of_a_contradiction_answers_for_its_loser():
     after = simulate(before, items)
     assert recall_probe(before, after, SETTINGS, None, items).passed
     assert not recall_probe(before, after, SETTINGS, None).passed
+
+
+def test_a_memory_and_its_passage_are_one_thing_to_be_found_and_take_one_place():
+    """Twenty rows match as well as each other, and they are ten things: all of them are found. Two of a recall that are one count once."""
+    texts = {f"n{k}": f"Ann lives in house {k}" for k in range(10)}
+    asked = event("ann lives", *texts)
+    probe = recall_probe(before := remembered(texts, asked), before, SETTINGS, None)
+    assert (probe.recall_before, probe.memories.recall_before) == (1.0, 1.0)
+    before = remembered(TEXTS, event("ann lives oslo", "a", "a chunk", "n7"))
+    gone_memory = set_columns(before, "set_state", "memories", {uid("a"): {"state": "archived"}})
+    probe = recall_probe(before, simulate(before, [item(m) for m in gone_memory]), SETTINGS, None)
+    assert (probe.recall_before, probe.recall_after) == (0.5, 0.5)

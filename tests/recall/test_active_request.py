@@ -15,6 +15,7 @@ from slowwave.store.connect import Store
 from tests.endpoints import Server, completion
 from tests.memories import ask, remember
 from tests.recall.test_wake_rows import put_document
+from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
 
@@ -208,3 +209,26 @@ def test_dory_a_step_that_has_no_time_is_left_out(store: Store, model: Server) -
     failed = recalled(store, settings=helped(model))
     assert "- The heating of the lake house is controlled by thermostat. (notes/heating.md)" in failed.block
     assert len(failed.warnings) >= 1
+
+
+def test_a_memory_and_the_session_that_it_was_made_of_are_told_once(store: Store) -> None:
+    """Two searches find them, one among pages and one among sessions; another session is told beside."""
+    remember(store, "acme")
+    put_page(store, "logs/sessions/a.md", "thermostat", plane="sessions")
+    put_document(store, "logs/sessions/b.md", "Heating of that house by the lake is too dear.", plane="sessions")
+    other = {
+        "id": "chunk b",
+        "document_id": "logs/sessions/b.md",
+        "content": "Heating of that house by the lake is too dear.",
+    }
+    remember(store, "acme", chunks=[other])
+    memory = {
+        "id": "m",
+        "kind": "semantic",
+        "current_version_id": "v",
+        "source_chunk_ids": ["chunk logs/sessions/a.md"],
+    }
+    said = {"id": "v", "memory_id": "m", "content": SAID.format("thermostat")}
+    remember(store, "acme", memories=[memory], memory_versions=[said])
+    told = recalled(store, f"{PROMPT} What did we discuss yesterday?")
+    assert set(told.sources) == {f"memories/{uid('m')}", "logs/sessions/b.md"}

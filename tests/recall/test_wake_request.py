@@ -44,3 +44,29 @@ def test_a_request_is_bounded() -> None:
     for wrong in ({"budget_tokens": 1501}, {"budget_tokens": 49}, {"include_recent_sessions": 51}, {"mood": "good"}):
         with pytest.raises(ValidationError):
             WakeRequest.model_validate({"agent": "tests", **wrong})
+
+
+def test_what_a_page_tells_is_not_remembered_beside_it(store: Store) -> None:
+    """A memory that was made of a page which is told; one that the page no longer tells, and one of another page, are told."""
+    remember(store, "acme")
+    put_document(store, "core/user.md", "Mara lives in Lisbon and keeps bees.")
+    put_document(store, "people/ana.md", "Ana is Mara's friend.")
+    made = {
+        "bees": ("core/user.md", "Mara keeps bees."),
+        "oslo": ("core/user.md", "Mara was born in Oslo."),
+        "ana": ("people/ana.md", "Mara keeps bees in Lisbon."),
+    }
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": name, "kind": "semantic", "current_version_id": f"{name} v", "source_document_ids": [page]}
+            for name, (page, _) in made.items()
+        ],
+        memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (_, text) in made.items()],
+    )
+    with store.connect("reader") as connection:
+        told = wake(connection, "acme", WakeRequest(agent="tests", debug=True), Settings()).answer
+    lines = told.block.splitlines()
+    assert "- Mara keeps bees." not in lines
+    assert {"- Mara was born in Oslo.", "- Mara keeps bees in Lisbon."} < set(lines)

@@ -51,7 +51,10 @@ def test_a_page_older_than_its_timeline_warns():
 def test_dory_generated_mirrors_collapse_behind_the_canonical_page():
     wiki = precedence("wiki/a.md", "durable", {"source_kind": "generated"})
     canonical = precedence("people/a.md", "durable", {"canonical": True})
-    assert collapsed([BODY + " Mirror.", "other " * 30, BODY], [wiki, 0, canonical]) == [2, 1]
+    texts, worth = [BODY + " Mirror.", "other " * 30, BODY], [wiki, 0, canonical]
+    assert collapsed(texts, worth, 10) == [[2, 0], [1]]
+    assert collapsed([*texts, "one more"], [*worth, 0], 2) == [[2, 0], [1], [3]]
+    assert collapsed([*texts, *("more", "and more")], [*worth, 0, 0], 2) == [[2, 0], [1], [3]]
 
 
 def test_copies_are_long_texts_that_hold_each_other():

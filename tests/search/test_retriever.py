@@ -139,3 +139,44 @@ def test_a_retriever_of_some_tables_finds_their_rows_alone():
     assert [sorted(hits) for hits in whole.search(["tea"])] == [sorted([uid("tea"), uid("chunk")])]
     assert alone.search(["tea"]) == [[uid("tea")]]
     assert alone.search(["tea"]) == Retriever(snapshot, embed, tables=("memories",)).search(["tea"])
+
+
+def test_a_memory_and_the_passage_that_it_cites_are_one_thing():
+    """Whichever ranks best tells it, and k things are found; a summary is one thing with the passages that it tells alone."""
+    rows = [
+        memory("fact", "Tea in the tin", source_chunk_ids=[uid("long")]),
+        memory("other fact", "Tea is dear, and cars are dear", source_chunk_ids=[uid("long")]),
+        memory("whole", "Cars and a boat", source_document_ids=[uid("page")]),
+        memory("summary", "Boats, nets and 3 oars", kind="summary", source_chunk_ids=[uid("nets"), uid("oars")]),
+    ]
+    snapshot = make_snapshot(
+        documents=[{"id": uid("page"), "title": "Page of 2026-04-01"}, {"id": uid("talk")}],
+        chunks=[
+            {"id": uid("long"), "document_id": uid("talk"), "content": "tea in a tin on a shelf of a house of Mara"},
+            {"id": uid("cars"), "document_id": uid("page"), "content": "cars and a boat"},
+            {"id": uid("dear"), "document_id": uid("page"), "content": "nothing is as dear as this"},
+            {"id": uid("nets"), "document_id": uid("talk"), "content": "boats nets"},
+            {"id": uid("oars"), "document_id": uid("talk"), "content": "boats with 4 oars"},
+        ],
+        memories=[row for row, _ in rows],
+        memory_versions=[version for _, version in rows],
+    )
+    retriever = Retriever(snapshot)
+    tea, dear, cars, oars = (
+        [set(thing) for thing in found]
+        for found in retriever.things(["tea tin", "dear", "cars boat", "boats nets oars"])
+    )
+    assert tea == [{uid("fact"), uid("long")}, {uid("other fact")}]
+    assert dear == [{uid("dear")}, {uid("other fact")}] or dear == [{uid("other fact")}, {uid("dear")}]
+    assert {uid("whole"), uid("cars")} in cars
+    assert {uid("summary"), uid("nets")} in oars
+    assert {uid("oars")} in oars
+    assert len(retriever.search(["tea tin"], k=2)[0]) == 2
+
+
+def test_rows_that_cite_something_else_are_found_otherwise():
+    row, version = memory("fact", "Tea", source_chunk_ids=[uid("long")])
+    parts = {"chunks": [{"id": uid("long"), "content": "tea"}], "memory_versions": [version]}
+    cites, alone = (Retriever(make_snapshot(memories=[m], **parts)) for m in (row, {**row, "source_chunk_ids": []}))
+    assert (len(cites.search(["tea"])[0]), len(alone.search(["tea"])[0])) == (1, 2)
+    assert not cites.finds_the_same_as(alone)

@@ -118,6 +118,71 @@ def test_a_turn_is_shown_once(store: Store):
     assert len(ids(store, "like tea")) == 2
 
 
+LONG = "Mara came late today and spoke of the harbour, of the weather and of her boat. The tea is kept in the tin. Then she left for home."
+
+
+def made_of(passage: str, *facts: str, kind: str = "semantic", **cites: object) -> dict[str, Any]:
+    """A passage and memories that cite it, unless ``cites`` says what else they cite."""
+    told = list(enumerate(facts))
+    links = cites or {"source_chunk_ids": ["passage"]}
+    return {
+        "documents": [{"id": "talk"}],
+        "chunks": [{"id": "passage", "document_id": "talk", "content": passage}],
+        "memories": [{"id": f"m {n}", "kind": kind, "current_version_id": f"v {n}", **links} for n, _ in told],
+        "memory_versions": [{"id": f"v {n}", "memory_id": f"m {n}", "content": text} for n, text in told],
+    }
+
+
+@pytest.mark.parametrize("mode", ["bm25", "hybrid", "exact"])
+def test_a_memory_and_the_passage_that_it_was_made_of_are_one_thing(store: Store, mode: str):
+    """The shorter one tells it, and the other is named beside it. Both facts of a passage are told; the log names what told nothing too."""
+    remember(store, "acme", **made_of(LONG, "The tea is in the tin.", "Mara has a boat, and no tea."))
+    found = asked(store, "tea", mode=mode).results
+    assert [r.id for r in found if r.kind == "chunks"] == []
+    assert {r.id for r in found} == {uid("m 0"), uid("m 1")}
+    assert [o.id for r in found for o in r.also_in] == [uid("passage")]
+    (said, *_) = asked(store, "weather tea", mode="bm25").results
+    assert (said.id, {o.id for o in said.also_in}) == (uid("passage"), {uid("m 0"), uid("m 1")})
+    logged()
+    ((hits, scores),) = ask(
+        store, "SELECT hit_ids::text[], scores FROM memory.recall_events WHERE query = 'weather tea'"
+    )
+    assert (hits[0], set(hits[1:]), scores) == (uid("passage"), {uid("m 0"), uid("m 1")}, [said.score] * 3)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("summary", "count"),
+    [
+        ("The tea is in the tin and the cups are on the shelf.", 1),
+        ("The tea is in the tin, and Rosa Klein came on 3 May.", 2),
+    ],
+)
+def test_a_summary_stands_for_the_passages_that_it_tells(store: Store, summary: str, count: int):
+    """The passage says that the cups stand on the shelf; a summary that leaves it out is another thing."""
+    remember(store, "acme", **made_of("Tea cups are on the shelf.", summary, kind="summary"))
+    found = asked(store, "tea", mode="bm25").results
+    assert (len(found), sum(len(r.also_in) for r in found)) == (count, 2 - count)
+
+
+def test_a_memory_of_a_document_is_one_thing_with_the_passage_that_tells_it(store: Store):
+    rows = made_of(LONG, "The tea is kept in the tin.", source_document_ids=["talk"])
+    rows["chunks"].append({"id": "other", "document_id": "talk", "ordinal": 1, "content": "Tea is dear in Lisbon."})
+    remember(store, "acme", **rows)
+    found = {r.id: [o.id for o in r.also_in] for r in asked(store, "tea", mode="bm25").results}
+    assert found == {uid("m 0"): [uid("passage")], uid("other"): []}
+
+
+def test_a_list_is_full_however_often_one_thing_is_told(store: Store):
+    """Sixty facts of one passage match better than anything else; three results are three things."""
+    rows = made_of("tea tea tea", *(f"tea and tea {n}" for n in range(60)))
+    rows["chunks"] += [
+        {"id": f"other {n}", "document_id": "talk", "ordinal": n, "content": f"{LONG} {n}"} for n in (1, 2)
+    ]
+    remember(store, "acme", **rows)
+    first, second = asked(store, "tea", mode="bm25", k=2).results
+    assert (first.id, len(first.also_in), second.kind) == (uid("passage"), 60, "chunks")
+
+
 @pytest.mark.parametrize("gone", [{"status": "superseded"}, {"status": "retired"}, {"superseded_by": "b.md"}])
 def test_dory_forget_hides_the_original_from_every_mode(store: Store, gone: dict[str, str]):
     """Whatever is superseded or retired comes back only when it is asked for; with a scope as well."""
