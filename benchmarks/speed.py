@@ -25,7 +25,7 @@ from slowwave.operations import AUDITS, PLANNERS
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
 
-PROBES: Final = ("specifics", "recall", "blast_radius", "isolation", "convergence")
+PROBES: Final = ("specifics", "statements", "recall", "blast_radius", "isolation", "convergence")
 ROOT: Final = Path(__file__).parents[1]
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""

@@ -45,6 +45,7 @@ from slowwave.probes.blast_radius import blast_radius
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.recall import recall_probe
 from slowwave.probes.specifics import specifics_probe
+from slowwave.probes.statements import statements_probe
 from slowwave.runs.planning import open_plan_run
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import load_snapshot, save_snapshot
@@ -239,6 +240,7 @@ def probe(bench: Bench) -> Measured:
     focus = touched(items, [*reviews, *plan.deferred_items]).union(*(p.nearer for p in proposals.values()))
     probes: dict[str, Callable[[], Any]] = {
         "specifics": lambda: specifics_probe(snapshot, after, items),
+        "statements": lambda: statements_probe(snapshot, after, items),
         "recall": lambda: recall_probe(snapshot, after, settings, None),
         "blast_radius": lambda: blast_radius(snapshot, items, settings, after=after),
         "isolation": lambda: isolation_probe(snapshot, plan.items),

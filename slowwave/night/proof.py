@@ -18,6 +18,7 @@ from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, arranged_again, sealed
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
+from slowwave.probes.statements import statements_probe
 from slowwave.probes.subset import LIMITS, harm
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
@@ -53,6 +54,7 @@ def prove(
     release()
     harmed = harm(snapshot, after, decided, settings, inputs.embed)
     recall, radius = harmed.recall, harmed.radius
+    told = statements_probe(snapshot, after, decided)
     isolation = isolation_probe(snapshot, arranged.items)
     release()
     models = load_models()
@@ -86,12 +88,13 @@ def prove(
         reviews=reviews,
     )
     release()
-    probes = (convergence, recall, specifics, radius, isolation)
+    probes = (convergence, recall, specifics, told, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={
             "convergence": convergence.to_json(),
             "recall": recall.to_json(),
             "specifics": specifics.to_json(),
+            "statements": told.to_json(),
             "blast_radius": radius.to_json(),
             "isolation": isolation.to_json(),
             "limits": {name: getattr(settings, name) for name in LIMITS},

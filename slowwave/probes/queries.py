@@ -108,7 +108,7 @@ class TargetResolver:
         )
         self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
         self._into = into
-        self._withheld = _withheld(before, after)
+        self._withheld = withheld_rows(before, after)
         self._left_out: set[str] = set()
         self._cited: dict[str, frozenset[str]] | None = None
         self._memories_of: dict[str, frozenset[str]] | None = None
@@ -186,7 +186,7 @@ class TargetResolver:
         return frozenset().union(*(self._cited.get(id_, frozenset()) for id_ in group))
 
 
-def _withheld(before: Snapshot, after: Snapshot) -> frozenset[str]:
+def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
     """Rows that are quarantined, or say less by a redaction, since ``before``."""
     found: set[str] = set()
     for table in SEARCHED:
