@@ -130,7 +130,7 @@ def by_vector(connection: Connection, domain: Domain, model: str, vector: np.nda
         )
         cursor = connection.execute(sql.SQL(" UNION ALL ").join(parts), values)
     rows = cursor.fetchall()
-    best = sorted(((float(str(r[1])), str(r[0])) for r in rows), key=lambda pair: (-pair[0], pair[1]))[:limit]
+    best = sorted(((float(str(r[1])), str(r[0])) for r in rows), key=lambda pair: (-pair[0], pair[1]))
     return Found([id_ for _, id_ in best], _floats(score for score, _ in best))
 
 
@@ -150,20 +150,24 @@ def cosines(connection: Connection, model: str, vector: np.ndarray, ids: Sequenc
 
 
 _FOLLOWING: Final = sql.SQL("""
-SELECT p.id::text, c.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM memory.chunks p
+SELECT p.id::text, c.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM (
+    SELECT p.* FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS q (id, place) JOIN memory.chunks p USING (id)
+    ORDER BY place LIMIT %(most)s) p
   JOIN memory.chunks c ON c.document_id = p.document_id AND c.ordinal = p.ordinal + 1 AND c.invalidated_at IS NULL
   JOIN memory.search_texts s ON s.id = c.id
   LEFT JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %(model)s
- WHERE p.id = ANY (%(ids)s::uuid[]) AND p.invalidated_at IS NULL AND {domain}
+ WHERE p.invalidated_at IS NULL AND {domain}
 """)
 
 
 def following(
-    connection: Connection, domain: Domain, model: str, vector: np.ndarray, ids: Sequence[str]
+    connection: Connection, domain: Domain, model: str, vector: np.ndarray, ids: Sequence[str], most: int
 ) -> list[tuple[str, str, float | None]]:
-    """(passage, the one that follows it in its document, that one's cosine where it has a vector), of passages by their ids, live ones."""
+    """(passage, the one that follows it in its document, that one's cosine where it has a vector), of live passages: of the first ``most``
+    among the rows that ``ids`` name.
+    """
     condition, values = domain.condition()
-    values |= {"vector": _written(vector), "model": model, "ids": list(ids)}
+    values |= {"vector": _written(vector), "model": model, "ids": list(ids), "most": most}
     rows = connection.execute(_FOLLOWING.format(domain=condition), values).fetchall()
     return [(str(r[0]), str(r[1]), None if r[2] is None else float(str(r[2]))) for r in rows]
 

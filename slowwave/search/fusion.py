@@ -59,7 +59,9 @@ def semantic_scores(cosines: np.ndarray, calibration: Calibration) -> np.ndarray
 
 
 LEADERS: Final = 3
-"""Best lexical scores whose mean says how much words had to go on: one copy of the question in the store says nothing of the rest."""
+"""Best lexical scores, of different things, whose mean says how much words had to go on: one copy of the question in the store says nothing
+of the rest.
+"""
 
 
 def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from slowwave.language.embedder import Embedder
-from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cosines, following
+from slowwave.search.candidates import Domain, Found, by_substring, by_vector, by_words, cited_among, cosines, following
 from slowwave.search.fusion import (
     LEADERS,
     calibration_of,
@@ -22,8 +22,11 @@ from slowwave.search.fusion import (
 from slowwave.search.request import Mode
 from slowwave.store.connect import Connection
 
+_WORDINGS: Final = 3
+"""Rows looked at for each of the things whose lexical scores lead."""
+
 _LEADING: Final = 20
-"""Best candidates whose following passages are looked at."""
+"""Best passages among the candidates whose following passages are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def matches(
             dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True))
         )
     meant |= cosines(connection, model.model, vector, [id_ for id_ in said if id_ not in meant])
-    weight = weight_of_words(sum(sorted(said.values())[-LEADERS:]) / LEADERS, calibration)
+    weight = weight_of_words(leading_mean(connection, said), calibration)
 
     def fused() -> dict[str, float]:
         ids = sorted(said.keys() | meant.keys())
@@ -65,10 +68,25 @@ def matches(
         semantic = semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration)
         return dict(zip(ids, fuse(lexical, semantic, weight).tolist(), strict=True))
 
-    leading = sorted((-score, id_) for id_, score in fused().items())[:_LEADING]
-    after = following(connection, domain, model.model, vector, [id_ for _, id_ in leading])
+    leading = [id_ for _, id_ in sorted((-score, id_) for id_, score in fused().items())]
+    after = following(connection, domain, model.model, vector, leading, _LEADING)
     meant |= {id_: cosine for _, id_, cosine in after if cosine is not None and id_ not in meant}
     scores = fused()
     before = {id_: scores[first] for first, id_, _ in after if id_ in scores}
     gained = in_context(np.array([scores[id_] for id_ in before]), np.array([*before.values()]))
     return ScoredIds(scores | dict(zip(before, gained.tolist(), strict=True)))
+
+
+def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:
+    """The mean of the ``LEADERS`` best lexical scores (row → score), of which none is that of another's memory or passage."""
+    best = sorted(said, key=lambda id_: (-said[id_], id_))[: LEADERS * _WORDINGS]
+    told: dict[str, set[str]] = {id_: set() for id_ in best}
+    for memory, passage, sure in cited_among(connection, best) if len(best) > LEADERS else ():
+        if sure:
+            told[memory].add(passage)
+            told[passage].add(memory)
+    things: list[str] = []
+    for id_ in best:
+        if told[id_].isdisjoint(things):
+            things.append(id_)
+    return sum(said[id_] for id_ in things[:LEADERS]) / LEADERS

@@ -34,6 +34,7 @@ _TILE: Final = 4_000_000  # scores held at once: 16 MB
 _COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, whatever its place in a matrix
 _BM25_STEP: Final = 1e-4
 _FUSED_STEP: Final = 1e-5
+_WORDINGS: Final = 3  # rows looked at for each of the things whose lexical scores lead
 _PAIRS: Final = 20_000  # cosines made at once for rows that words found
 
 
@@ -88,12 +89,7 @@ class Retriever:
         """
         vectors = self.embedded(queries) if query_vectors is None else query_vectors
         hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), max(k, DEPTH))
-        leader = np.arange(len(hits.row))
-        pairs = self.cited.among(hits.query, hits.row)
-        for pair in sorted(pairs, key=lambda p: (max(p[:2]), min(p[:2]))):
-            first, last = sorted(pair[:2])
-            if leader[last] == last and leader[first] == first and (pair.sure or self._says_the_same(hits.row, pair)):
-                leader[last] = first
+        leader = self._leader(hits)
         leads = leader == np.arange(len(leader))
         place = np.cumsum(leads) - 1
         place -= place[np.searchsorted(hits.query, hits.query)]
@@ -105,6 +101,17 @@ class Retriever:
                 found[query].append([])
             found[query][at].append(id_)
         return [[tuple(ids) for ids in things] for things in found]
+
+    def _leader(self, hits: ScoredRows, *, sure: bool = False) -> np.ndarray:
+        """Hits (m), by query and best first → places (m) of the hits that tell them; ``sure``: pairs of which texts decide are left out."""
+        leader = np.arange(len(hits.row))
+        pairs = self.cited.among(hits.query, hits.row)
+        for pair in sorted(pairs, key=lambda p: (max(p[:2]), min(p[:2]))):
+            first, last = sorted(pair[:2])
+            free = leader[last] == last and leader[first] == first
+            if free and (pair.sure or (not sure and self._says_the_same(hits.row, pair))):
+                leader[last] = first
+        return leader
 
     def _says_the_same(self, row: np.ndarray, pair: Cited) -> bool:
         memory, passage = (self.rows.content(int(row[place])) for place in pair[:2])
@@ -126,7 +133,9 @@ class Retriever:
         query, row = keys // width, keys % width
         without = np.flatnonzero(np.isnan(meant))
         meant[without] = self._cosines(vectors, query[without], row[without])
-        leading = ranked(lexical, LEADERS)
+        leading = ranked(lexical, LEADERS * _WORDINGS)
+        alone = self._leader(leading, sure=True) == np.arange(len(leading.row))
+        leading = ranked(ScoredRows(leading.query[alone], leading.row[alone], leading.score[alone]), LEADERS)
         found = np.bincount(leading.query, weights=leading.score, minlength=len(queries)) / LEADERS
         words = weight_of_words(found, self._calibration)
         scores = fuse(said, semantic_scores(meant, self._calibration), words[query], query)

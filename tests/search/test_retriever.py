@@ -174,6 +174,34 @@ def test_a_memory_and_the_passage_that_it_cites_are_one_thing():
     assert len(retriever.search(["tea tin"], k=2)[0]) == 2
 
 
+def test_words_lead_by_things_and_not_by_wordings():
+    """A passage and its memory say both words. As two things they would speak for words, and what says one of them would be ahead of what
+    means them.
+    """
+    row, version = memory("fact", "tea tin", source_chunk_ids=[uid("both")])
+    said = {
+        "both": ("tea tin", (1, 0)),
+        "says": ("a tin on the shelf", (0, 1)),
+        "means": ("cups of sencha", (0.25, 0.97)),
+    }
+    parts = {
+        "settings": {"embedding_model": "all-minilm-l6-v2-int8"},
+        "chunks": [{"id": uid(name), "content": text} for name, (text, _) in said.items()],
+        "memory_versions": [version],
+        "vectors": {
+            "chunk_vectors": {uid(name): vector for name, (_, vector) in said.items()},
+            "memory_vectors": {uid("fact"): (1, 0)},
+        },
+    }
+    query = np.array([[1, 0]], np.float32)
+    linked, alone = (
+        Retriever(make_snapshot(memories=[m], **parts)).search(["tea tin"], query)[0]
+        for m in (row, {**row, "source_chunk_ids": []})
+    )
+    assert linked.index(uid("means")) < linked.index(uid("says"))
+    assert alone.index(uid("says")) < alone.index(uid("means"))
+
+
 def test_rows_that_cite_something_else_are_found_otherwise():
     row, version = memory("fact", "Tea", source_chunk_ids=[uid("long")])
     parts = {"chunks": [{"id": uid("long"), "content": "tea"}], "memory_versions": [version]}

@@ -10,6 +10,7 @@ import pytest
 
 from slowwave.errors import EmbeddingError
 from slowwave.language.embedder import Embedder
+from slowwave.search.matches import leading_mean
 from slowwave.search.recall_log import logged
 from slowwave.search.request import SearchRequest, SearchResponse
 from slowwave.search.search import search
@@ -109,6 +110,24 @@ def test_an_answer_is_found_by_the_question_before_it(store: Store):
     scores = {r.id: r.score for r in asked(store, "tea").results}
     assert scores[uid("turn 0")] > scores[uid("turn 1")] > scores[uid("turn 2")] + 0.05
     assert uid("turn 1") not in ids(store, "tea", mode="bm25")
+
+
+def test_memories_take_no_place_of_passages_that_others_follow(store: Store):
+    """Thirty memories match better than the question, which is found all the same with what follows it."""
+    rows = turns("Which tea do you like?", "Sencha.", "Fine.")
+    rows["memories"] = [{"id": f"n {n}", "kind": "semantic", "current_version_id": f"w {n}"} for n in range(30)]
+    rows["memory_versions"] = [{"id": f"w {n}", "memory_id": f"n {n}", "content": f"tea {n}"} for n in range(30)]
+    remember(store, "acme", **rows, memory_vectors=[{"id": f"n {n}", "vector": unit(1, 0)} for n in range(30)])
+    scores = {r.id: r.score for r in asked(store, "tea", k=40).results}
+    assert scores[uid("turn 1")] > scores[uid("turn 2")] + 0.05
+
+
+def test_words_lead_by_three_things_and_not_by_three_wordings(store: Store):
+    remember(store, "acme", **made_of(LONG, "The tea is in the tin.", "Mara has a boat."))
+    said = {uid("passage"): 0.9, uid("m 0"): 0.8, uid("m 1"): 0.7, uid("one"): 0.6, uid("two"): 0.3, uid("three"): 0.2}
+    with store.connect("reader") as connection:
+        assert leading_mean(connection, said) == pytest.approx((0.9 + 0.6 + 0.3) / 3)
+        assert leading_mean(connection, {uid("one"): 0.6}) == pytest.approx(0.2)
 
 
 def test_a_turn_is_shown_once(store: Store):
