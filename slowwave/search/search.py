@@ -29,7 +29,7 @@ from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
 from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
 from slowwave.search.snippets import coverage, snippet
-from slowwave.search.things import Cited, better_worded, grouped, one_tells_the_other
+from slowwave.search.things import Cited, better_worded, grouped, one_tells_the_other, tells
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import body
@@ -53,7 +53,9 @@ _ROWS: Final = """
 SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.status, r.day, r.start_line, r.end_line, r.is_file,
   CASE WHEN r.is_file THEN d.content ELSE '' END, r.document_id::text,
   ARRAY(SELECT c::text FROM unnest(m.source_chunk_ids) AS c WHERE c = ANY (%(ids)s::uuid[])),
-  CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary'
+  CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary',
+  ARRAY(SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
+    WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s)
 FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
 WHERE r.id = ANY (%(ids)s::uuid[])
 """
@@ -63,7 +65,8 @@ WHERE r.id = ANY (%(ids)s::uuid[])
 class _Row:
     """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
 
-    ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage.
+    ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage; ``ended`` are the texts of
+    memories made of a passage that have ended.
     """
 
     id: str
@@ -83,6 +86,7 @@ class _Row:
     cited: Sequence[str]
     cited_documents: Sequence[str]
     is_summary: bool
+    ended: Sequence[str]
     match: float = 0.0
     rank: float = 0.0
     also: list[_Row] = field(default_factory=lambda: list[_Row]())
@@ -133,7 +137,7 @@ def search_on(
     while True:
         found = _joined([found, *map(found_by, plan.queries(domain.planes))])
         best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
-        rows = _rows(connection, dict(best))
+        rows = _rows(connection, dict(best), request.as_of or datetime.now(UTC))
         ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=most)
         if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not any(row.also for row in ordered):
             break
@@ -189,12 +193,12 @@ def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
     return ScoredIds(scores, tuple(dict.fromkeys(warning for one in found for warning in one.warnings)))
 
 
-def _rows(connection: Connection, scores: Mapping[str, float]) -> list[_Row]:
-    """Candidates with what is known of them; each starts with its match."""
+def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> list[_Row]:
+    """Candidates with what is known of them at an instant; each starts with its match."""
     if not scores:
         return []
     found: list[_Row] = []
-    for values in connection.execute(_ROWS, {"ids": list(scores)}).fetchall():
+    for values in connection.execute(_ROWS, {"ids": list(scores), "at": at}).fetchall():
         row = _Row(*values)  # type: ignore[arg-type]  # the columns of _ROWS
         row.match = row.rank = scores[row.id]
         found.append(row)
@@ -285,9 +289,11 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
 
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
-    """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it."""
+    """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it. A passage is out
+    when it says no more than a memory made of it that has ended.
+    """
     gone = row.status in _RETIRED or bool(row.metadata.get("superseded_by"))
-    return (gone and not as_of) or is_quarantined(row.path)
+    return (gone and not as_of) or is_quarantined(row.path) or any(tells(text, row.text) for text in row.ended)
 
 
 def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:

@@ -306,6 +306,23 @@ def test_what_stood_then_is_searched_as_of_then(store: Store):
     assert ids(store, "tea", mode="bm25") == []
 
 
+@pytest.mark.parametrize(("passage", "gone"), [("The tea is kept in the tin.", True), (LONG, False)])
+def test_a_passage_that_says_no_more_than_an_ended_memory_is_retired_with_it(store: Store, passage: str, gone: bool):
+    """As of an earlier day it stands; one that says more stands on."""
+    rows = made_of(passage, "The tea is kept in the tin.")
+    rows["memories"][0] |= {"recorded_at": ago(9), "valid_to": ago(3), "invalidated_at": ago(3)}
+    rows["chunks"][0]["recorded_at"] = ago(9)
+    remember(store, "acme", **rows)
+
+    def told(**fields: object) -> bool:
+        results = asked(store, "tea", mode="bm25", **fields).results
+        return uid("passage") in {id_ for r in results for id_ in (r.id, *(other.id for other in r.also_in))}
+
+    assert told() is not gone
+    assert told(include_retired=True)
+    assert told(as_of=ago(5))
+
+
 def test_a_model_that_fails_leaves_words_and_a_warning(store: Store):
     corpus(store, file("page", "a.md", "tea"))
     response = asked(store, "tea", Broken())
