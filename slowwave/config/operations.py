@@ -123,8 +123,24 @@ class ConsolidateClustersOptions(_Off):
     """What is set of ``consolidate_clusters``."""
 
     min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
-    cohesion: float = Field(default=0.8, ge=0, le=1, description="Cosine that every two members of a summary have.")
-    max_clusters_per_run: int = Field(default=10, ge=1, le=100, description="Summaries a night.")
+    cohesion: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Cosine that every two members of a summary have; empty: what cohesion_deviations says of the embedding model.",
+    )
+    cohesion_deviations: float = Field(
+        default=7.0,
+        ge=1,
+        le=20,
+        description="Standard deviations above the embedding model's cosine of unrelated texts that every two members lie at least.",
+    )
+    max_clusters_per_run: int = Field(
+        default=100,
+        ge=1,
+        le=1000,
+        description="Summaries a night, as far as the cap of what a plan may retire reaches.",
+    )
     max_input_tokens: int = Field(
         default=1500, ge=100, le=10_000, description="Tokens of one summary's sources; larger clusters are split."
     )

@@ -145,10 +145,15 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "DREAM_SIMILARITY_THRESHOLD",
             "0.75",
             "operations.consolidate_clusters.cohesion",
-            "Of every two members, not of a chain; so higher here.",
+            "Of every two members, not of a chain; empty: the embedding model's own.",
         ),
         Seed("DREAM_MIN_CLUSTER_SIZE", "3", "operations.consolidate_clusters.min_cluster_size"),
-        Seed("DREAM_MAX_CLUSTERS_PER_RUN", "10", "operations.consolidate_clusters.max_clusters_per_run"),
+        Seed(
+            "DREAM_MAX_CLUSTERS_PER_RUN",
+            "10",
+            "operations.consolidate_clusters.max_clusters_per_run",
+            "The cap of what a plan may retire says how many.",
+        ),
         Seed(
             "DREAM_CONSOLIDATION_MAX_INPUT_TOKENS",
             "1500",

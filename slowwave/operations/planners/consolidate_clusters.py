@@ -5,13 +5,13 @@ summary that would leave out a specific is not proposed. How a summary is worded
 
 Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
 
-Every two members have ``cohesion``, and no two contradict each other: neither by their texts, nor by the audit of
+Every two members have the cosine of ``consolidation_floor``, and no two contradict each other: neither by their texts, nor by the audit of
 contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``max_input_tokens``,
 never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
 ``min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``max_clusters_per_run``
-that save most are proposed, out of five times as many of the most tokens. A summary may become part of another one after
-``cooldown_days``, with as many new memories at least. Exempt memories (``slowwave.rows.exemptions``), essences and
-what screening has to act on first are left alone.
+that save most are proposed, out of five times as many of the most tokens, as far as they leave room in what a plan may retire. A summary
+may become part of another one after ``cooldown_days``, with as many new memories at least. Exempt memories
+(``slowwave.rows.exemptions``), essences and what screening has to act on first are left alone.
 
 Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
 """
@@ -39,6 +39,7 @@ from slowwave.mutations.rows import live_ids, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.attempts import EXTRACTIVE
+from slowwave.operations.planners.consolidation_floor import cohesion_floor
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Mask, Pool, candidates
 from slowwave.operations.planners.consolidation_search import FoundSummary, Pairs, Search
 from slowwave.operations.planners.rejections import conflicting_pairs
@@ -78,7 +79,9 @@ def consolidate_clusters(inputs: Inputs) -> Proposal:
     pool = candidates(snapshot, settings, numbers)
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
     cannot_link = conflicting_pairs(snapshot, "memories") | _contradicting(snapshot, settings) | _rejected(snapshot)
-    summaries = Search(pool, settings, cannot_link, _focus(pool, inputs.focus), writing, numbers).summaries()
+    floor = cohesion_floor(inputs)
+    numbers["cosine of two members"] = round(floor, 4)
+    summaries = Search(pool, settings, floor, cannot_link, _focus(pool, inputs.focus), writing, numbers).summaries()
     items = _items(inputs, pool, summaries)
     numbers |= {**writing.numbers(), **_figures(summaries), "items": len(items)}
     return Proposal(

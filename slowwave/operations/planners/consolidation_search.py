@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from slowwave.config.settings import Settings
 from slowwave.conflicts.sentences import contradict
 from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.matching.shared_words import SharedWords
 from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
 from slowwave.operations.planners.summary_text import SummaryText, Writing
@@ -29,9 +31,15 @@ _MOST: Final = 50  # members of a summary
 _FEW: Final = 512  # rows of a block all pairs of which are looked at
 _NEAREST: Final = 24  # neighbours that each row of a larger block is joined with
 _TRIES: Final = 3  # calls of a model for each summary that a night may propose
+_NEVER: Final = -np.inf
+_OF_CAP: Final = 0.8
+"""Part of what a plan may retire (``slowwave.probes.blast_radius``) that summaries take of it."""
 _RIVALS: Final = 5  # summaries worded for each one that is proposed, the most tokens first
 _SAVING: Final = 0.1
 """Share of the members' tokens that a summary saves at least: for less, three memories that recall can tell apart are better."""
+
+_NearPairs = tuple[Ints, Ints, Ints, Floats]
+"""Rows of a block, and near pairs i, j of them as places among these, with how near they are."""
 
 Pairs = frozenset[tuple[str, str]]
 """Ids of two memories, the smaller first."""
@@ -55,37 +63,67 @@ class FoundSummary:
 
 @dataclass(slots=True)
 class Search:
-    """The search for the best summaries of a pool: ``cannot_link`` are pairs that may not meet; a cluster needs a row of ``focus``."""
+    """The search for the best summaries of a pool: every two members have the cosine ``floor``, ``cannot_link`` are pairs that may not
+    meet; a cluster needs a row of ``focus``."""
 
     pool: Pool
     settings: Settings
+    floor: float
     cannot_link: Pairs
     focus: Mask | None
     writing: Writing
     numbers: dict[str, int | float]
+    near: Ints = field(init=False)
+    words: SharedWords = field(init=False)
 
     def summaries(self) -> list[FoundSummary]:
         """The best of all, most saving first. Those that are left uncited meet again until nothing more is found."""
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
         with one_thread():
-            pairs = list(self._pairs())
+            pairs = self._likely(list(self._pairs()))
         self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
         free = np.ones(len(self.pool.table), np.bool_)
         found: list[FoundSummary] = []
         tried: set[tuple[int, ...]] = set()
-        most = self.settings.operations.consolidate_clusters.max_clusters_per_run
+        most, rows, tokens = self._room()
         while len(found) < most:
             more = self._round(pairs, free, tried, most - len(found))
             if not more:
                 break
-            found += more
             free[[p for s in more for p in s.places]] = False
+            for s in more:
+                if found and (len(s.places) > rows or s.before > tokens):
+                    self.numbers["clusters left for another night"] += 1
+                    continue
+                found.append(s)
+                rows -= len(s.places)
+                tokens -= s.before
         return sorted(found, key=lambda s: (-s.saving, s.places))
 
-    def _pairs(self) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
+    def _likely(self, pairs: Sequence[_NearPairs]) -> list[_NearPairs]:
+        """The pairs with how likely they are of one matter: their cosine, and the words that they share."""
+        self.near = np.unique(np.concatenate([np.empty(0, np.int64), *(rows for rows, _, _, _ in pairs)]))
+        self.words = SharedWords.of(self.pool.table["text"].take(pa.array(self.near)).to_pylist())
+        found: list[_NearPairs] = []
+        for rows, i, j, cosine in pairs:
+            own = np.searchsorted(self.near, rows)
+            found.append((rows, i, j, cosine + self.words.pairs(own[i], own[j])))
+        return found
+
+    def _room(self) -> tuple[int, int, int]:
+        """How many summaries a night may propose, of how many memories and of how many of their tokens: what a plan may retire at most is
+        left to other operations by a part. One is always proposed."""
+        settings, live, tokens = self.settings, self.numbers["live memories"], self.numbers["live tokens"]
+        allowed = max(settings.blast_radius_share * live, settings.blast_radius_rows)
+        rows = int(_OF_CAP * allowed)
+        options = settings.operations.consolidate_clusters
+        most = max(1, min(options.max_clusters_per_run, rows // options.min_cluster_size))
+        return most, rows, int(min(1.0, _OF_CAP * 2 * allowed / max(live, 1)) * tokens)
+
+    def _pairs(self) -> Iterator[_NearPairs]:
         """For each block its rows, and i, j and cosines of its near pairs, as places among these."""
-        floor = self.settings.operations.consolidate_clusters.cohesion
+        floor = self.floor
         order = np.argsort(self.pool.block, kind="stable")
         starts = np.flatnonzero(np.diff(self.pool.block[order], prepend=-1))
         for rows in np.split(order, starts[1:]):
@@ -102,12 +140,12 @@ class Search:
                 yield rows, i.astype(np.int64), j.astype(np.int64), near
 
     def _round(
-        self, pairs: Sequence[tuple[Ints, Ints, Ints, Floats]], free: Mask, tried: set[tuple[int, ...]], most: int
+        self, pairs: Sequence[_NearPairs], free: Mask, tried: set[tuple[int, ...]], most: int
     ) -> list[FoundSummary]:
         """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
         waiting: list[tuple[int, tuple[int, ...], bool]] = []
-        for rows, i, j, cosine in pairs:
-            for members in self._clusters(rows, i, j, cosine, free):
+        for near in pairs:
+            for members in self._clusters(*near, free):
                 if members not in tried:
                     tried.add(members)
                     self.numbers["clusters"] += 1
@@ -131,7 +169,7 @@ class Search:
         self.numbers["clusters left for another night"] += len(found[most:])
         return found[:most]
 
-    def _clusters(self, rows: Ints, i: Ints, j: Ints, cosine: Floats, free: Mask) -> Iterator[tuple[int, ...]]:
+    def _clusters(self, rows: Ints, i: Ints, j: Ints, likeness: Floats, free: Mask) -> Iterator[tuple[int, ...]]:
         open_ = free[rows[i]] & free[rows[j]]
         used, places = np.unique(np.concatenate([i[open_], j[open_]]), return_inverse=True)
         half = len(places) // 2
@@ -140,8 +178,8 @@ class Search:
             *(
                 places[:half],
                 places[half:],
-                cosine[open_],
-                self.settings.operations.consolidate_clusters.cohesion,
+                likeness[open_],
+                self.floor,
                 _MOST,
             ),
         )
@@ -157,7 +195,10 @@ class Search:
         return int(self.pool.tokens[list(members)].sum())
 
     def _parts(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """The members in the order of time, in parts that fit a summary's input and in which nothing contradicts another."""
+        """The members in parts that fit a summary's input and in which nothing contradicts another, each in the order of time.
+
+        Those nearest to each other come together first, so that what is told of one matter is not torn apart by what is like it.
+        """
         order = sorted(members, key=lambda k: (self.pool.when[k], k))
         rows = dict(zip(order, self.pool.rows(order, ("id", "text", "attributes")), strict=True))
         held_back = {k for k, row in rows.items() if is_held_back(row["text"], row["attributes"])}
@@ -165,21 +206,18 @@ class Search:
         order = [k for k in order if k not in held_back]
         rows = {k: rows[k] for k in order}
         apart = self._apart(rows)
-        parts: list[list[int]] = []
-        room: list[int] = []
-        for k in order:
-            tokens = int(self.pool.tokens[k])
-            for n, part in enumerate(parts):
-                if tokens <= room[n] and not any((min(k, o), max(k, o)) in apart for o in part):
-                    part.append(k)
-                    room[n] -= tokens
-                    break
-            else:
-                parts.append([k])
-                room.append(self.settings.operations.consolidate_clusters.max_input_tokens - tokens)
-        for part in parts:
-            kept = self._enough_news(part)
-            if len(kept) >= self.settings.operations.consolidate_clusters.min_cluster_size:
+        at = np.array(order, np.int64)
+        units = self.pool.units(at)
+        likeness = units @ units.T + self.words.among(np.searchsorted(self.near, at))
+        likeness = np.rint(likeness * 1e4)  # what is equal to four digits goes by time
+        place = {k: n for n, k in enumerate(order)}
+        for a, b in apart:
+            likeness[place[a], place[b]] = likeness[place[b], place[a]] = _NEVER
+        room = self.settings.operations.consolidate_clusters.max_input_tokens
+        least = self.settings.operations.consolidate_clusters.min_cluster_size
+        for part in _joined(likeness, self.pool.tokens[order], room, least):
+            kept = self._enough_news([order[n] for n in part])
+            if len(kept) >= least:
                 yield tuple(kept)
             else:
                 self.numbers["memories in no part of enough members"] += len(part)
@@ -210,7 +248,7 @@ class Search:
     def _summary(self, members: tuple[int, ...]) -> FoundSummary | None:
         """What stands for the members, or for those of them that a text can tell whole; None where that is no gain."""
         least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
-        if self.writing.calls >= _TRIES * settings.operations.consolidate_clusters.max_clusters_per_run:
+        if self.writing.calls >= _TRIES * self._room()[0]:
             self.writing.writer = None  # the sources have the word, so that what a model cannot do starves nothing
         rows = dict(zip(members, self.pool.rows(members), strict=True))
         left = list(members)
@@ -240,6 +278,41 @@ class Search:
     def _without_dearest(self, members: Sequence[int]) -> list[int]:
         dearest = max(members, key=lambda k: (self.pool.tokens[k], k))
         return [k for k in members if k != dearest]
+
+
+def _joined(likeness: Floats, tokens: Ints, room: int, least: int) -> list[list[int]]:
+    """Groups of the n rows of ``likeness`` (n, n), by their first row: two become one where each of the one goes with each of the other
+    (nothing is ``_NEVER``) and their tokens fit into ``room``; those with the greatest mean first. What is left in groups of fewer than
+    ``least`` goes to the largest of these as far as it may. Time: n³ for n of at most ``_MOST``."""
+    groups = {n: [n] for n in range(len(tokens))}
+    mean = np.array(likeness, np.float64)
+    size = [int(t) for t in tokens]
+    np.fill_diagonal(mean, _NEVER)
+    while len(groups) > 1:
+        a, b = divmod(int(np.argmax(mean)), len(tokens))
+        if mean[a, b] <= _NEVER:
+            break
+        if size[a] + size[b] > room:
+            mean[a, b] = mean[b, a] = _NEVER
+            continue
+        one, two = len(groups[a]), len(groups[b])
+        mean[a] = mean[:, a] = (one * mean[a] + two * mean[b]) / (one + two)  # of minus infinity it stays so
+        mean[b] = mean[:, b] = mean[a, a] = _NEVER
+        size[a] += size[b]
+        groups[a] += groups.pop(b)
+    few = sorted((g for g in groups.values() if len(g) < least), key=len, reverse=True)
+    while few:
+        core, others = few[0], sorted(k for g in few[1:] for k in g)
+        kept = list(core)
+        for k in others:
+            if likeness[k, kept].min() > _NEVER and tokens[[k, *kept]].sum() <= room:
+                kept.append(k)
+        if len(kept) < least:
+            break
+        core[:] = kept
+        few = sorted((left for g in few[1:] if (left := [k for k in g if k not in kept])), key=len, reverse=True)
+        groups = dict(enumerate([g for g in groups.values() if len(g) >= least] + few))
+    return sorted(sorted(g) for g in groups.values())
 
 
 _LEFT_OUT: Final = (

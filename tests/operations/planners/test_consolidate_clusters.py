@@ -139,7 +139,8 @@ def test_the_similarity_is_measured() -> None:
 @pytest.mark.parametrize(("degrees", "joined"), [(36, True), (37, False)])
 def test_every_two_members_are_near(degrees: float, *, joined: bool) -> None:
     """Cohesion, no chains: the ends of a chain are as near as its links, or there is no cluster."""
-    found = plan(world(*tales(), vectors={"b": at(degrees / 2), "c": at(degrees)}))
+    settings = {"operations": {"consolidate_clusters": {"cohesion": 0.8}}}
+    found = plan(world(*tales(), vectors={"b": at(degrees / 2), "c": at(degrees)}, settings=settings))
     assert bool(found.items) is joined
     assert found.report.numbers["clusters"] == int(joined)
 
@@ -281,6 +282,35 @@ def test_those_that_save_most_come_first_and_the_rest_another_night() -> None:
     assert "red" in str(last.evidence["text"])
 
 
+def test_summaries_leave_room_in_what_a_plan_may_retire() -> None:
+    """Eight tenths of the cap at most, so that a night's plan needs no force; what is left over comes another night."""
+    rows = [
+        memory(f"{n} {k}", f"{SAME} " + f"The {n} hens sleep in an old barn. " * 2, subject=n)
+        for n in ("red", "white", "black", "grey", "brown", "gold", "blue", "pale")
+        for k in range(4)
+    ]
+    found = plan(world(*rows))
+    assert sum(len(sources(i)) for i in found.items) == 20
+    assert found.report.numbers["clusters left for another night"] == 3
+    settings = {"blast_radius_rows": 100}
+    assert len(plan(world(*rows, settings=settings)).items) == 8
+    tight = plan(world(*rows, settings={"blast_radius_rows": 1}))
+    assert len(tight.items) == 1
+
+
+def test_what_is_told_of_one_matter_is_not_torn_apart_by_what_is_like_it() -> None:
+    """Two incidents that contradict each other and lie near: each is told by its own summary, whatever the order of time."""
+    texts = [
+        f"Hen {n} fell ill in March. {more}"
+        for n in (7, 8)
+        for more in ("It ate nothing.", "It ate nothing at all.", "Nothing was eaten.")
+    ]
+    near = {str(k): (1.0, 0.1 * k, 0.0) if k < 3 else (1.0, 0.0, 0.1 * k) for k in range(6)}
+    rows = [memory(str(k), texts[k], day) for day, k in enumerate((0, 3, 4, 1, 5, 2))]
+    found = plan(world(*rows, vectors=near))
+    assert {frozenset(sources(i)) for i in found.items} == {frozenset("012"), frozenset("345")}
+
+
 def test_a_summary_joins_another_one_only_with_as_many_new_memories_and_after_its_cooldown() -> None:
     """No summary of summaries every week (Plugged.in drifts)."""
     old = TAKEN_AT - timedelta(days=8)
@@ -375,12 +405,12 @@ def test_a_night_consolidates_shows_its_figures_and_is_taken_back(store: Store) 
 
 
 def test_settings_are_plugged_ins() -> None:
-    """Defaults and clamps of systems.md 1.2."""
+    """Defaults of systems.md 1.2, but that the cap of what a plan may retire says how many summaries a night proposes."""
     s = Settings()
     assert (
         s.operations.consolidate_clusters.min_cluster_size,
         s.operations.consolidate_clusters.max_clusters_per_run,
-    ) == (3, 10)
+    ) == (3, 100)
     assert (
         s.operations.consolidate_clusters.max_input_tokens,
         s.operations.consolidate_clusters.max_output_tokens,
