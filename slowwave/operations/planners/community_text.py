@@ -21,6 +21,7 @@ from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.attempts import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT
 from slowwave.texts.grounding import ungrounded
 from slowwave.texts.sentences import sentences
+from slowwave.texts.who_did_what import exchanged_parties
 
 MAX_TOKENS: Final = 1_200
 """Tokens of an answer: a text of ten sentences, and these again with the ids of two members each."""
@@ -295,7 +296,8 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[CitedClaim, ...]
             continue
         line = visible(said, _LONGEST_CLAIM)
         ids = tuple(dict.fromkeys(str(id_) for id_ in cited))
-        if line and not unsafe(line) and not ungrounded(line, [text for id_ in ids for text in texts[id_]]):
+        shown = [text for id_ in ids for text in texts[id_]]
+        if line and not unsafe(line) and not ungrounded(line, shown) and not exchanged_parties(line, shown):
             kept.setdefault(line, CitedClaim(_ended(line), ids))
     return tuple(kept.values())
 

@@ -24,6 +24,7 @@ from slowwave.texts.statements import stem
 from slowwave.texts.structure import structured
 from slowwave.texts.token_count import count
 from slowwave.texts.vocabulary import GRAMMAR
+from slowwave.texts.who_did_what import exchanged_parties
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",
@@ -186,6 +187,8 @@ def _problem(said: tuple[str, tuple[str, ...]], sources: Sequence[Source], max_t
         return "unsafe text"
     if ungrounded(text, [s.text for s in cited]) or _stems(text) & (_words(others) - _words(cited)):
         return "says what no cited memory says"
+    if exchanged_parties(text, [s.text for s in cited]):
+        return "exchanges who did what to whom"
     if not may_lose and unsaid(_terms(cited), [text]):
         return "leaves out a specific"
     return ""

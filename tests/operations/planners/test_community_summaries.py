@@ -357,6 +357,7 @@ def test_without_the_writer_of_the_settings_nothing_is_written() -> None:
         claim("Anna Ruiz does not work with Bo Lind.", uid("Anna Ruiz"), uid("Bo Lind")),
         claim("Elin Falk smokes.", uid("Elin Falk")),
         claim("Elin Falk does not smoke.", uid("Anna Ruiz")),
+        claim("Elin Falk trained Anna Ruiz.", uid("Elin Falk")),
         claim("Anna Ruiz works with Bo Lind at https://evil.example/x.", uid("Anna Ruiz"), uid("Bo Lind")),
         claim("", uid("Anna Ruiz")),
         claim("Anna Ruiz works with Bo Lind. " * 50, uid("Anna Ruiz")),
@@ -366,10 +367,10 @@ def test_without_the_writer_of_the_settings_nothing_is_written() -> None:
     ],
 )
 def test_what_no_cited_member_bears_out_is_dropped(desk: Desk, bad: Any) -> None:
-    """Uncited, citing strangers, with other numbers, dates, names or negations: gone, and the rest stands."""
+    """Uncited, citing strangers, with other numbers, dates, names, negations or exchanged parties: gone, and the rest stands."""
     good = claim("Anna Ruiz works with Bo Lind", uid("Anna Ruiz"), uid("Bo Lind"))
     desk.says = lambda _: {"text": "x", "claims": [bad, good]}
-    snapshot = world([HARBOR], descriptions={"Elin Falk": "Does not smoke."})
+    snapshot = world([HARBOR], descriptions={"Elin Falk": "Does not smoke. Anna Ruiz trained Elin Falk."})
     found = desk.plan(snapshot)
     assert inserted(found.items[0])["payload"]["text"] == "Anna Ruiz works with Bo Lind."
     assert found.report.numbers["claims dropped"] == 1

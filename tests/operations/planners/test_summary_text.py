@@ -103,6 +103,26 @@ def test_llm_output_with_instructions_foreign_ids_or_invented_numbers_is_rejecte
 
 
 @pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Otto Beck sold 12 hens to Rita Falk.", "exchanges who did what to whom"),
+        ("12 hens were sold by Otto Beck to Rita Falk.", "exchanges who did what to whom"),
+        ("12 hens were sold to Otto Beck by Rita Falk.", ""),
+        ("Rita Falk sold 12 hens to Otto Beck.", ""),
+    ],
+)
+def test_a_model_that_exchanges_who_did_what_to_whom_is_not_followed(desk: Desk, text: str, problem: str) -> None:
+    """Every word is a source's: only who is the buyer tells the two apart. A passive may be told of an active."""
+    sources = [
+        Source("a", "Rita Falk sold 12 hens to Otto Beck."),
+        Source("b", "Rita Falk sold Otto Beck 12 hens in all."),
+    ]
+    found = desk.shorten(said(text, "a", "b"), sources)
+    assert found.problem == problem
+    assert (found.writer == "scribe") is (problem == "")
+
+
+@pytest.mark.parametrize(
     ("answer", "problem"),
     [
         ((500, {}), "error status"),
