@@ -112,8 +112,11 @@ def remembered(size: int, now: datetime | None = None) -> Snapshot:
     )
 
 
-def given(texts: Sequence[str], subjects: Sequence[str] | None = None, now: datetime | None = None) -> Snapshot:
-    """A memory for each text, in their order, with vectors of the offline embedder; the k-th has the id ``memory_id(k)``."""
+def given(
+    texts: Sequence[str], subjects: Sequence[str] | None = None, now: datetime | None = None, model: str = ""
+) -> Snapshot:
+    """A memory for each text, in their order, with vectors of the offline embedder or of a ``model`` of the wheels; the k-th has the id
+    ``memory_id(k)``."""
     now = now or datetime(2026, 6, 1, tzinfo=UTC)
     size = len(texts)
     memory_ids = pa.array([memory_id(k) for k in range(size)])
@@ -130,7 +133,7 @@ def given(texts: Sequence[str], subjects: Sequence[str] | None = None, now: date
         size,
         {"id": version_ids, "memory_id": memory_ids, "content": pa.array(list(texts)), "recorded_at": starts},
     )
-    embedder = embedder_for(Settings())
+    embedder = embedder_for(Settings(embedding_model=model) if model else Settings())
     return Snapshot(
         namespace_id="00000000-0000-5000-8000-000000000002",
         namespace="given",
