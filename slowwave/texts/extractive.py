@@ -8,8 +8,9 @@ them does not stand without which others, belongs to ``slowwave.texts.structure`
 from __future__ import annotations
 
 import heapq
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -31,6 +32,11 @@ _MOST_NEEDED: Final = 12
 """Passages that one may bring along; one that needs more is not taken."""
 
 _SEPARATOR: Final = 2  # bytes between two passages at most
+_DAY: Final = 13  # bytes of a day at the beginning of a line
+_RELATIVE: Final = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|this (?:morning|afternoon|evening|week|month))\b", re.IGNORECASE
+)
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ENDED: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 
@@ -50,7 +56,8 @@ class Extract:
 
     ``cited`` are the ids of the sources of which nothing is left out: each of their sentences stands here, or says nothing specific
     and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``items`` are the items and
-    rows of lists and tables of the sources, of which ``kept_items`` stand here.
+    rows of lists and tables of the sources, of which ``kept_items`` stand here. ``statements`` are of a dated text the ids of the sources
+    of each part that begins with a day, or of what stands before the first.
     """
 
     text: str
@@ -59,6 +66,7 @@ class Extract:
     missing: tuple[str, ...] = ()
     items: int = 0
     kept_items: int = 0
+    statements: tuple[tuple[str, ...], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -66,20 +74,26 @@ class Extract:
         return not self.missing
 
 
-def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False) -> Extract:
+def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False, dated: bool = False) -> Extract:
     """The passages that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
 
     Chosen by greedy set cover: what brings most specifics a byte goes first, together with what it does not stand without. Specifics are
     numbers, dates, versions, identifiers, names, what is denied, and which figure goes with which name. Then comes what tells most that is
     new, while there is room. Sentences that differ only in case, spaces and the marks around them are one. Nothing is cut within a
-    passage. With ``lead`` the sentence that opens a source stands before what stands under no heading: it says what it is about.
+    passage. With ``lead`` the sentence that opens a source stands before what stands under no heading: it says what it is about. With
+    ``dated`` what is said of another day than the line before begins a line with its day, so that "today" is that day.
 
     Time: linear in the texts, and s · log s in their passages while few gains change.
     """
     ordered = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
     found = _found(ordered, max_tokens * BYTES_A_TOKEN // 2 if lead else 0)
-    chosen = _Choice(found, max_tokens * BYTES_A_TOKEN).made()
-    text = _joined(chosen)
+    days = (
+        {n: s.at.date().isoformat() for n, s in enumerate(ordered) if s.at and not _DATED.match(s.text)}
+        if dated
+        else {}
+    )
+    chosen = _Choice(found, max_tokens * BYTES_A_TOKEN - _DAY * len(set(days.values()))).made()
+    text, statements = _joined(chosen, days)
     said = frozenset[str]().union(*(s.says for s in chosen))
     words = frozenset[str]().union(*(s.words for s in chosen))
     terms = {s.id: specifics(s.text).terms() for s in ordered}
@@ -87,11 +101,11 @@ def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False) -
     owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in ordered}
     kept = {s.at for s in chosen}
     for s in found:
-        if s.at not in kept and (s.says - said or _news(s, words) >= _NEWS):
+        if s.at not in kept and (s.says - said or _untold(s, chosen, words, days)):
             owed.update(dict.fromkeys(s.sources, False))
     cited = tuple(id_ for id_, whole in owed.items() if whole)
     items, kept_items = (sum(s.kind in ("item", "row") for s in group) for group in (found, chosen))
-    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), items, kept_items)
+    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), items, kept_items, statements)
 
 
 def split(text: str) -> list[str]:
@@ -295,18 +309,40 @@ class _Choice:
                 heapq.heappush(heap, (-float(len(self.found[k].words - words)), k))
 
 
+def _untold(sentence: _Found, chosen: Sequence[_Found], words: frozenset[str], days: Mapping[int, str]) -> bool:
+    """Whether a sentence tells something that the chosen ones do not. Where nothing in it is specific its words have to stand in one of
+    them, as words of several may be about anything; a question is told by a question alone, and "today" by what is said of that day."""
+    if (relative := _RELATIVE.search(sentence.text)) and days:
+        own = days.get(sentence.place[0])
+        chosen = [s for s in chosen if days.get(s.place[0]) == own]
+    if question := sentence.text.rstrip().endswith("?"):
+        chosen = [s for s in chosen if s.text.rstrip().endswith("?")]
+    if (sentence.says and not relative and not question) or not sentence.words:
+        return _news(sentence, words) >= _NEWS
+    return all(_news(sentence, s.words) >= _NEWS for s in chosen)
+
+
 def _news(sentence: _Found, words: frozenset[str] | set[str]) -> float:
     return len(sentence.words - words) / len(sentence.words) if sentence.words else 0.0
 
 
-def _joined(chosen: Sequence[_Found]) -> str:
-    """The passages as one text: on lines and in paragraphs of their own where they were, prose of several sources in a row."""
+def _joined(chosen: Sequence[_Found], days: Mapping[int, str]) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """The passages as one text: on lines and in paragraphs of their own where they were, prose of several sources in a row, or of several
+    ``days`` (source → day) on lines that begin with the day. And, where there are days, who says each of these parts."""
     parts: list[str] = []
+    told: list[dict[str, None]] = []
     for before, s in zip([None, *chosen], chosen, strict=False):
+        source = s.place[0]
+        new_day = bool(days) and (before is None or days.get(before.place[0], "") != days.get(source, ""))
         if before is not None:
-            parts.append(_separator(before, s))
+            parts.append("\n" if new_day else _separator(before, s))
+        if new_day:
+            told.append({})
+            parts.append(f"{days[source]}: " if source in days else "")
+        if told:
+            told[-1].update(dict.fromkeys(s.sources))
         parts.append(s.text)
-    return "".join(parts).strip()
+    return "".join(parts).strip(), tuple(tuple(t) for t in told)
 
 
 def _separator(before: _Found, s: _Found) -> str:

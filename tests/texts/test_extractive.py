@@ -109,3 +109,42 @@ def test_it_is_made_of_sentences_fits_and_keeps_what_it_says_it_keeps(given_: li
             assert not unsaid(specifics(text).terms(), [found.text])
     if found.complete:
         assert not unsaid(frozenset().union(*(specifics(t).terms() for t in given_)), [found.text])
+
+
+def test_words_that_several_sentences_have_between_them_tell_nothing_of_another() -> None:
+    """A question is told where one sentence has its words, not where two have half of them each: else its source is not cited."""
+    told_ = told(
+        "Do you have any recipes to recommend?",
+        "I took a look at the recipes. Lentils were the best of them.",
+        "Friends recommend the new cinema.",
+        room=16,
+    )
+    assert "a" not in told_.cited or "recipes to recommend" in told_.text
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Mara likes tea.", "Jo has 3 dogs.", "It rained today.", "Ann paid Bob 40 euros."]), max_size=8
+    )
+)
+def test_a_dated_extract_fits_and_names_who_says_each_part(texts: list[str]) -> None:
+    """Days count within the room; every part begins with a day of one of its sources."""
+    sources = [Source(chr(97 + n), t, START + timedelta(days=n // 2)) for n, t in enumerate(texts)]
+    found = extract(sources, 20, dated=True)
+    assert count(found.text) <= 20
+    lines = found.text.split("\n") if found.text else []
+    assert len(lines) == len(found.statements)
+    at = {s.id: f"{s.at:%Y-%m-%d}" for s in sources}
+    assert all(line[:10] in {at[id_] for id_ in ids} for line, ids in zip(lines, found.statements, strict=True))
+
+
+def test_today_is_told_of_its_own_day_and_a_question_by_a_question() -> None:
+    """What was felt on one day is not told by what was felt on another, nor "Where do you travel?" by who travels."""
+    moods = [
+        Source("a", "I felt very well today.", START),
+        Source("b", "Jo Park says that I felt very well today.", START + timedelta(days=1)),
+    ]
+    assert "a" not in extract(moods, 40, dated=True).cited
+    assert extract(moods, 40).cited == ("a", "b")
+    asked = told("Where is Jo Park planning to travel?", "Jo Park has a plan to travel far. It is a long way.", room=16)
+    assert "a" not in asked.cited or "Where" in asked.text

@@ -199,6 +199,7 @@ def _values(
                 "summary_of": len(rows),
                 "similarity": round(float(close.mean()), 4),
                 "token_savings": summary.saving,
+                **({"statements": [list(ids) for ids in said]} if (said := summary.written.statements) else {}),
             }
         ),
         "valid_from": canonical(min(starts)) if starts else None,

@@ -60,7 +60,8 @@ class SummaryText:
     """A shorter text for the memories ``cited``, who wrote it, and what it cost.
 
     ``missing`` are specifics of all sources that it does not say. ``problem`` says why a model's words were not taken, ``failure`` why its
-    endpoint gave none, in a sentence without memory text. The text is empty when no sentence was short enough.
+    endpoint gave none, in a sentence without memory text. The text is empty when no sentence was short enough. ``statements`` are the ids
+    behind each day that an extract of several days tells of.
     """
 
     text: str
@@ -70,6 +71,7 @@ class SummaryText:
     tokens: int = 0
     problem: str = ""
     failure: str = ""
+    statements: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(slots=True)
@@ -156,10 +158,11 @@ def prompt(sources: Sequence[Source], max_tokens: int) -> str:
 
 
 def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> SummaryText:
-    found = extract(sources, max_tokens, lead=may_lose)
+    days = {s.at.date() for s in sources if s.at is not None}
+    found = extract(sources, max_tokens, lead=may_lose, dated=len(days) > 1)
     if may_lose and 2 * found.kept_items < found.items:
         return SummaryText("", (), found.missing)
-    return SummaryText(found.text, found.cited, found.missing)
+    return SummaryText(found.text, found.cited, found.missing, statements=found.statements)
 
 
 def _read(answer: str) -> tuple[str, tuple[str, ...]] | None:

@@ -90,7 +90,12 @@ def test_three_memories_of_one_thing_become_one() -> None:
     found = plan(snapshot)
     (item,) = found.items
     assert (item.decision, item.risk, sources(item)) == ("summarise", "low", {"a", "b", "c"})
-    assert item.evidence["text"] == f"{TALES['b']} The old barn needs a roof."
+    told = (
+        f"2025-11-22: {SAME}",
+        "2025-11-23: In winter the hens sleep in an old barn.",
+        "2025-11-24: The old barn needs a roof.",
+    )
+    assert item.evidence["text"] == "\n".join(told)
     before, after = sum(map(count, TALES.values())), count(str(item.evidence["text"]))
     assert (item.evidence["tokens_before"], item.evidence["tokens_after"]) == (before, after)
     assert (item.evidence["token_savings"], found.report.numbers["tokens saved"]) == (before - after, before - after)
@@ -124,8 +129,30 @@ def test_the_summary_takes_over_what_its_sources_are() -> None:
     assert {k: row[k] for k in expected} == expected
     assert sorted(json.loads(row["tags"])) == ["barn", "hens"]
     assert json.loads(row["attributes"]) == {
-        **{"kind": "semantic", "similarity": 1.0, "summary_of": 3, "token_savings": item.evidence["token_savings"]}
+        **{"kind": "semantic", "similarity": 1.0, "summary_of": 3, "token_savings": item.evidence["token_savings"]},
+        "statements": [[uid("b"), uid("c"), uid("a")], [uid("c")]],
     }
+
+
+def test_what_is_told_on_several_days_is_told_by_day_and_every_day_names_its_sources() -> None:
+    """So that "today" stays the day that was meant. What was told on one day has no days; an older summary brings its own."""
+    news = ("Today Otto Beck mended the roof.", "Today the vet came from Lund.", "Today it rained without an end.")
+    rows = [memory(n, f"{SAME} {t}", day=k) for (k, t), n in zip(enumerate(news, 2), "abc", strict=True)]
+    (item,) = plan(world(*rows)).items
+    assert str(item.evidence["text"]).split("\n") == [
+        *(f"2025-11-23: {SAME} {news[0]}", f"2025-11-24: {news[1]}", f"2025-11-25: {news[2]}")
+    ]
+    row = next(i.values for i in item.mutation.inserts if i.table == "memories")
+    assert json.loads(str(row["attributes"]))["statements"] == [[uid("a"), uid("b"), uid("c")], [uid("b")], [uid("c")]]
+    (one,) = plan(world(*(memory(n, t, day=1) for n, t in TALES.items()))).items
+    assert "2025" not in str(one.evidence["text"])
+    old = memory("s", str(item.evidence["text"]), kind="summary", attributes={"kind": "semantic"})
+    later = (("d", 8, "Today a fox took the cock."), ("e", 9, "Today Elin Ray sold eggs."))
+    more = [memory(n, f"{SAME} {t}", day=k) for n, k, t in later]
+    (item,) = plan(world(old, *more)).items
+    assert [line.split(": ")[0] for line in str(item.evidence["text"]).split("\n")] == [
+        *("2025-11-23", "2025-11-24", "2025-11-25", "2025-11-29", "2025-11-30")
+    ]
 
 
 def test_the_similarity_is_measured() -> None:
