@@ -48,20 +48,26 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Clusters:
     core[:, 0] = label
     size = np.ones(n, np.int64)
     joined, refused = np.zeros(len(i), bool), np.zeros(len(i), bool)
+    edges = np.arange(len(i))  # that are open: fewer with every round
     while True:
-        a, b = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
-        edges = np.flatnonzero((a != b) & ~refused)
+        a, b = label[i[edges]], label[j[edges]]
+        still = a != b
+        edges, a, b = edges[still], np.minimum(a[still], b[still]), np.maximum(a[still], b[still])
         if not len(edges):
             return Clusters(label, joined, refused)
         best = np.full(n, len(i))
-        np.minimum.at(best, a[edges], edges)
-        np.minimum.at(best, b[edges], edges)
-        tried = edges[(best[a[edges]] == edges) & (best[b[edges]] == edges)]
-        left, right = a[tried], b[tried]
+        best[b[::-1]] = edges[::-1]  # the first is written last
+        first = np.full(n, len(i))
+        first[a[::-1]] = edges[::-1]
+        np.minimum(best, first, out=best)
+        both = (best[a] == edges) & (best[b] == edges)
+        tried, left, right = edges[both], a[both], b[both]
         good = _quorum(core, left, right, agrees)
         good[good] = _allowed(label, left[good], right[good], forbids)
         joined[tried[good]] = True
-        refused[edges[np.isin(a[edges] * n + b[edges], left[~good] * n + right[~good])]] = True
+        against = np.isin(a * n + b, left[~good] * n + right[~good])
+        refused[edges[against]] = True
+        edges = edges[~against]
         left, right = left[good], right[good]
         core[left] = _first(core[left], core[right], size[left], size[right])
         size[left] += size[right]

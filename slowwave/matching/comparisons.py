@@ -33,6 +33,9 @@ Reals = NDArray[np.float64]
 Levels = NDArray[np.int8]
 
 _WORKERS: Final = 2
+_HOLDERS: Final = 20  # pairs of rows that share a value, from which can be told whether groups hold it
+_HELD: Final = 20_000  # of them looked at
+_THREADED: Final = 10_000  # pairs from which threads cost less than they save
 _FIGURES: Final = re.compile(r"\d+")
 
 NAME_LEVELS: Final[Mapping[str, tuple[float, str]]] = {
@@ -112,6 +115,9 @@ RARE, UNMISTAKABLE = 2, 4
 """Codes of rarities: one in ten rows would share it by coincidence, and the highest."""
 _UNMISTAKABLE: Final = float(np.log(1e4))
 
+OWN: Final = frozenset(("email", "code"))
+"""Shapes of identifiers that belong to one thing, where a phone or a page may be that of a house or a company."""
+
 FIELDS: Final = 2
 """Where the attributes begin among the comparisons."""
 
@@ -160,6 +166,7 @@ class Comparer:
         self._column_words = [WordInformation.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
+        self.own = [c.shape in OWN and not _held_by_groups(population, words, c) for c in self.columns]
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
             _name_comparison(),
@@ -293,6 +300,19 @@ def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
     return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
 
 
+def _held_by_groups(population: Population, words: WordInformation, column: Column) -> bool:
+    """Whether values of a column belong to groups: more than half of the neighbouring rows that share one have other names, as those on
+    one invoice or one filing. Looks at up to 20,000 pairs of rows."""
+    order = np.lexsort((column.rows, column.codes))
+    rows, codes = column.rows[order], column.codes[order]
+    at = np.flatnonzero((codes[1:] == codes[:-1]) & (rows[1:] != rows[:-1]))
+    at = at[:: -(-len(at) // _HELD)] if len(at) else at
+    if len(at) < _HOLDERS:
+        return False
+    level, _ = _names(population, words, rows[at], rows[at + 1])
+    return float((level >= LEVEL["alike"]).mean()) < 0.5
+
+
 def _held(matrix: Any, rows: Ints) -> Ints:
     """How many columns of a 0/1 matrix each of the rows holds."""
     return matrix.indptr[rows + 1] - matrix.indptr[rows]
@@ -316,32 +336,31 @@ def _any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 def _value_levels(column: Column, words: WordInformation | None, a: Ints, b: Ints) -> Levels:
-    """Levels of unequal distinct values."""
-    x, y = column.texts[a], column.texts[b]
+    """Levels of unequal distinct values. Only the values that are asked for are read, so that a few pairs cost little."""
+    read, at = np.unique(np.concatenate([a, b]), return_inverse=True)
+    asked, p, q = column.texts[read], at[: len(a)], at[len(a) :]
+    x, y = asked[p], asked[q]
+    letters = np.array([len(t) for t in asked], np.int64)
     if column.shape in ("email", "phone", "code"):
         cut = 2 if column.shape == "email" else 1
-        edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=cut, workers=_WORKERS, dtype=np.int32)
-        letters = np.array([len(t) for t in column.texts])
-        return ((edits <= cut) & (np.minimum(letters[a], letters[b]) >= 5)).astype(np.int8)
+        edits = each_pair(x, y, OSA.distance, cut, np.int32)
+        return ((edits <= cut) & (np.minimum(letters[p], letters[q]) >= 5)).astype(np.int8)
     if column.shape == "url":
-        host = np.array([t.split("/")[0] for t in column.texts], np.object_)
-        return (host[a] == host[b]).astype(np.int8)
+        host = np.array([t.split("/")[0] for t in asked], np.object_)
+        return (host[p] == host[q]).astype(np.int8)
     if column.shape == "date":
         return _date_levels(x, y)
     if column.shape == "number":
-        edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=1, workers=_WORKERS, dtype=np.int32)
-        value = np.array([_float(t) for t in column.texts])
-        gap = np.abs(value[a] - value[b]) / np.maximum(np.maximum(np.abs(value[a]), np.abs(value[b])), 1e-9)
-        letters = np.array([len(t) for t in column.texts])
-        slip = (edits <= 1) & (np.minimum(letters[a], letters[b]) >= 3)
-        return np.select([slip, (gap <= 0.1) | (np.abs(value[a] - value[b]) <= 1)], [2, 1], 0).astype(np.int8)
-    winkler = process.cpdist(x, y, scorer=JaroWinkler.similarity, score_cutoff=0.7, workers=_WORKERS, dtype=np.float32)
-    figures = np.array([" ".join(_FIGURES.findall(t)) for t in column.texts], np.object_)
-    winkler[(figures[a] != figures[b]) & (figures[a] != "") & (figures[b] != "")] = 0  # "pages 12 31", "pages 45 61"
+        edits = each_pair(x, y, OSA.distance, 1, np.int32)
+        value = np.array([_float(t) for t in asked])
+        gap = np.abs(value[p] - value[q]) / np.maximum(np.maximum(np.abs(value[p]), np.abs(value[q])), 1e-9)
+        slip = (edits <= 1) & (np.minimum(letters[p], letters[q]) >= 3)
+        return np.select([slip, (gap <= 0.1) | (np.abs(value[p] - value[q]) <= 1)], [2, 1], 0).astype(np.int8)
+    winkler = each_pair(x, y, JaroWinkler.similarity, 0.7, np.float32)
+    figures = np.array([" ".join(_FIGURES.findall(t)) for t in asked], np.object_)
+    winkler[(figures[p] != figures[q]) & (figures[p] != "") & (figures[q] != "")] = 0  # "pages 12 31", "pages 45 61"
     if words is None:
-        contained = process.cpdist(
-            x, y, scorer=fuzz.token_set_ratio, score_cutoff=80, workers=_WORKERS, dtype=np.float32
-        )
+        contained = each_pair(x, y, fuzz.token_set_ratio, 80, np.float32)
         return np.select([winkler >= 0.92, (winkler >= 0.82) | (contained >= 99)], [2, 1], 0).astype(np.int8)
     alike = np.round(cosine(words, a, b), 6)
     return np.select([(alike >= 0.85) | (winkler >= 0.96), alike >= 0.5, alike >= 0.15], [3, 2, 1], 0).astype(np.int8)
@@ -349,12 +368,18 @@ def _value_levels(column: Column, words: WordInformation | None, a: Ints, b: Int
 
 def _date_levels(x: NDArray[np.object_], y: NDArray[np.object_]) -> Levels:
     """Levels of unequal dates in normal form (yyyymmdd; what is no date is compared letter by letter)."""
-    edits = process.cpdist(x, y, scorer=OSA.distance, score_cutoff=1, workers=_WORKERS, dtype=np.int32)
+    edits = each_pair(x, y, OSA.distance, 1, np.int32)
     parts = [[np.array([t[at] for t in s], np.object_) for at in (slice(4), slice(4, 6), slice(6, 8))] for s in (x, y)]
     (year, month, day), (other_year, other_month, other_day) = parts
     same = (year == other_year).astype(int) + (month == other_month) + (day == other_day)
     swapped = (year == other_year) & (month == other_day) & (day == other_month)
     return np.select([(edits <= 1) | swapped, same >= 2], [2, 1], 0).astype(np.int8)
+
+
+def each_pair(x: NDArray[np.object_], y: NDArray[np.object_], scorer: Any, cutoff: float, dtype: Any) -> NDArray[Any]:
+    """Scores (p,) of pairs of texts, those beyond the cutoff as rapidfuzz gives them; a few pairs are not worth a second thread."""
+    workers = _WORKERS if len(x) >= _THREADED else 1
+    return process.cpdist(x, y, scorer=scorer, score_cutoff=cutoff, workers=workers, dtype=dtype)
 
 
 def _float(text: str) -> float:
@@ -411,23 +436,10 @@ def _word_levels(
     p, q = i[short], j[short]
     letters = np.minimum(names.length[p], names.length[q])
     allowed = np.where(letters >= 12, 2, np.where(letters >= 6, 1, 0))
-    edits = process.cpdist(
-        names.squeezed[p], names.squeezed[q], scorer=OSA.distance, score_cutoff=2, workers=_WORKERS, dtype=np.int32
-    )
-    winkler = process.cpdist(
-        *(names.folded[p], names.folded[q]),
-        scorer=JaroWinkler.similarity,
-        score_cutoff=0.84,  # a little under the least that counts; what is less is 0
-        workers=_WORKERS,
-        dtype=np.float32,
-    )
-    ratio = process.cpdist(
-        *(names.squeezed[p], names.squeezed[q]),
-        scorer=OSA.normalized_similarity,
-        score_cutoff=0.79,
-        workers=_WORKERS,
-        dtype=np.float32,
-    )
+    squeezed, folded = (names.squeezed[p], names.squeezed[q]), (names.folded[p], names.folded[q])
+    edits = each_pair(*squeezed, OSA.distance, 2, np.int32)
+    winkler = each_pair(*folded, JaroWinkler.similarity, 0.84, np.float32)  # a little under the least that counts
+    ratio = each_pair(*squeezed, OSA.normalized_similarity, 0.79, np.float32)
     alike = (ratio >= 0.9) | ((winkler >= 0.92) & (ratio >= 0.8) & (letters <= _SHORT))
     by_letters = np.where(alike, LEVEL["alike"], np.where((winkler >= 0.85) & (letters <= _SHORT), LEVEL["similar"], 0))
     by_letters = np.where((edits <= allowed), LEVEL["spelling"], by_letters)

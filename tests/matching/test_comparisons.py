@@ -159,3 +159,31 @@ def test_tables_are_probabilities() -> None:
         assert m.sum() == pytest.approx(1, abs=0.011)
         assert u.sum() == pytest.approx(1, abs=0.011)
         assert (np.diff(np.log(m / u)) > 0).all()
+
+
+def test_a_few_pairs_are_compared_as_many_are() -> None:
+    """Levels are those of the two rows, whatever other pairs are asked for: of one pair only its own values are read."""
+    kinds = (
+        "mara@acme.org",
+        "mira@acme.org",
+        "14 Quay Lane",
+        "14 Quay Lan",
+        "1980-02-01",
+        "1980-02-10",
+        "AB-12345",
+        "AB-12346",
+    )
+    shapes = {"email": 0, "street": 2, "date_of_birth": 4, "passport_number": 6}
+    rows = [
+        (
+            f"Mara {'Reyes' if k % 3 else 'Rejes'}",
+            {key: kinds[at + (k >> bit & 1)] for bit, (key, at) in enumerate(shapes.items())},
+        )
+        for k in range(16)
+    ]
+    i, j = np.triu_indices(len(rows), 1)
+    comparer, whole = compare(rows, i.tolist(), j.tolist())
+    for k in range(0, len(i), 7):
+        one = comparer.compare(i[k : k + 1], j[k : k + 1])
+        assert one.levels.tolist() == whole.levels[k : k + 1].tolist()
+        assert one.rarity.tolist() == whole.rarity[k : k + 1].tolist()
