@@ -56,7 +56,8 @@ class Scores:
     """Everything for p pairs, each (p,).
 
     ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
-    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal; ``opposed``: attributes differ,
+    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
+    thing alone, as no phone of a house does; ``opposed``: attributes differ,
     and as many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are;
     ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band.
     """
@@ -68,6 +69,7 @@ class Scores:
     rarity: NDArray[np.int8]
     contested: Flags
     identified: Flags
+    owned: Flags
     opposed: Flags
     supported: Flags
     learnt: Flags
@@ -143,7 +145,7 @@ class Evidence:
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
-        contested, identified, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(5))
+        contested, identified, owned, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(6))
         threshold = np.zeros(len(i))
         for kind, at in _by_kind(population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
@@ -155,6 +157,7 @@ class Evidence:
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
             flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
             contested[at], identified[at] = flags
+            owned[at] = _owned(comparer, compared.levels[:, FIELDS:])
             learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
             threshold[at] = self._cosine(kind)
         return Scores(
@@ -165,6 +168,7 @@ class Evidence:
             rarity=rarity,
             contested=contested,
             identified=identified,
+            owned=owned,
             opposed=opposed,
             supported=supported,
             learnt=learnt,
@@ -276,6 +280,12 @@ def _identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np
             slips = 0 if weights.learnt else len(weights.m[k + FIELDS]) - 2
             contested |= (levels[:, k] >= 0) & (levels[:, k] <= slips)
     return contested, identified
+
+
+def _owned(comparer: Comparer, levels: NDArray[np.int8]) -> Flags:
+    """Whether an identifier that belongs to one thing alone is equal; ``levels`` (p, columns)."""
+    tops = [levels[:, k] == len(TABLES[c.shape]) - 1 for k, c in enumerate(comparer.columns) if comparer.own[k]]
+    return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
 
 
 def _voices(parts: Reals) -> tuple[Ints, Ints]:

@@ -2,9 +2,9 @@
 
 A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
 threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
-under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs. Where too few pairs were
-seen to learn a type's weights, one thing more is asked: a cosine at the type's threshold, names that mean the same with an equal
-identifier, or, without vectors, the same name of many words. Cosine alone never merges.
+under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs; of two names with a word
+each that the other lacks only an identifier makes one. Where a type is too small to learn from, one thing more is asked: a cosine at
+its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
 
 In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. A pair with a
 probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
@@ -26,6 +26,7 @@ from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters
 from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
 from slowwave.matching.evidence import Evidence, Labelled, Scores, WeightsByType
+from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.vetoes import Vetoes
 
@@ -54,6 +55,9 @@ _CHUNK: Final = 131_072  # pairs weighed at a time
 CONTESTED: Final = "One identifier is equal, another is in conflict."
 ONE_SIDED: Final = "One name says more than the other: a number, a date or the like."
 OTHER_WORD: Final = "The names differ in a word by a few letters, and both are words."
+OTHER_NAME: Final = (
+    "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
+)
 """Reasons for a review that only a person can judge."""
 
 
@@ -162,15 +166,16 @@ def match(
     counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
     evidence = Evidence.learn(population, settings, i, j, labelled=labelled, model=model)
     vetoes = Vetoes.of(population, np.unique(np.concatenate([i, j])), cannot_link or {})
-    judged = _judge(population, settings, evidence, vetoes, i, j, counts)
-    return _decide(population, settings, evidence, vetoes, judged, counts, found.dropped, (found.i, found.j))
+    names = OtherNames.of(population)
+    judged = _judge(population, settings, evidence, vetoes, names, i, j, counts)
+    return _decide(population, settings, evidence, vetoes, names, judged, counts, found.dropped, (found.i, found.j))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Judged:
     """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
 
-    ``other_word`` (p,): the names differ in a word that is no slip of the other's.
+    ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names.
     """
 
     i: Ints
@@ -178,11 +183,14 @@ class _Judged:
     scores: Scores
     one_sided: Flags
     other_word: Flags
+    other_name: Flags
     may: Flags
 
     def order(self, by: Ints) -> _Judged:
-        scores = self.scores.take(by)
-        return _Judged(self.i[by], self.j[by], scores, self.one_sided[by], self.other_word[by], self.may[by])
+        return _Judged(self.i[by], self.j[by], self.scores.take(by), *(getattr(self, f)[by] for f in _JUDGED))
+
+
+_JUDGED: Final = ("one_sided", "other_word", "other_name", "may")
 
 
 def _judge(
@@ -190,6 +198,7 @@ def _judge(
     settings: Settings,
     evidence: Evidence,
     vetoes: Vetoes,
+    names: OtherNames,
     i: Ints,
     j: Ints,
     counts: Counter[str],
@@ -212,15 +221,13 @@ def _judge(
         scores = scores.take(good)
         one_sided = vetoes.one_sided(x[good], y[good])
         other_word = _other_word(vetoes, x[good], y[good], scores)
-        may = _may(scores) & ~one_sided & ~other_word
-        parts.append(_Judged(x[good], y[good], scores, one_sided, other_word, may))
+        other_name = names.outvoted(x[good], y[good], scores)
+        may = _may(scores) & ~one_sided & ~other_word & ~other_name
+        parts.append(_Judged(x[good], y[good], scores, one_sided, other_word, other_name, may))
     i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
     scores = Scores.join([p.scores for p in parts])
     order = np.lexsort((j, i, -np.nan_to_num(scores.cosine, nan=-1), -scores.probability))
-    one_sided, other_word, may = (
-        np.concatenate([getattr(p, f) for p in parts]) for f in ("one_sided", "other_word", "may")
-    )
-    return _Judged(i, j, scores, one_sided, other_word, may).order(order)
+    return _Judged(i, j, scores, *(np.concatenate([getattr(p, f) for p in parts]) for f in _JUDGED)).order(order)
 
 
 def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -257,6 +264,7 @@ def _decide(
     settings: Settings,
     evidence: Evidence,
     vetoes: Vetoes,
+    names: OtherNames,
     judged: _Judged,
     counts: Counter[str],
     dropped: tuple[str, ...],
@@ -273,8 +281,11 @@ def _decide(
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             a, b = x[at], y[at]
-            vetoed = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
-            found.append(vetoed | vetoes.one_sided(a, b) | _same_source(population, sources, a, b))
+            no = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
+            no |= vetoes.one_sided(a, b) | _same_source(population, sources, a, b)
+            two = np.flatnonzero(~no & names.apart(a, b, known=True))
+            no[two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
+            found.append(no)
         return np.concatenate(found)
 
     def agrees(x: Ints, y: Ints, groups: Flags) -> Flags:
@@ -286,7 +297,7 @@ def _decide(
                 | (np.nan_to_num(s.cosine, nan=-1) >= settings.operations.recompute_centroids.min_intra_cluster_cosine)
                 | _may(s)
             )
-            held &= ~_other_word(vetoes, x[at], y[at], s)
+            held &= ~_other_word(vetoes, x[at], y[at], s) & ~names.outvoted(x[at], y[at], s)
             found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
         return np.concatenate(found)
 
@@ -367,6 +378,8 @@ def _reason(judged: _Judged, at: int, *, refused: bool) -> str:
         return ONE_SIDED
     if judged.other_word[at]:
         return OTHER_WORD
+    if judged.other_name[at]:
+        return OTHER_NAME
     if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
         return "The names agree, but as many attributes differ as are the same."
     if scores.far[at]:

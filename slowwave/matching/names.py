@@ -35,6 +35,8 @@ _TITLES: Final = frozenset(("mr", "mrs", "ms", "miss", "mx", "dr", "prof", "prof
 _LAST: Final = frozenset(("jr", "sr", "ii", "iii", "iv", "phd", "md", "esq"))
 """What may follow a name after a second comma."""
 _SMALL: Final = frozenset(("of", "the", "and", "for", "de", "la", "di", "von", "van", "in", "on", "to", "a"))
+UNNAMED: Final = _LEGAL | _TITLES | _LAST | _SMALL
+"""Words of a name that name nobody: titles, legal forms, ranks in a family, small words."""
 
 LONGEST: Final = 200
 """Letters up to which names are compared letter by letter; longer ones are prose, and match only when a form is equal."""

@@ -258,13 +258,16 @@ def people() -> list[dict[str, str]]:
 
 
 def test_people_of_febrl_merge_without_a_false_pair() -> None:
-    """A thousand synthetic persons, names and attributes only, at default settings: F1 of the merges from 0.99."""
+    """A thousand synthetic persons, names and attributes only, at default settings: nearly all, and none of them false.
+
+    Five of the copies have another given name or surname, and no number in common: these are for a person.
+    """
     rows = people()
     gold = {p["id"]: p["cluster_id"] for p in rows}
     found = match(table(rows), Settings())
     assert all(len({gold[i] for i in c}) == 1 for c in found.merges)
     merged = sum(len(c) - 1 for c in found.merges)
-    assert merged >= 490  # of 500 planted duplicates
+    assert merged >= 485  # of 500 planted duplicates
     assert merged + sum(gold[p.a] == gold[p.b] for p in found.review) >= 498
     assert found.expected_false <= 0.01 * merged
 
