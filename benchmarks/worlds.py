@@ -2,7 +2,7 @@
 
 Each world is one domain with the variants, gaps and near misses that its sources have in life; all of it is made up from
 ``benchmarks.vocabulary`` with a seed. A world is written as ``slowwave import entities`` reads it, with the gold in
-``cluster_id``. ``--scale`` multiplies the rows of all worlds: ``--only inventors --scale 26.6`` makes 133,000 mentions.
+``cluster_id``. ``--scale`` multiplies the rows of all worlds: ``--only filings --scale 26.6`` makes 133,000 mentions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from benchmarks.filings import filings
 from benchmarks.goods import products, restaurants, software
 from benchmarks.listings import Row
 from benchmarks.mentioned import memories
@@ -39,9 +40,10 @@ WORLDS: Final[Mapping[str, tuple[Callable[[Dice, int], list[Row]], int]]] = {
     "births": (births, 5_000),
     "organisations": (organisations, 2_200),
     "inventors": (inventors, 5_000),
+    "filings": (filings, 5_000),
     "memories": (memories, 3_000),
 }
-"""World → its maker and its rows at scale 1 (about: the last cluster is finished, inventors and citations are exact)."""
+"""World → its maker and its rows at scale 1 (about: the last cluster is finished, inventors, filings and citations are exact)."""
 
 
 def make(world: str, scale: float = 1.0, seed: int = 7) -> list[Row]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import hard_negatives, worlds
+from benchmarks.listings import Row
 from slowwave.imports.entities import read_records
 from slowwave.imports.rows import RowCheck
 
@@ -38,7 +39,7 @@ def test_a_world_has_duplicates_and_its_size(world: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "world", ["restaurants", "papers", "citations", "music", "people", "births", "inventors", "memories"]
+    "world", ["restaurants", "papers", "citations", "music", "people", "births", "inventors", "filings", "memories"]
 )
 def test_some_names_belong_to_several(world: str) -> None:
     """Where names repeat in life, equal names decide nothing by themselves."""
@@ -55,6 +56,25 @@ def test_scale_makes_large_clusters_and_common_names() -> None:
     assert max(Counter(row.cluster_id for row in rows).values()) > 80
     holders = {(row.name, row.cluster_id) for row in rows}
     assert max(Counter(name for name, _ in holders).values()) >= 5
+
+
+def test_those_on_one_filing_share_all_but_their_names() -> None:
+    """Colleagues, kin among them, agree in title, class, employer and year; one office writes their names in one way."""
+    rows = worlds.make("filings", 1.0)
+    filed: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        filed[row.id.rsplit("-", 1)[0]].append(row)
+    teams = [team for team in filed.values() if len(team) > 1]
+    assert len(teams) > 800
+    assert all(
+        len({row.attrs["title"] for row in team}) == 1 == len({row.attrs["year"] for row in team}) for team in teams
+    )
+    assert all(len({row.cluster_id for row in team}) == len(team) for team in teams)
+    spellings: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        spellings[row.cluster_id].add(row.name)
+    assert max(map(len, spellings.values())) > 10
+    assert sum("," in row.name for row in rows) > 0.2 * len(rows)
 
 
 def test_near_misses_are_never_the_same_and_many() -> None:
