@@ -3,6 +3,7 @@
 Three tables, as three namespaces would hold them: a directory of people, a catalogue of things and works, an agent's memory of
 entities and sentences. Each kind of near miss has ``PER_KIND`` pairs. Some rows of them stand twice, and as many plain
 duplicates stand around them, so that to merge nothing is no answer. What is measured on them belongs to ``benchmarks.quality``.
+The kinds are one list with their makers, which is why the module is long.
 """
 
 from __future__ import annotations
@@ -212,6 +213,50 @@ def _recordings(dice: Dice) -> tuple[Thing, Thing]:
     return Thing("song", title + a, {"artist": by}), Thing("song", title + b, {"artist": by})
 
 
+def _discs(dice: Dice) -> tuple[Thing, Thing]:
+    """Two discs of one album, or the album and its second volume."""
+    by = f"The {coined(dice)}s" if dice.chance(0.3) else " ".join(_full(dice))
+    title = dice.pick(
+        (f"{dice.pick(ADJECTIVES)} {coined(dice)}".title(), f"Live at {place(dice)}", f"The {coined(dice)} Box")
+    )
+    pairs = (
+        (" (Disc 1)", " (Disc 2)"),
+        (" CD1", " CD2"),
+        (" [disc 1]", " [disc 3]"),
+        (", Vol. 1", ", Vol. 2"),
+        ("", ", Vol. 2"),
+        ("", " (Disc 2)"),
+    )
+    shared = {"artist": by, "year": str(dice.between(1966, 2015)), "label": coined(dice)}
+    a, b = (Thing("album", title + end, shared) for end in dice.pick(pairs))
+    return a, b
+
+
+def _recurring(dice: Dice) -> tuple[Thing, Thing]:
+    """What a journal prints again and again under one title: same author, same year, another issue."""
+    title = dice.pick(
+        (
+            "Editorial",
+            "Introduction",
+            "Letters to the Editor",
+            "Annual report",
+            "Book review",
+            "From the editor's desk",
+            "Guest editorial",
+        )
+    )
+    by, year, journal = " ".join(_full(dice)), str(dice.between(1985, 2015)), f"Journal of {coined(dice)} Studies"
+    first, issue = dice.between(1, 400), dice.between(1, 5)
+    listed = [
+        {"author": by, "year": year, "journal": journal, "issue": str(issue + step), "pages": f"{start}-{start + 2}"}
+        for step, start in ((0, first), (dice.between(1, 6), first + dice.between(90, 300)))
+    ]
+    if dice.chance(0.3):  # in a journal that a sister house prints
+        listed[1]["journal"] = f"{coined(dice)} Review"
+    a, b = (Thing("article", title, attrs) for attrs in listed)
+    return a, b
+
+
 def _covers(dice: Dice) -> tuple[Thing, Thing]:
     title = f"{dice.pick(ADJECTIVES)} {dice.pick(NOUNS)} of {coined(dice)}".title()
     a, b = (Thing("song", title, {"artist": " ".join(_full(dice))}) for _ in range(2))
@@ -299,6 +344,8 @@ KINDS: Final[Mapping[str, Mapping[str, Callable[[Dice], tuple[Thing, Thing]]]]] 
         "editions": _works((", 2nd edition", ", 3rd edition"), (" (first edition)", " (second edition)")),
         "recordings": _recordings,
         "covers": _covers,
+        "discs": _discs,
+        "recurring titles": _recurring,
         "branches": _branches,
     },
     "agent": {

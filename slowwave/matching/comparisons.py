@@ -166,6 +166,8 @@ class Comparer:
         self._column_words = [WordInformation.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
+        self._holders = np.bincount(population.names.plain[self._rows] + 1)
+        self._holders[0] = 0  # rows without a name hold none
         self.own = [c.shape in OWN and not _held_by_groups(population, words, c) for c in self.columns]
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
@@ -198,6 +200,10 @@ class Comparer:
         stated = (_held(population.documents, i) > 0) & (_held(population.documents, j) > 0)
         levels[stated, -1] = shared(population.documents, i[stated], j[stated]) > 0
         return ComparisonLevels(levels, rarity, similarity)
+
+    def holders(self, rows: Ints) -> Ints:
+        """How many rows of the type have the name of each of these (p,), folded."""
+        return self._holders[self._population.names.plain[rows] + 1]
 
     def attributes(self, i: Ints, j: Ints) -> Levels:
         """The levels of the attributes alone (p, columns)."""

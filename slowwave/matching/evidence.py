@@ -33,6 +33,9 @@ _FIT: Final = 1_000_000  # pairs of a type that are looked at to learn its weigh
 _PART: Final = 131_072  # of them compared at a time
 _RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
 _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
+_PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that say which: pages, numbers, days
+_TELLING: Final = 0.3  # distinct values for each that is stated, from which a column tells things of one name apart
+_COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
 _HEARD: Final = 0.25  # nats from which an attribute speaks for or against
 _SAID: Final = 0.005  # nats under which a loss is not shown
 _LOSSES: Final = {
@@ -57,7 +60,8 @@ class Scores:
 
     ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
     vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
-    thing alone, as no phone of a house does; ``opposed``: attributes differ,
+    thing alone, as no phone of a house does; ``elsewhere``: the name is common, and what says which of its things is meant differs;
+    ``opposed``: attributes differ,
     and as many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are;
     ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band.
     """
@@ -70,6 +74,7 @@ class Scores:
     contested: Flags
     identified: Flags
     owned: Flags
+    elsewhere: Flags
     opposed: Flags
     supported: Flags
     learnt: Flags
@@ -145,14 +150,18 @@ class Evidence:
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
-        contested, identified, owned, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(6))
+        contested, identified, owned, elsewhere, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(7))
         threshold = np.zeros(len(i))
         for kind, at in _by_kind(population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
             odds[at] = weights.odds(compared.levels, compared.rarity)
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
-            against, for_ = _voices(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+            voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
+            against, for_ = _voices(voices)
+            places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
+            not_here, here = _voices(voices[:, places])
+            elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
             opposed[at], supported[at] = (against > 0) & (against >= for_), for_ > against
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
             flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
@@ -169,6 +178,7 @@ class Evidence:
             contested=contested,
             identified=identified,
             owned=owned,
+            elsewhere=elsewhere,
             opposed=opposed,
             supported=supported,
             learnt=learnt,

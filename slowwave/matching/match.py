@@ -255,7 +255,7 @@ def _may(scores: Scores) -> Flags:
         (named & scores.near) | (same & scores.identified) | ((scores.rarity == UNMISTAKABLE) & np.isnan(scores.cosine))
     )
     learnt = named | (scores.name == LEVEL["alike"]) | (scores.odds >= OVERWHELMING)
-    learnt &= ~scores.far & ~(scores.opposed & ~scores.near)
+    learnt &= ~scores.far & ~((scores.opposed | scores.elsewhere) & ~scores.near)
     return np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT)) & ~scores.contested
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchmarks import hard_negatives
 from slowwave.config.settings import Settings
 from slowwave.matching.evidence import Labelled
 from slowwave.matching.match import Matches, match
@@ -270,6 +271,18 @@ def test_people_of_febrl_merge_without_a_false_pair() -> None:
     assert merged >= 485  # of 500 planted duplicates
     assert merged + sum(gold[p.a] == gold[p.b] for p in found.review) >= 498
     assert found.expected_false <= 0.01 * merged
+
+
+def test_what_recurs_under_one_title_is_told_apart_by_its_place() -> None:
+    """Editorials of one author in one year and journal on other pages are several; the same pages are one listed twice."""
+    hard = hard_negatives.make("catalogue")
+    listed = [row for row in hard.rows if row.entity_type == "article"]
+    rows = [entity(row.id, row.name, row.entity_type, **row.attrs) for row in listed]
+    together = {id_: k for k, cluster in enumerate(match(table(rows), Settings()).merges) for id_ in cluster}
+    misses = [(a, b) for a, b, kind in hard.pairs if kind == "recurring titles"]
+    wrong = [a for a, b in misses if a in together and together[a] == together.get(b)]
+    assert len(wrong) <= 0.05 * hard_negatives.PER_KIND
+    assert len(together) > 100
 
 
 def test_focus_looks_at_some_rows_only_with_the_weights_at_hand() -> None:
