@@ -36,17 +36,20 @@ class Clusters:
     refused: Flags
 
 
-def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees) -> Clusters:
-    """Join n rows along edges (i, j), given strongest first.
+def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees, start: Ints | None = None) -> Clusters:
+    """Join n rows along edges (i, j), given strongest first; ``start`` (n,) is the smallest row of groups that are joined already.
 
     Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
     the same clusters as one edge at a time. An edge whose clusters do not agree stays refused. ``forbids`` is asked of every pair
     that comes to stand in one cluster, so the cost grows with the sum of squared cluster sizes; ``agrees`` of at most 36 a try.
     """
-    label = np.arange(n)
+    label = np.arange(n) if start is None else start.copy()
+    order = np.argsort(label, kind="stable")
+    place = np.arange(n) - np.searchsorted(label[order], label[order])
+    first = place < CORE
     core = np.full((n, CORE), -1)
-    core[:, 0] = label
-    size = np.ones(n, np.int64)
+    core[label[order[first]], place[first]] = order[first]
+    size = np.maximum(np.bincount(label, minlength=n), 1)
     joined, refused = np.zeros(len(i), bool), np.zeros(len(i), bool)
     edges = np.arange(len(i))  # that are open: fewer with every round
     while True:

@@ -155,6 +155,10 @@ class ComparisonLevels:
     rarity: Reals
     cosine: Reals
 
+    def take(self, at: Ints) -> ComparisonLevels:
+        """Those of some of the pairs."""
+        return ComparisonLevels(self.levels[at], self.rarity[at], self.cosine[at])
+
 
 class Comparer:
     """Compares rows of one entity type."""

@@ -6,7 +6,7 @@ The columns are those a person would write, and ids come back as texts. Deciding
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
+from slowwave.matching.answers import Answers
 from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
 from slowwave.matching.match import Matches, match
+from slowwave.matching.thresholds import Aim
 
 _KNOWN: Final = (
     *("id", "entity_type", "name", "attributes", "source", "vector"),
@@ -23,12 +25,22 @@ _KNOWN: Final = (
 )
 
 
-def match_entities(table: Any, settings: Settings | None = None) -> Matches:
+def match_entities(
+    table: Any,
+    settings: Settings | None = None,
+    *,
+    answers: Iterable[tuple[str, str, bool | str | None]] = (),
+    aim: Aim = "precision",
+) -> Matches:
     """Match the rows of an Arrow table or pandas frame with each other; the order of the rows does not matter.
 
     Columns: ``id`` and ``name``; optional ``entity_type`` (only rows of one type are compared), ``attributes`` (a mapping or JSON
     text), ``vector`` (numbers, one length), ``aliases``, ``neighbours`` and ``documents`` (lists; or ``links``, a mapping that holds
     the latter two) and ``source`` (where the row came from). Neighbours are any things that rows have in common.
+
+    ``answers`` are pairs of ids and whether they are the same: True, False or "unsure"; ``Matches.next_questions`` says which to ask for,
+    ``Matches.learn`` decides again with more of them. ``aim`` "precision" merges what is as sure as the settings ask, "f1" what
+    balances right and complete best.
 
     Raises ``Refused`` with the row named.
     """
@@ -61,6 +73,8 @@ def match_entities(table: Any, settings: Settings | None = None) -> Matches:
         aliases=pa.table(
             {"entity_id": pa.array(owners, pa.string()), "alias": [a for names in aliases for a in names]}
         ),
+        answers=Answers.of(answers),
+        aim=aim,
     )
 
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
+from slowwave.matching.answers import AnsweredRows
 from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
+from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Comparer, Comparison, ComparisonLevels
+from slowwave.matching.decided import Decided, Labelled
 from slowwave.matching.names import fold
 from slowwave.matching.population import Population
+from slowwave.matching.traits import Traits, traits
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import WordInformation
 
@@ -38,20 +42,17 @@ _TELLING: Final = 0.3  # distinct values for each that is stated, from which a c
 _COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
 _HEARD: Final = 0.25  # nats from which an attribute speaks for or against
 _SAID: Final = 0.005  # nats under which a loss is not shown
+OVERWHELMING: Final = 9.0
+"""Log-odds at which names may differ, or one say more than the other."""
+
+_THINKABLE: Final = -7.0  # log-odds from which answers about other pairs are heard
+_CERTAIN: Final = 20.0  # log-odds of a pair that was answered
 _LOSSES: Final = {
     "context": "Two things of one household, company or series would agree as much",
     "unstated": "Pairs that agree in the same and state more are matches less often",
 }
+_ANSWERS: Final = "What people answered about this pair or pairs like it"
 _SHOWN: Final = 80  # letters of a value in a waterfall
-
-
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """Pairs that people have decided: ``rows`` holds id, entity_type, name and attributes as they were, ``pairs`` names two of
-    them and whether they are the same."""
-
-    rows: Any
-    pairs: tuple[tuple[str, str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,8 @@ class Scores:
     thing alone, as no phone of a house does; ``elsewhere``: the name is common, and what says which of its things is meant differs;
     ``opposed``: attributes differ,
     and as many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are;
-    ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band.
+    ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band;
+    ``corrected``: answers have corrected the odds.
     """
 
     odds: Reals
@@ -80,6 +82,7 @@ class Scores:
     learnt: Flags
     near: Flags
     far: Flags
+    corrected: Flags
 
     def take(self, at: Ints | Flags) -> Scores:
         """The scores of some of the pairs."""
@@ -95,11 +98,18 @@ class Evidence:
     """The comparisons and weights of every entity type of a population."""
 
     def __init__(
-        self, population: Population, settings: Settings, model: WeightsByType, comparers: Mapping[int, Comparer]
+        self,
+        population: Population,
+        settings: Settings,
+        model: WeightsByType,
+        comparers: Mapping[int, Comparer],
+        answered: AnsweredRows | None = None,
+        decided: Decided | None = None,
     ) -> None:
         self._population = population
         self._settings = settings
         self._comparers = comparers
+        self._answered, self._decided = answered, decided
         self.model = model
 
     @classmethod
@@ -120,7 +130,7 @@ class Evidence:
         words = WordInformation.of(population.names.folded)
         kinds = np.unique(population.kind[i]).tolist()
         comparers = {kind: Comparer(population, kind, words) for kind in kinds}
-        given, known = model or {}, _Decided.of(labelled, population)
+        given, known = model or {}, Decided.of(labelled, population)
         learnt: dict[str, Weights] = {}
         small: list[int] = []
         for kind in kinds:
@@ -134,15 +144,15 @@ class Evidence:
                 continue
             at = at[:: -(-len(at) // _FIT)]
             levels = _levels(comparers[kind], i[at], j[at])
-            learnt[name] = fit(comparers[kind].comparisons, levels, **known.of_type(name, comparers[kind]))
+            learnt[name] = fit(comparers[kind].comparisons, levels, **known.teaches(name, comparers[kind]))
         pooled = _pooled(learnt.values())
         for kind in small:
             at = np.flatnonzero(population.kind[i] == kind)
             comparisons = tuple(_started(c, pooled) for c in comparers[kind].comparisons)
             levels = comparers[kind].compare(i[at], j[at]).levels
             name = population.type_name(kind)
-            learnt[name] = fit(comparisons, levels, **known.of_type(name, comparers[kind]))
-        return cls(population, settings, learnt, comparers)
+            learnt[name] = fit(comparisons, levels, **known.teaches(name, comparers[kind]))
+        return cls(population, settings, learnt, comparers, decided=known)
 
     def score(self, i: Ints, j: Ints) -> Scores:
         """Weigh pairs of rows (p,) of one type each."""
@@ -150,7 +160,9 @@ class Evidence:
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
-        contested, identified, owned, elsewhere, opposed, supported, learnt = (np.zeros(len(i), bool) for _ in range(7))
+        contested, identified, owned, elsewhere, opposed, supported, learnt, corrected = (
+            np.zeros(len(i), bool) for _ in range(8)
+        )
         threshold = np.zeros(len(i))
         for kind, at in _by_kind(population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
@@ -169,6 +181,12 @@ class Evidence:
             owned[at] = _owned(comparer, compared.levels[:, FIELDS:])
             learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
             threshold[at] = self._cosine(kind)
+            if weights.calibration is not None:
+                some = np.flatnonzero(odds[at] >= _THINKABLE)
+                found = self._traits(kind, i[at[some]], j[at[some]], compared.take(some), odds[at[some]])
+                odds[at[some]] = weights.calibration.odds(odds[at[some]], found)
+                corrected[at] = True
+        self._say(i, j, odds)
         return Scores(
             odds=odds,
             probability=probability(odds),
@@ -184,7 +202,38 @@ class Evidence:
             learnt=learnt,
             near=np.nan_to_num(cosine, nan=-1) >= threshold,
             far=cosine < settings.operations.dedupe_entities.verifier_band_low,
+            corrected=corrected,
         )
+
+    def traits(self, i: Ints, j: Ints, least: float = -np.inf) -> Iterable[tuple[str, Ints, Reals, Traits]]:
+        """By folded type: where its pairs stand among the p pairs, their scores before any correction, and their traits; only of pairs
+        with scores from ``least``."""
+        for kind, at in _by_kind(self._population.kind[i]):
+            compared = self._comparers[kind].compare(i[at], j[at])
+            raw = self._weights(kind).odds(compared.levels, compared.rarity)
+            some = np.flatnonzero(raw >= least)
+            at, raw = at[some], raw[some]
+            yield self._population.type_name(kind), at, raw, self._traits(kind, i[at], j[at], compared.take(some), raw)
+
+    def decided(self) -> Iterable[tuple[str, Reals, Traits, Flags]]:
+        """By folded type: scores, traits and whether they are the same, of the decided pairs that people were asked about."""
+        for kind, comparer in self._comparers.items():
+            name = self._population.type_name(kind)
+            found = self._decided and self._decided.asked(name, comparer)
+            if found:
+                compared, letters, same = found
+                raw = self._weights(kind).odds(compared.levels, compared.rarity)
+                yield name, raw, self._stated(kind, compared, raw, letters), same
+
+    def corrected(self, calibrations: Mapping[str, ScoreCorrection], answered: AnsweredRows) -> Evidence:
+        """The same evidence, its odds corrected by type, and answered pairs as certain as they were answered."""
+        model = {name: replace(w, calibration=calibrations.get(name, w.calibration)) for name, w in self.model.items()}
+        return Evidence(self._population, self._settings, model, self._comparers, answered, self._decided)
+
+    @property
+    def kinds(self) -> Iterable[int]:
+        """Codes of the types that have pairs."""
+        return self._comparers.keys()
 
     def wording(self, i: Ints, j: Ints) -> Reals:
         """How alike the letters of whole rows are (p,), from 0 to 1."""
@@ -212,10 +261,40 @@ class Evidence:
             compared = comparer.compare(i[at], j[at])
             parts = weights.parts(compared.levels, compared.rarity)
             losses = np.column_stack([weights.shared_context(compared.levels), weights.unstated(compared.levels)])
+            answers = self.score(i[at], j[at]).odds - weights.odds(compared.levels, compared.rarity)
             for p, k in enumerate(at.tolist()):
                 steps = self._steps(comparer, weights, compared, parts, p, int(i[k]), int(j[k]))
-                found[k] = (*steps, *_lost(losses[p].tolist()))
+                found[k] = (*steps, *_lost(losses[p].tolist()), *_told(float(answers[p])))
         return found
+
+    def _traits(self, kind: int, i: Ints, j: Ints, compared: ComparisonLevels, raw: Reals) -> Traits:
+        letters = self._comparers[kind].wordings(i, j)
+        return self._stated(kind, compared, raw, letters)
+
+    def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals) -> Traits:
+        weights, columns = self._weights(kind), self._comparers[kind].columns
+        fields = slice(FIELDS, FIELDS + len(columns))
+        against, for_ = _voices(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+        name, cosine = compared.levels[:, 0], compared.cosine
+        named = (name >= LEVEL["initials"]) | (name == LEVEL["alike"]) | (raw >= OVERWHELMING)
+        opposed = (against > 0) & (against >= for_) & ~(np.nan_to_num(cosine, nan=-1) >= self._cosine(kind))
+        far = cosine < self._settings.operations.dedupe_entities.verifier_band_low
+        losses = weights.shared_context(compared.levels) + weights.unstated(compared.levels)
+        return traits(
+            weights.comparisons,
+            raw,
+            weights.parts(compared.levels, compared.rarity),
+            losses,
+            (~named, opposed | far, np.full(len(raw), not weights.learnt)),
+            letters,
+        )
+
+    def _say(self, i: Ints, j: Ints, odds: Reals) -> None:
+        """Put what was answered of the pairs themselves in place of their odds."""
+        if self._answered is not None and len(self._answered.i):
+            at = self._answered.of_pairs(i, j)
+            said = np.flatnonzero((at >= 0) & self._answered.sure[at])
+            odds[said] = np.where(self._answered.same[at[said]], _CERTAIN, -_CERTAIN)
 
     def _weights(self, kind: int) -> Weights:
         return self.model[self._population.type_name(kind)]
@@ -261,6 +340,12 @@ def _lost(losses: Sequence[float]) -> Iterable[dict[str, object]]:
     for (evidence, detail), loss in zip(_LOSSES.items(), losses, strict=True):
         if loss < -_SAID:
             yield {"evidence": evidence, "weight": round(loss, 3), "detail": detail}
+
+
+def _told(weight: float) -> Iterable[dict[str, object]]:
+    """A step for what answers say, of the pair or of others like it."""
+    if abs(weight) >= _SAID:
+        yield {"evidence": "answers", "weight": round(weight, 3), "detail": _ANSWERS}
 
 
 def _levels(comparer: Comparer, i: Ints, j: Ints) -> NDArray[np.int8]:
@@ -329,41 +414,3 @@ def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
             a, b, total = sums.get(comparison.shape, (np.zeros(len(m)), np.zeros(len(m)), 0.0))
             sums[comparison.shape] = a + m * weights.matches, b + u * weights.matches, total + weights.matches
     return {shape: (a / total, b / total) for shape, (a, b, total) in sums.items()}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Decided:
-    """Labelled pairs as rows of a population of their own, read with the columns of the one at hand."""
-
-    population: Population | None
-    pairs: Mapping[str, tuple[Ints, Ints, Flags]]
-
-    @classmethod
-    def of(cls, labelled: Labelled | None, like: Population) -> _Decided:
-        if labelled is None or not labelled.pairs:
-            return cls(None, {})
-        population = Population.of(labelled.rows, shapes=like.shapes())
-        place = {str(id_): k for k, id_ in enumerate(population.ids)}
-        by_type: dict[str, list[tuple[int, int, bool]]] = {}
-        for a, b, same in sorted(labelled.pairs):
-            if a in place and b in place and population.kind[place[a]] == population.kind[place[b]]:
-                one, other = sorted((place[a], place[b]))
-                by_type.setdefault(population.type_name(int(population.kind[one])), []).append((one, other, same))
-        return cls(population, {t: tuple(np.array(c) for c in zip(*rows, strict=True)) for t, rows in by_type.items()})  # type: ignore[misc]
-
-    def of_type(self, name: str, like: Comparer) -> dict[str, Any]:
-        """The labelled pairs of a type in the comparisons of ``like``; how rare a name is cannot be estimated from them."""
-        if self.population is None or name not in self.pairs:
-            return {}
-        i, j, same = self.pairs[name]
-        own = Comparer(
-            self.population, int(self.population.kind[i[0]]), WordInformation.of(self.population.names.folded)
-        )
-        found = own.compare(i, j).levels
-        place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
-        levels = np.full((len(i), len(like.comparisons)), -1, np.int8)
-        for k, comparison in enumerate(like.comparisons):
-            at = place.get((comparison.name, comparison.shape))
-            if at is not None and comparison.shape != "rarity":
-                levels[:, k] = found[:, at]
-        return {"labelled": levels, "same": same.astype(bool)}

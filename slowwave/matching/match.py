@@ -9,6 +9,10 @@ its threshold, names that mean the same with an equal identifier, or, without ve
 In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. A pair with a
 probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
 worded alike. The rest is dropped. A vetoed pair goes nowhere, but for one kind: one identifier in conflict while another is equal.
+
+Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
+weighed by what was answered of such pairs, instead of being a bar. It is one module because the steps of a decision share one
+table of judged pairs: split, each would carry the others' columns.
 """
 
 from __future__ import annotations
@@ -23,25 +27,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
-from slowwave.matching import candidates, clusters
+from slowwave.matching import candidates, clusters, learning, thresholds
+from slowwave.matching.answers import AnsweredRows, Answers
 from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
-from slowwave.matching.evidence import Evidence, Labelled, Scores, WeightsByType
+from slowwave.matching.evidence import OVERWHELMING, Evidence, Labelled, Scores, WeightsByType
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
+from slowwave.matching.questions import Question, QuestionPool, next_questions
+from slowwave.matching.thresholds import Aim
 from slowwave.matching.vetoes import Vetoes
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-FLOOR: Final = 0.95
 REVIEW: Final = 0.10
 UNLEARNT: Final = 0.99
-OVERWHELMING: Final = 9.0
-"""Log-odds at which names may differ, or one say more than the other."""
-
-MARGIN: Final = 3.0
+MARGIN: Final[Mapping[Aim, float]] = {"precision": 3.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
+
+ANSWER: Final = "answer"
+"""The reason of a pair that a person has answered to be two things."""
 
 WORDING: Final = 0.45
 """How alike the letters of two whole rows must be for a person to see them though nothing else says much."""
@@ -104,6 +110,24 @@ class Matches:
     candidate_pairs: tuple[Ints, Ints]
     _evidence: Evidence
     _reasons: Mapping[tuple[str, str], str]
+    _task: _Task
+    _judged: _Judged
+    _answered: AnsweredRows
+
+    def learn(self, answers: Answers, aim: Aim = "precision") -> Matches:
+        """Decide again with answers of people: all there are, as those of an earlier call are not kept. See ``match``."""
+        return _settle(self._task, answers, aim)
+
+    def next_questions(self, k: int = 10) -> tuple[Question, ...]:
+        """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.questions``."""
+        judged = self._judged
+        open_ = ~(judged.one_sided | judged.other_word | judged.scores.contested)
+        return next_questions(
+            QuestionPool(self.ids, self._task.population.kind, judged.i, judged.j, open_),
+            self._evidence,
+            self._answered,
+            k,
+        )
 
     def explain(self, a: str, b: str) -> Pair:
         """The pair of two ids with its waterfall."""
@@ -138,6 +162,8 @@ def match(
     labelled: Labelled | None = None,
     focus: Iterable[str] | None = None,
     model: WeightsByType | None = None,
+    answers: Answers | None = None,
+    aim: Aim = "precision",
 ) -> Matches:
     """Match live entities with each other. The order of the rows does not matter.
 
@@ -145,7 +171,8 @@ def match(
     holds vectors and ``rows`` (n,) each entity's row in it or -1; ``links`` has source_entity_id and target_entity_id of live
     relationships, or ``neighbours`` names those of each row; ``aliases`` has entity_id and alias; ``cannot_link`` names pairs of ids that
     must not merge, by reason; ``labelled`` are pairs that people have decided. With ``focus`` only pairs with one of these ids are
-    looked at; ``model`` holds weights of an earlier call, which are not learnt again.
+    looked at; ``model`` holds weights of an earlier call, which are not learnt again. ``answers`` decide pairs and correct the scores of
+    others; ``aim`` is what the threshold is chosen by.
     """
     population = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
     lowest = min(
@@ -165,10 +192,46 @@ def match(
     )
     counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
     evidence = Evidence.learn(population, settings, i, j, labelled=labelled, model=model)
-    vetoes = Vetoes.of(population, np.unique(np.concatenate([i, j])), cannot_link or {})
-    names = OtherNames.of(population)
-    judged = _judge(population, settings, evidence, vetoes, names, i, j, counts)
-    return _decide(population, settings, evidence, vetoes, names, judged, counts, found.dropped, (found.i, found.j))
+    named = np.unique(np.concatenate([i, j]))
+    vetoes = Vetoes.of(population, named, cannot_link or {})
+    task = _Task(
+        *(population, settings, evidence, named, cannot_link or {}, vetoes, OtherNames.of(population)),
+        *(i, j, counts, found.dropped, (found.i, found.j)),
+    )
+    return _settle(task, answers or Answers(), aim)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """What is to be decided, before anybody was asked."""
+
+    population: Population
+    settings: Settings
+    evidence: Evidence
+    rows: Ints
+    cannot_link: Mapping[str, Iterable[tuple[str, str]]]
+    vetoes: Vetoes
+    names: OtherNames
+    i: Ints
+    j: Ints
+    counts: Mapping[str, int]
+    dropped: tuple[str, ...]
+    candidate_pairs: tuple[Ints, Ints]
+
+
+def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
+    """Decide, with the answers of people if there are any."""
+    population, counts = task.population, Counter(task.counts)
+    answered = AnsweredRows.of(answers, population.ids, population.kind, task.evidence.kinds)
+    vetoes = task.vetoes
+    if len(answered.i):
+        asked = np.union1d(answered.i, answered.j)
+        if not np.isin(asked, task.rows).all():  # names of rows that are in no pair have not been read
+            vetoes = Vetoes.of(population, np.union1d(task.rows, asked), task.cannot_link)
+        vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
+    evidence = learning.taught(task.evidence, answered, vetoes, task.i, task.j)
+    judged = _judge(population, task.settings, evidence, vetoes, task.names, task.i, task.j, counts)
+    return _decide(task, evidence, vetoes, judged, counts, answered, aim)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +277,8 @@ def _judge(
         for code, name in enumerate(vetoes.reasons(), 1):
             counts[f"vetoed by {name}"] += int((reason == code).sum())
         counts["vetoed by source"] += int(same_source.sum())
-        good = (reason == 0) & ~same_source & (scores.probability >= np.where(scores.learnt, REVIEW, _UNLEARNT_REVIEW))
+        least = np.where(scores.learnt | scores.corrected, REVIEW, _UNLEARNT_REVIEW)
+        good = (reason == 0) & ~same_source & (scores.probability >= least)
         doubtful = np.flatnonzero((reason == 0) & ~same_source & ~good)
         good[doubtful] = _worth_a_look(evidence, x[doubtful], y[doubtful], scores.take(doubtful))
         good = np.flatnonzero(good)
@@ -256,25 +320,29 @@ def _may(scores: Scores) -> Flags:
     )
     learnt = named | (scores.name == LEVEL["alike"]) | (scores.odds >= OVERWHELMING)
     learnt &= ~scores.far & ~((scores.opposed | scores.elsewhere) & ~scores.near)
-    return np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT)) & ~scores.contested
+    learnt = np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT))
+    return (learnt | scores.corrected) & ~scores.contested
 
 
 def _decide(
-    population: Population,
-    settings: Settings,
+    task: _Task,
     evidence: Evidence,
     vetoes: Vetoes,
-    names: OtherNames,
     judged: _Judged,
     counts: Counter[str],
-    dropped: tuple[str, ...],
-    candidate_pairs: tuple[Ints, Ints],
+    answered: AnsweredRows,
+    aim: Aim,
 ) -> Matches:
+    population, settings, names = task.population, task.settings, task.names
     i, j, scores = judged.i, judged.j, judged.scores
-    thresholds = _thresholds(
-        population.kind[i], scores.probability, judged.may, settings.operations.dedupe_entities.expected_precision
+    limits = thresholds.of(
+        aim,
+        population.kind[i],
+        scores.probability,
+        judged.may,
+        settings.operations.dedupe_entities.expected_precision,
     )
-    edges = np.flatnonzero(judged.may & (scores.probability >= thresholds[population.kind[i]]))
+    edges = np.flatnonzero(judged.may & (scores.probability >= limits[population.kind[i]]))
     sources = _unique_sources(population, settings)
 
     def forbids(x: Ints, y: Ints) -> Flags:
@@ -294,18 +362,22 @@ def _decide(
             s = evidence.score(x[at], y[at])
             held = (
                 s.learnt
+                | s.corrected
                 | (np.nan_to_num(s.cosine, nan=-1) >= settings.operations.recompute_centroids.min_intra_cluster_cosine)
                 | _may(s)
             )
             held &= ~_other_word(vetoes, x[at], y[at], s) & ~names.outvoted(x[at], y[at], s)
-            found.append(held & (s.probability >= _AGREES) & ~(s.opposed & s.learnt & groups[at]))
+            least = np.minimum(limits[population.kind[x[at]]], _AGREES)
+            found.append(held & (s.probability >= least) & ~(s.opposed & s.learnt & ~s.corrected & groups[at]))
         return np.concatenate(found)
 
-    grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees)
-    ambiguous = clusters.ambiguous(grown, i[edges], j[edges], scores.odds[edges], MARGIN)
+    told = learning.joined(population.ids, vetoes, answered)
+    counts.update(told.counts)
+    grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees, told.label)
+    ambiguous = clusters.ambiguous(grown, i[edges], j[edges], scores.odds[edges], MARGIN[aim])
     if ambiguous.any():
         edges = edges[~ambiguous[i[edges]] & ~ambiguous[j[edges]]]
-        grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees)
+        grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees, told.label)
     joined = edges[grown.joined]
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
@@ -313,6 +385,8 @@ def _decide(
     apart = np.flatnonzero(grown.label[i] != grown.label[j])
     ids = population.ids
     merge_links: dict[int, list[tuple[str, str]]] = {}
+    for one, other in told.links:
+        merge_links.setdefault(int(grown.label[one]), []).append((str(ids[one]), str(ids[other])))
     for at in joined.tolist():
         merge_links.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
     labels = sorted(merge_links)
@@ -331,26 +405,19 @@ def _decide(
         merges=merges,
         review=review,
         merge_links=tuple(tuple(merge_links[label]) for label in labels),
-        thresholds={population.type_name(k): float(thresholds[k]) for k in np.unique(population.kind[i]).tolist()},
+        thresholds={population.type_name(k): float(limits[k]) for k in np.unique(population.kind[i]).tolist()},
         expected_false=round(float((1 - scores.probability[joined]).sum()), 2),
         counts=dict(counts),
-        dropped=dropped,
+        dropped=task.dropped,
         model=evidence.model,
         ids=ids,
-        candidate_pairs=candidate_pairs,
+        candidate_pairs=task.candidate_pairs,
         _evidence=evidence,
-        _reasons=reasons,
+        _reasons={**reasons, **told.reasons},
+        _task=task,
+        _judged=judged,
+        _answered=answered,
     )
-
-
-def _thresholds(kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
-    """For each type code the lowest probability from which the mean over its pairs that may merge is ``precision``."""
-    found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
-    for kind in np.unique(kinds).tolist():
-        p = np.sort(probabilities[(kinds == kind) & may])[::-1]
-        enough = np.flatnonzero(np.cumsum(p) >= precision * np.arange(1, len(p) + 1) - 1e-12)
-        found[kind] = max(FLOOR, float(p[enough[-1]]) if len(enough) else 1.0)
-    return found
 
 
 def _unique_sources(population: Population, settings: Settings) -> Flags:

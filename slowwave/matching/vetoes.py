@@ -11,7 +11,7 @@ by ``other_words``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -105,6 +105,10 @@ class Vetoes:
             read=lru_cache(_READ)(specifics),
             looked={},
         )
+
+    def besides(self, reason: str, pairs: Ints) -> Vetoes:
+        """The same, and one reason more before the rules: keys i·n+j of pairs with i < j. What was looked up stays known."""
+        return replace(self, cannot_link={**self.cannot_link, reason: pairs})
 
     def reasons(self) -> tuple[str, ...]:
         """The reasons in the order of the codes of ``forbid``, from 1."""

@@ -28,7 +28,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import Comparison
+from slowwave.matching.traits import names_of
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -55,7 +57,8 @@ class Weights:
     """What was learnt for one entity type: the log-odds of a candidate, and for each comparison m, u and the weight of every level.
 
     ``context`` holds the log-odds of the third class with its weights, ``dependence`` what sums are divided by (≥ 1), ``silence``
-    what log-odds lose (≤ 0) for keys of levels, sorted, that leave columns unstated. ``pairs`` were seen, ``matches`` expected.
+    what log-odds lose (≤ 0) for keys of levels, sorted, that leave columns unstated. ``pairs`` were seen, ``matches`` expected;
+    ``calibration`` is what answers correct the log-odds by.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -68,6 +71,7 @@ class Weights:
     pairs: float
     matches: float
     silence: tuple[NDArray[np.uint64], Reals]
+    calibration: ScoreCorrection | None = None
 
     @property
     def learnt(self) -> bool:
@@ -95,6 +99,7 @@ class Weights:
             weight=each(self.weight, [c.prior for c in comparisons]),
             context=(self.context[0], each(self.context[1], [np.zeros(len(c.m)) for c in comparisons])),
             silence=self.silence if at == list(range(len(self.comparisons))) else _NO_SILENCE,
+            calibration=self.calibration and self.calibration.aligned(*names_of(comparisons)),
         )
 
     def odds(self, levels: Levels, rarity: Reals) -> Reals:

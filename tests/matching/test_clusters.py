@@ -103,3 +103,16 @@ def test_rounds_give_what_one_edge_at_a_time_gives(data: st.DataObject) -> None:
     assert {frozenset(np.flatnonzero(grown.label == k).tolist()) for k in set(grown.label.tolist())} == set(
         map(frozenset, clusters)
     )
+
+
+def test_groups_that_are_joined_already_grow_as_one() -> None:
+    """Rows 1 and 3 are one by an answer, whatever agrees. What may not stand beside either of them stays out."""
+    start = np.array([0, 1, 2, 1, 4])
+    ends = np.array([1, 3, 3]), np.array([2, 4, 4])
+    grown = grow(5, *ends, never, always, start)
+    assert grown.label.tolist() == [0, 1, 1, 1, 1]
+    grown = grow(5, *ends, lambda a, b: (a == 2) & (b == 3), always, start)
+    assert grown.label.tolist() == [0, 1, 2, 1, 1]
+    assert grown.refused.tolist() == [True, False, False]
+    many = grow(10, np.array([0]), np.array([9]), never, always, np.r_[np.zeros(9, np.int64), 9])
+    assert many.label.tolist() == [0] * 10
