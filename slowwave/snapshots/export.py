@@ -27,14 +27,14 @@ from slowwave.store.tables import VECTORS
 _COPY_HEADER = 19
 
 _DECISIONS = """
-SELECT id, operation, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
+SELECT id, operation, decision, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
   (SELECT jsonb_agg(jsonb_build_array(cell -> 1, name, seen))  -- cells as slowwave.mutations.cells stores them
    FROM (SELECT g, g -> 3, g ->> 3, g -> 4 FROM jsonb_array_elements(mutation -> 'guards') AS g
          UNION ALL SELECT w, w -> 3, w ->> 3, w -> 5 FROM jsonb_array_elements(mutation -> 'writes') AS w) AS c (cell, of, col, value),
      jsonb_each(CASE jsonb_typeof(of) WHEN 'object' THEN of ELSE jsonb_build_object(col, value) END) AS e (name, seen)
    WHERE cell ->> 0 = 'entities' AND name IN ('name', 'entity_type', 'attributes')) AS seen
 FROM (
-  SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.status, i.mutation, p.recorded_at
+  SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.decision, i.status, i.mutation, p.recorded_at
   FROM night.plan_items i JOIN night.plans p USING (plan_hash)
   WHERE i.namespace_id = {namespace} AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
   ORDER BY i.item_id, p.recorded_at DESC

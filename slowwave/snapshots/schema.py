@@ -18,6 +18,7 @@ decisions: Final = Table(
     MetaData(),  # a query over the ledger, no table of the store
     Column("id", Uuid, primary_key=True),  # of the item
     Column("operation", Text, nullable=False),
+    Column("decision", Text, nullable=False),  # merge, or review where the plan was in doubt
     Column("status", Text, nullable=False),  # applied, rejected, undone
     Column("keep_id", Uuid, nullable=False),
     Column("seen", JSONB, nullable=False),  # [row, column, value] of what the plan saw of the rows

@@ -2,8 +2,9 @@
 
 A pair is labelled with its rows as the plan showed them, not as they are: a survivor has taken over what the absorbed row said,
 and would agree with it in everything. Merges that a policy approved count like those of people: a night after them would else
-learn from what is left alone, in which hardly anything matches. What must not come back belongs to
-``slowwave.operations.planners.rejections``.
+learn from what is left alone, in which hardly anything matches. Pairs of which the plan was in doubt are answers besides: a person
+was asked about each, so they tell how far scores are to be believed, which a merge that was sure beforehand does not. What must not
+come back belongs to ``slowwave.operations.planners.rejections``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def labelled_pairs(snapshot: Snapshot, operation: str) -> Labelled:
     mine = table.filter(pc.equal(table["operation"], operation)).sort_by(
         [("recorded_at", "ascending"), ("id", "ascending")]
     )
-    newest: dict[tuple[str, ...], tuple[str, str, str, bool]] = {}
+    newest: dict[tuple[str, ...], tuple[str, str, str, bool, bool]] = {}
     rows: dict[str, dict[str, str]] = {}
     for item in mine.to_pylist():
         seen: dict[str, dict[str, str]] = defaultdict(dict)
@@ -39,11 +40,15 @@ def labelled_pairs(snapshot: Snapshot, operation: str) -> Labelled:
         if keep not in seen or (len(others) > 1 and not same):
             continue
         for other in others:
-            newest[tuple(sorted((keep, other)))] = (str(item["id"]), keep, other, same)
+            newest[tuple(sorted((keep, other)))] = (
+                *(str(item["id"]), keep, other, same),
+                item["decision"] == "review",
+            )
         rows |= {f"{item['id']}/{row}": {"id": f"{item['id']}/{row}", **fields} for row, fields in seen.items()}
-    pairs = sorted((f"{item}/{a}", f"{item}/{b}", same) for item, a, b, same in newest.values())
+    pairs = sorted((f"{item}/{a}", f"{item}/{b}", same) for item, a, b, same, _ in newest.values())
+    asked = frozenset((f"{item}/{a}", f"{item}/{b}") for item, a, b, _, doubt in newest.values() if doubt)
     used = sorted({id_ for a, b, _ in pairs for id_ in (a, b)})
     columns = ("id", "entity_type", "name", "attributes")
     return Labelled(
-        pa.table({c: pa.array([rows[id_].get(c) for id_ in used], pa.string()) for c in columns}), tuple(pairs)
+        pa.table({c: pa.array([rows[id_].get(c) for id_ in used], pa.string()) for c in columns}), tuple(pairs), asked
     )

@@ -49,6 +49,19 @@ def test_applied_rejected_and_undone_merges_are_labels(store: Store) -> None:
     assert decided(store, world.slug) == {members(merge): False, members(review): False}
 
 
+def test_only_what_was_in_doubt_is_an_answer(store: Store) -> None:
+    """A person was asked about the review pair, whatever was said; the merge was sure beforehand."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    merge = next(i for i in plan.items if i.decision == "merge")
+    review = next(i for i in plan.items if i.decision == "review")
+    for item in (merge, review):
+        apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara", items=[item.id]).id)
+    found = labelled_pairs(export_snapshot(store, world.slug), OPERATION)
+    assert {frozenset((a.split("/")[1], b.split("/")[1])) for a, b in found.asked} == {members(review)}
+    assert len(found.pairs) == 2
+
+
 def test_what_a_policy_approved_is_a_label_too(store: Store) -> None:
     """The night after would else learn from what is left alone, and take the next best for matches."""
     world = new_world(store)
@@ -142,3 +155,26 @@ def test_decisions_change_what_evidence_is_worth_the_next_night() -> None:
     before, less, more = spelling(100), spelling(100, decisions=refused), spelling(100, decisions=approved)
     assert less < before - 0.5
     assert more > before + 0.5
+
+
+def test_a_night_takes_decided_review_pairs_as_answers() -> None:
+    """Thirty pairs that differ by a letter went to a person. They correct scores; merges that nobody was in doubt of do not."""
+    rows = [
+        {f"Mor{n}endale Works": f"Mor{n}endale Works", f"Mor{n}andale Works": f"Mor{n}andale Works"} for n in range(30)
+    ]
+    letters = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "klmnprst"]
+    names = [name for x in letters[:60] for name in (f"Mor{x}endale Works", f"Mor{x}andale Works")]
+    entities = [{"name": name, "entity_type": "t", "id": uid(name)} for name in names]
+
+    def answers(*decisions: dict[str, object]) -> int:
+        learnt = dedupe_entities(Inputs(make_snapshot(entities=entities, decisions=decisions), {}, Settings())).learnt
+        assert learnt is not None
+        return learnt["t"].calibration.answers if learnt["t"].calibration else 0
+
+    merged = [{**decision(n, pair, "applied", 1), "decision": "merge"} for n, pair in enumerate(rows)]
+    asked = [
+        {**row, "decision": "review", "status": ("applied", "rejected", "undone")[n % 3]}
+        for n, row in enumerate(merged)
+    ]
+    assert answers() == answers(*merged) == 0
+    assert answers(*asked) == answers(*asked, *merged[30:]) == 30
