@@ -51,7 +51,7 @@ def main() -> None:
     console, trials, failed = Console(), [], []
     console.width = max(console.width, _WIDTH)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
-        paths = [*_given(given.folder, Path(made)), *_generated(Path(made), given.scale)]
+        paths = sets(given.folder, Path(made), given.scale)
         if unknown := set(given.only or ()) - {title(path) for path in paths}:
             parser.error(f"There is no set {' or '.join(sorted(unknown))}; there are {', '.join(map(title, paths))}.")
         chosen = [path for path in paths if not given.only or title(path) in given.only]
@@ -69,6 +69,11 @@ def main() -> None:
         write(found)
         console.print(f"Written: {PAGE}")
     sys.exit(1 if failed else 0)
+
+
+def sets(folder: Path | None, made: Path, scale: float) -> list[Path]:
+    """The labelled sets of a folder and the generated ones; what is made is written into ``made``."""
+    return [*_given(folder, made), *_generated(made, scale)]
 
 
 def run(path: Path) -> Trial | str:

@@ -73,7 +73,7 @@ def title(path: Path) -> str:
 
 def measure(path: Path) -> Trial:
     """Match the set and compare with its gold."""
-    table, gold_texts = _read(path)
+    table, gold_texts = read(path)
     ids = table["id"].to_pylist()
     started, cpu = time.perf_counter(), time.process_time()
     matches = match_entities(table, Settings())
@@ -115,7 +115,7 @@ def measure(path: Path) -> Trial:
     )
 
 
-def _read(path: Path) -> tuple[pa.Table, list[str]]:
+def read(path: Path) -> tuple[pa.Table, list[str]]:
     """The set as ``match_entities`` takes it, and its gold. Ids that sources share are told apart by the source."""
     with _opened(path) as file:
         rows = list(csv.DictReader(file))
