@@ -61,3 +61,17 @@ def test_columns_that_were_not_there_keep_their_prior() -> None:
     moved = found.aligned(("x", "new", "all"), np.array([9.0, 3.0, 9.0]))
     assert (moved.mean.tolist(), moved.answers) == ([2.0, 0.0, 1.0], 12)
     assert moved.covariance.tolist() == [[0.4, 0.0, 0.1], [0.0, 9.0, 0.0], [0.1, 0.0, 0.5]]
+
+
+def test_what_the_score_is_sure_of_is_not_bent_by_a_few_answers() -> None:
+    """Five doubtful pairs are two things each, though the score was for them. A thousand sure ones, of which nobody said a thing, stay
+    surer than without their own voice; a thousand answers would be another matter."""
+    doubtful, sure = traits(np.ones((5, 1))), traits(np.ones((1000, 1)))
+    raw, high = np.full(5, 1.0), np.full(1000, 6.0)
+    alone = calibrate(raw, doubtful, np.zeros(5, bool))
+    held = calibrate(raw, doubtful, np.zeros(5, bool), (high, sure))
+    assert alone.mean[0] < held.mean[0] < 0
+    assert held.answers == 5
+    many = traits(np.ones((1000, 1)))
+    assert calibrate(np.full(1000, 1.0), many, np.zeros(1000, bool), (high, sure)).mean[0] < -3
+    assert calibrate(raw, doubtful, np.zeros(5, bool), (high[:0], sure.take(np.zeros(0, np.int64)))).mean == alone.mean

@@ -140,6 +140,18 @@ def test_a_recorded_conflict_is_stronger_than_an_answer() -> None:
     assert found.counts["answers that a conflict or rejection forbids"] == 1
 
 
+def test_a_no_holds_though_most_of_a_cluster_agrees() -> None:
+    """Four rows that are the same in everything: three may be one, with either of the two that are answered to be apart."""
+    table = entities(
+        ("a", "Acme Works"), ("b", "Acme Works"), ("c", "Acme Works"), ("d", "Acme Works"), url="acme.example"
+    )
+    assert match_entities(table).merges == (("a", "b", "c", "d"),)
+    found = match_entities(table, answers=[("b", "a", False), ("c", "d", True)])
+    assert not any({"a", "b"} <= set(ids) for ids in found.merges)
+    assert any({"c", "d"} <= set(ids) for ids in found.merges)
+    assert found.counts["vetoed by answer"] == 1
+
+
 def test_contradictory_answers_are_refused() -> None:
     table = entities(("a", "Acme"), ("b", "Acme"), ("c", "Acme"))
     with pytest.raises(Refused, match="a = b = c, but a ≠ c"):
