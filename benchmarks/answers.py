@@ -37,7 +37,8 @@ DEVELOPED: Final = frozenset(
         *("world-memories", "near-misses-directory"),
     )
 )
-"""The sets that priors and shares were chosen on; no other was looked at before they stood."""
+"""The sets that priors and shares were chosen on. Two others led to a change once they had been looked at: near-misses-catalogue to the
+voice of the pairs that the score is sure of, near-misses-agent to questions that see to types which lack answers."""
 
 A, T = TypeVar("A"), TypeVar("T")
 
