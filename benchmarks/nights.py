@@ -99,7 +99,7 @@ class Figures:
 
 WHERE: Final[Mapping[str, SearchScope]] = {"memories": SearchScope(type=_KINDS), "all": SearchScope()}
 HEADER: Final = (
-    *("after", "items", "asked", "Recall@10", "MRR", "stale", "all: Recall@10", "MRR", "stale"),
+    *("after", "items", "asked", "Recall@10", "MRR", "stale", "Recall@10 of all", "MRR of all", "stale of all"),
     *("untold", "tokens", "wake: answers, tokens"),
 )
 SAYS: Final = (
@@ -304,11 +304,14 @@ def looked(store: Store, trial: Trial, prefix: str, embedder: Embedder) -> Figur
                 figures.wake_answers += any(question.right((), line) for line in block.splitlines())
                 for where, scope in WHERE.items():
                     request = SearchRequest(query=question.query, k=K, scope=scope)
-                    found = [r.id for r in search_on(connection, prefix + name, request, embedder=embedder).results]
-                    hits = [question.right(stands_for[id_], texts[id_]) for id_ in found]
+                    results = search_on(connection, prefix + name, request, embedder=embedder).results
+                    told = [
+                        (stands_for[r.id], texts[r.id] if r.kind != "entities" else "") for r in results
+                    ]  # a name says nothing
+                    hits = [question.right(*row) for row in told]
                     figures.found[where] += any(hits)
                     figures.ranks[where] += next((1 / n for n, hit in enumerate(hits, 1) if hit), 0.0)
-                    figures.stale[where] += sum(question.stale(stands_for[id_], texts[id_]) for id_ in found)
+                    figures.stale[where] += sum(question.stale(*row) for row in told)
     return figures
 
 
