@@ -349,7 +349,7 @@ def main() -> None:
                 found = measured(given.data, given.conversations, given.nights, status.update)
         finally:
             server.stop(Path(home))
-    show(found, console)
+    show(found, Console(width=150))
     if given.write:
         short = [Part(p.title, "", BRIEF, [[row[0], *row[3:6], *row[9:11]] for row in _ends(p.rows)]) for p in found]
         put(

@@ -24,7 +24,6 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.differences import difference
 from slowwave.texts.keys import keys
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
-from slowwave.texts.sentences import sentences
 from slowwave.texts.specifics import specifics
 
 LONGEST: Final = 160
@@ -35,6 +34,7 @@ NEAR: Final = 0.58
 
 _NEAREST: Final = 4
 _SERIES: Final = 3  # figures in the same words
+_SEVERAL: Final = r"[.!?…][\"'”’)\]]*\s+[^\s\d]|\n"  # an abbreviation counts as well
 _FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
 
 
@@ -51,8 +51,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     memories = memories.filter(
         pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
     ).combine_chunks()
-    plain = [len(sentences(text)) == 1 for text in memories["text"].to_pylist()]
-    memories = memories.filter(pa.array(plain, pa.bool_()))
+    memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], _SEVERAL))).combine_chunks()
     places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
     memories, places = memories.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
     tally.add("notes with figures", len(memories))
