@@ -351,7 +351,15 @@ def main() -> None:
             server.stop(Path(home))
     show(found, Console(width=150))
     if given.write:
-        short = [Part(p.title, "", BRIEF, [[row[0], *row[3:6], *row[9:11]] for row in _ends(p.rows)]) for p in found]
+        short = [
+            Part(
+                p.title,
+                "Of memories alone; stale rows tell a value that is over.",
+                BRIEF,
+                [[row[0], *row[3:6], *row[9:11]] for row in _ends(p.rows)],
+            )
+            for p in found
+        ]
         put(
             short,
             README,
