@@ -48,7 +48,7 @@ def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     tally.add("values that are over", sum(map(len, over.values())))
     if not over:
         return []
-    named_in = _named_in(texts, {value.words[-1] for values in over.values() for value in values})
+    named_in = _named_in(texts, {_last_word(value) for values in over.values() for value in values})
     groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
     programs = [author.casefold() in PROGRAMS for author in pc.fill_null(table["author"], "").to_pylist()]
     when = rows.last()
@@ -59,6 +59,11 @@ def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     pairs = np.array([(a, b) for a, b, _, _ in found], np.int64).reshape(-1, 2)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
     return conflicts_of(rows, "memories", [one for one, both in zip(found, overlap, strict=True) if both])
+
+
+def _last_word(value: EndedValue) -> str:
+    """By which texts that may state a value are looked up: "15" of "9:15"."""
+    return _WORD.findall(value.words[-1])[-1]
 
 
 def _named_in(texts: Sequence[str], wanted: set[str]) -> dict[str, list[int]]:
@@ -81,8 +86,9 @@ def _ended(
     """The statements of one author before ``later`` that end with it."""
     found: Found = []
     for value in values:
-        last = _WORD.findall(value.words[-1])[-1]
-        before = [k for k in named_in.get(last, ()) if groups[k] == groups[later] and when[k] < when[later]]
+        before = [
+            k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]
+        ]
         if len(before) <= CROWD:
             for k in before:
                 if ends(texts[k], value):

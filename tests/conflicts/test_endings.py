@@ -29,6 +29,12 @@ def test_what_is_said_again_afterwards_holds() -> None:
     assert ended(said("a", HAD), said("c", SOLD, 9), said("d", HAD, 12)) == []
 
 
+def test_a_value_with_marks_within_is_found() -> None:
+    """A time of day is looked up by a part of it."""
+    (conflict,) = ended(said("a", "My alarm rings at 6:15."), said("b", "My alarm rings at 7:05 now, not at 6:15.", 5))
+    assert {conflict.a, conflict.b} == {uid("a"), uid("b")}
+
+
 def test_only_of_one_scope_and_author_and_not_of_programs() -> None:
     """Another user's car, and what a program says of itself."""
     assert ended(said("a", HAD, author="ann"), said("b", SOLD, 5, author="ben")) == []
