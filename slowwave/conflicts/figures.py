@@ -30,7 +30,7 @@ LONGEST: Final = 160
 """Characters of a note of one sentence that states one matter."""
 
 NEAR: Final = 0.58
-"""Cosine from which two notes may speak of one thing: of 29 pairs of notes that do, written for that, nine tenths reach it."""
+"""Cosine from which two notes may speak of one thing: with the contextual model 13 of 14 pairs of notes that do reach .59."""
 
 _NEAREST: Final = 4
 _SERIES: Final = 3  # figures in the same words

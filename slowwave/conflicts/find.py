@@ -60,20 +60,27 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
     )
     threshold = settings.operations.contradictions.similarity_threshold
-    stated = stated_conflicts(snapshot, tally)
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
+        *conflicts_of_memories(snapshot, settings, tally),
+    ]
+    pairs: dict[tuple[str, str, str], Conflict] = {}
+    for conflict in found:
+        pairs.setdefault((conflict.table, conflict.a, conflict.b), conflict)
+    return FoundConflicts(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
+
+
+def conflicts_of_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
+    """Those of memories by every rule, the surest first; a pair may stand in several."""
+    stated = stated_conflicts(snapshot, tally)
+    return [
         *(c for c in stated if not c.doubtful),
         *ending_conflicts(snapshot, tally),
         *memory_conflicts(snapshot, settings, tally),
         *stated,
         *figure_conflicts(snapshot, tally),
     ]
-    pairs: dict[tuple[str, str, str], Conflict] = {}
-    for conflict in found:
-        pairs.setdefault((conflict.table, conflict.a, conflict.b), conflict)
-    return FoundConflicts(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
 
 
 def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:

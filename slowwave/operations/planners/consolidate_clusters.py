@@ -29,9 +29,7 @@ import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally
-from slowwave.conflicts.endings import ending_conflicts
-from slowwave.conflicts.memories import memory_conflicts
-from slowwave.conflicts.stated import stated_conflicts
+from slowwave.conflicts.find import conflicts_of_memories
 from slowwave.mutations.cells import Guard, Value, canonical, canonical_json
 from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
 from slowwave.mutations.mutation import Mutation, Row
@@ -97,12 +95,7 @@ def _focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
 
 def _contradicting(snapshot: Snapshot, settings: Settings) -> Pairs:
     """Pairs that the audit of contradictions finds tonight, and the copies behind them."""
-    tally = Tally()
-    found = [
-        *memory_conflicts(snapshot, settings, tally),
-        *stated_conflicts(snapshot, tally),
-        *ending_conflicts(snapshot, tally),
-    ]
+    found = conflicts_of_memories(snapshot, settings, Tally())
     return frozenset((min(a, b), max(a, b)) for c in found for a in (c.a, *c.also_a) for b in (c.b, *c.also_b))
 
 

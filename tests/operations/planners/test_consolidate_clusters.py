@@ -16,6 +16,7 @@ from slowwave.api.dreams import dream_history
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.config.settings import Settings
+from slowwave.conflicts.conflict import Conflict
 from slowwave.language.chat import Answer
 from slowwave.mutations.cells import inserted_id
 from slowwave.mutations.simulate import simulate
@@ -250,6 +251,15 @@ def test_members_that_state_another_object_are_never_in_one_summary() -> None:
     same = led | {"c": f"{SAME} Everybody knows that Jonas leads the egg stall."}
     (item,) = plan(world(*(memory(n, t, day=k) for k, (n, t) in enumerate(same.items(), 1)))).items
     assert sources(item) == {"a", "b", "c"}
+
+
+def test_the_audit_s_conflicts_by_every_rule_keep_members_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it finds of memories is asked of it in one place, and nothing is left out."""
+    first, second = sorted((uid("a"), uid("b")))
+    pair = Conflict("memories", first, second, "number", "")
+    monkeypatch.setattr("slowwave.conflicts.find.figure_conflicts", lambda *_: [pair])
+    found = plan(world(*tales()))
+    assert (found.items, found.report.numbers["pairs that a rejection or conflict forbids"]) == ((), 1)
 
 
 def test_an_open_conflict_keeps_members_apart() -> None:
