@@ -23,8 +23,8 @@ from slowwave.store.connect import Connection
 Part = sql.Composed | sql.SQL
 """A piece of SQL; values are parameters."""
 
-VECTORS: Final = ("entity_vectors", "chunk_vectors", "memory_vectors")
-"""Tables of vectors; named here as ``slowwave.store.tables`` loads SQLAlchemy, which takes longer than a search."""
+VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memory_vectors": "memories"}
+"""Tables of vectors → kind of their rows; named here as ``slowwave.store.tables`` loads SQLAlchemy, which takes longer than a search."""
 
 _LIVE: Final = sql.SQL("s.live")
 
@@ -39,8 +39,11 @@ class Domain:
     as_of: datetime | None = None
     retired: bool = False
 
-    def condition(self) -> tuple[Part, dict[str, Any]]:
-        """A condition on ``memory.search_texts s``, and its values."""
+    def condition(self, kind: str = "") -> tuple[Part, dict[str, Any]]:
+        """A condition on ``memory.search_texts s``, and its values; ``kind``: of which rows they are where that is known.
+
+        The namespace and the kind, said of what the scope asks about as well, keep the store's other rows out of the plan.
+        """
         values: dict[str, Any] = {"namespace": self.namespace, "planes": list(self.planes)}
         parts: list[sql.Composable] = [sql.SQL("s.namespace_id = %(namespace)s AND s.plane = ANY (%(planes)s)")]
         inner: list[sql.Composable] = []
@@ -53,6 +56,9 @@ class Domain:
         for name, asked_for in self.scope.model_dump(exclude_defaults=True).items():
             _narrow(name, asked_for, inner, values)
         if inner:
+            inner.append(sql.SQL("r.namespace_id = %(namespace)s"))
+            if kind:
+                inner.append(sql.SQL("r.kind = {}").format(sql.Literal(kind)))
             held = sql.SQL(" AND ").join(inner)
             parts.append(sql.SQL("EXISTS (SELECT 1 FROM memory.search_rows r WHERE r.id = s.id AND {})").format(held))
         return sql.SQL(" AND ").join(parts), values
@@ -113,15 +119,15 @@ def by_words(connection: Connection, domain: Domain, query: str, limit: int) -> 
 
 def by_vector(connection: Connection, domain: Domain, model: str, vector: np.ndarray, limit: int) -> Found:
     """The ``limit`` best rows of each vectors table by cosine with ``vector`` (d), through the model's index where it has one."""
-    condition, values = domain.condition()
-    values |= {"vector": _written(vector), "limit": limit}
+    conditions = {name: domain.condition(kind) for name, kind in VECTORS.items()}
+    values = conditions["memory_vectors"][1] | {"vector": _written(vector), "limit": limit}
     parts = [
         sql.SQL(
             "(SELECT v.id::text, 1 - (v.vector::vector({width}) <=> %(vector)s::vector({width})) AS cosine FROM memory.{table} v "
             "JOIN memory.search_texts s ON s.id = v.id WHERE v.model = {model} AND v.namespace_id = %(namespace)s AND {domain} "
             "ORDER BY v.vector::vector({width}) <=> %(vector)s::vector({width}) LIMIT %(limit)s)"
         ).format(width=sql.Literal(len(vector)), table=sql.Identifier(name), model=sql.Literal(model), domain=condition)
-        for name in VECTORS
+        for name, (condition, _) in conditions.items()
     ]
     with connection.pipeline(), connection.transaction():  # one way there and back
         connection.execute(
@@ -166,7 +172,7 @@ def following(
     """(passage, the one that follows it in its document, that one's cosine where it has a vector), of live passages: of the first ``most``
     among the rows that ``ids`` name.
     """
-    condition, values = domain.condition()
+    condition, values = domain.condition("chunks")
     values |= {"vector": _written(vector), "model": model, "ids": list(ids), "most": most}
     rows = connection.execute(_FOLLOWING.format(domain=condition), values).fetchall()
     return [(str(r[0]), str(r[1]), None if r[2] is None else float(str(r[2]))) for r in rows]
