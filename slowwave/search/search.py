@@ -55,8 +55,10 @@ SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.statu
   ARRAY(SELECT c::text FROM unnest(m.source_chunk_ids) AS c WHERE c = ANY (%(ids)s::uuid[])),
   CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary',
   ARRAY(SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
-    WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s)
+    WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s),
+  coalesce(coalesce(d.valid_to, m.valid_to, t.valid_to) <= %(at)s, false)
 FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
+  LEFT JOIN memory.entities t ON t.id = r.id
 WHERE r.id = ANY (%(ids)s::uuid[])
 """
 
@@ -66,7 +68,7 @@ class _Row:
     """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
 
     ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage; ``ended`` are the texts of
-    memories made of a passage that have ended.
+    memories made of a passage that have ended. ``over``: the row itself has.
     """
 
     id: str
@@ -87,6 +89,7 @@ class _Row:
     cited_documents: Sequence[str]
     is_summary: bool
     ended: Sequence[str]
+    over: bool
     match: float = 0.0
     rank: float = 0.0
     also: list[_Row] = field(default_factory=lambda: list[_Row]())
@@ -139,9 +142,10 @@ def search_on(
         best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
         rows = _rows(connection, dict(best), request.as_of or datetime.now(UTC))
         ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=most)
-        if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not any(row.also for row in ordered):
+        crowded = any(row.also for row in ordered) or any(row.over for row in rows)
+        if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not crowded:
             break
-        depth *= _DEEPER  # things of so many wordings that others have no room among the candidates
+        depth *= _DEEPER  # things of so many wordings, or so many that are over, that others have no room among the candidates
         found = found_by(request.query)
     warnings = [warning, plan.warning, *found.warnings]
     if request.rerank == "true" and not reorders:
@@ -290,8 +294,10 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
     """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it. A passage is out
-    when it says no more than a memory made of it that has ended.
+    when it says no more than a memory made of it that has ended, and a row when its ``valid_to`` has passed.
     """
+    if row.over:
+        return True
     gone = row.status in _RETIRED or bool(row.metadata.get("superseded_by"))
     return (gone and not as_of) or is_quarantined(row.path) or any(tells(text, row.text) for text in row.ended)
 

@@ -306,6 +306,33 @@ def test_what_stood_then_is_searched_as_of_then(store: Store):
     assert ids(store, "tea", mode="bm25") == []
 
 
+@pytest.mark.parametrize("table", ["memories", "entities", "documents"])
+def test_what_has_ended_in_the_world_is_not_found_unasked(store: Store, table: str):
+    """``valid_to`` in the past is enough, as in a snapshot: nothing has to be retired. However many they are, what holds is found."""
+
+    ends = {f"over{n}": ago(3) for n in range(60)} | {"holds": None, "ends later": ago(-3)}
+    of = [{"id": name, "valid_from": ago(9), "recorded_at": ago(9), "valid_to": end} for name, end in ends.items()]
+    match table:
+        case "memories":
+            rows = {
+                "memories": [{**row, "kind": "semantic", "current_version_id": f"v {row['id']}"} for row in of],
+                "memory_versions": [{"id": f"v {n}", "memory_id": n, "content": f"tea {n}"} for n in ends],
+            }
+        case "entities":
+            rows = {"entities": [{**row, "name": f"tea {row['id']}", "entity_type": "CONCEPT"} for row in of]}
+        case _:
+            rows = {
+                "documents": [{**row, "id": f"of {row['id']}"} for row in of],
+                "chunks": [
+                    {"id": n, "document_id": f"of {n}", "content": f"tea {n}", "recorded_at": ago(9)} for n in ends
+                ],
+            }
+    remember(store, "acme", **rows)
+    assert set(ids(store, "tea", mode="bm25")) == {uid("holds"), uid("ends later")}
+    assert uid("over1") in ids(store, "tea over1", mode="bm25", as_of=ago(5))
+    assert len(ids(store, "tea", mode="bm25", include_retired=True)) == 10
+
+
 @pytest.mark.parametrize(("passage", "gone"), [("The tea is kept in the tin.", True), (LONG, False)])
 def test_a_passage_that_says_no_more_than_an_ended_memory_is_retired_with_it(store: Store, passage: str, gone: bool):
     """As of an earlier day it stands; one that says more stands on."""
