@@ -72,7 +72,7 @@ SELECT m.id::text AS path, m.subject AS title, v.content, m.recorded_at, 0 AS ev
     WHERE d.id = ANY (m.source_document_ids) OR d.id IN (SELECT c.document_id FROM memory.chunks c WHERE c.id = ANY (m.source_chunk_ids))
   ) AS made_of
   FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
- WHERE m.namespace_id = %(namespace)s AND m.state = 'active' AND m.invalidated_at IS NULL AND m.valid_to IS NULL
+ WHERE m.namespace_id = %(namespace)s AND m.state = 'active' AND m.invalidated_at IS NULL AND (m.valid_to IS NULL OR m.valid_to > now())
    AND m.kind IN ('semantic', 'procedural', 'claim', 'topic', 'summary') AND m.sensitivity = ''
  ORDER BY m.pinned DESC, m.importance * m.confidence DESC, m.access_count DESC, m.id LIMIT %(limit)s"""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
@@ -57,6 +57,30 @@ def test_the_sections_of_a_profile_in_their_order(store: Store) -> None:
     assert "keys" not in waken(store).block
     assert waken(store, profile="coding").block == "## Active\n\nMoving the house."
     assert waken(store, project="../%").sources == ("core/user.md", "core/active.md")
+
+
+def test_a_memory_is_told_until_it_ends(store: Store) -> None:
+    """One that holds until a day to come does; one that has ended in the world does not, retired or not."""
+    now = datetime.now(UTC)
+    ends = {"a visa until spring": now + timedelta(days=90), "a lease": now - timedelta(days=1)}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {
+                "id": f"m {text}",
+                "kind": "semantic",
+                "current_version_id": f"v {text}",
+                "valid_from": now - timedelta(days=9),
+                "valid_to": end,
+            }
+            for text, end in ends.items()
+        ],
+        memory_versions=[{"id": f"v {text}", "memory_id": f"m {text}", "content": f"I have {text}."} for text in ends],
+    )
+    told = waken(store).block
+    assert "I have a visa until spring." in told
+    assert "a lease" not in told
 
 
 def test_decisions_memories_and_sessions(store: Store) -> None:
