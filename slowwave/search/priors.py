@@ -17,6 +17,7 @@ from typing import Any
 
 from slowwave.search.words import words
 from slowwave.texts.dates import Rewrite, looked_at
+from slowwave.texts.named_days import named_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,16 @@ class Days:
 
 
 def days_of(query: str, today: date) -> Days | None:
-    """The days that a query's first phrase of time means ("last week", "in March"), said today; None without one."""
+    """The days that a query's first phrase of time means ("last week"), said today, else those of the past that it names ("what did I say
+    on May 4th"); None without either.
+    """
     for found in looked_at(query, today):
         if isinstance(found, Rewrite):
             first, _, last = found.value.partition("/")
             last = last or first
             return Days(first, last + "-12-31"[len(last) - 4 :] if len(last) < 10 else last)
-    return None
+    named = named_days(query, today)
+    return Days(*(day.isoformat() for day in named)) if named else None
 
 
 def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> float:

@@ -67,6 +67,9 @@ def test_dory_recency_is_a_real_decay():
         ("what happened last week", Days("2026-04-06", "2026-04-12")),
         ("the plan of last month", Days("2026-03", "2026-03-31")),
         ("the plan", None),
+        ("what did I tell you on March 4th", Days("2026-03-04", "2026-03-04")),
+        ("where did we eat in May", Days("2025-05", "2025-05-31")),
+        ("what is due on May 4th", None),
     ],
 )
 def test_words_of_time_become_days(query: str, days: Days | None):
