@@ -18,7 +18,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -111,11 +111,12 @@ SAYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A set of conversations: its name, the namespaces with their questions, and how to import them under a prefix."""
+    """A set of conversations: its name, the namespaces with their questions, how to import them under a prefix, and the day of asking."""
 
     name: str
     questions: Mapping[str, Sequence[Question]]
     load: Callable[[Connection, str], None]
+    today: date
 
 
 class Remembering:
@@ -156,14 +157,19 @@ def calendar_trial(many: int, end: datetime, embedder: Embedder) -> Trial:
     asked = {name: [question(a, c.others) for a in c.asked] for name, c in made.items()}
     turns = sum(len(c.turns) for c in made.values())
     return Trial(
-        f"Calendars: {len(made)} people, {turns:,} turns, {sum(map(len, asked.values())):,} questions", asked, load
+        f"Calendars: {len(made)} people, {turns:,} turns, {sum(map(len, asked.values())):,} questions",
+        asked,
+        load,
+        end.date() + timedelta(days=1),
     )
 
 
-def memorybank_trial(folder: Path, end: datetime, embedder: Embedder) -> Trial:
-    """The public conversations, moved to end at ``end``: the turns that answer, or what stands for them, are right."""
+def memorybank_trial(folder: Path, embedder: Embedder) -> Trial:
+    """The public conversations, asked about the day after their last, as some questions name a day: the turns that answer, or what stands
+    for them, are right.
+    """
     turns = [json.loads(line) for line in (folder / "messages.jsonl").read_text().splitlines()]
-    moved = end - max(datetime.fromisoformat(t["created_at"]) for t in turns)
+    end = max(datetime.fromisoformat(t["created_at"]) for t in turns)
     lines = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
     asked: defaultdict[str, list[Question]] = defaultdict(list)
     for number, answers in json.loads(ANSWERS.read_text()).items():
@@ -174,18 +180,12 @@ def memorybank_trial(folder: Path, end: datetime, embedder: Embedder) -> Trial:
         )
 
     def load(connection: Connection, prefix: str) -> None:
-        rows = (
-            {
-                **turn,
-                "namespace": prefix + turn["namespace"],
-                "created_at": (datetime.fromisoformat(turn["created_at"]) + moved).isoformat(),
-            }
-            for turn in turns
-        )
+        rows = ({**turn, "namespace": prefix + turn["namespace"]} for turn in turns)
         _import(connection, rows, embedder)
 
     many = sum(map(len, asked.values()))
-    return Trial(f"memorybank: {len(asked)} people, {len(turns):,} turns, {many} questions", dict(asked), load)
+    name = f"memorybank: {len(asked)} people, {len(turns):,} turns, {many} questions"
+    return Trial(name, dict(asked), load, end.date() + timedelta(days=1))
 
 
 def _import(connection: Connection, rows: Iterator[Mapping[str, object]], embedder: Embedder) -> None:
@@ -304,7 +304,9 @@ def looked(store: Store, trial: Trial, prefix: str, embedder: Embedder) -> Figur
                 figures.wake_answers += any(question.right((), line) for line in block.splitlines())
                 for where, scope in WHERE.items():
                     request = SearchRequest(query=question.query, k=K, scope=scope)
-                    results = search_on(connection, prefix + name, request, embedder=embedder).results
+                    results = search_on(
+                        connection, prefix + name, request, embedder=embedder, today=trial.today
+                    ).results
                     told = [
                         (stands_for[r.id], texts[r.id] if r.kind != "entities" else "") for r in results
                     ]  # a name says nothing
@@ -321,7 +323,7 @@ def measured(data: Path | None, many: int, count: int, say: Callable[[str], None
     embedder = Remembering(embedder_for(Settings()))
     trials = [calendar_trial(many, end, embedder)] if many else []
     if data and (data / "memorybank" / "messages.jsonl").exists():
-        trials.append(memorybank_trial(data / "memorybank", end, embedder))
+        trials.append(memorybank_trial(data / "memorybank", embedder))
     store = open_store()
     return [Part(t.name, SAYS, HEADER, nights(store, t, count, embedder, say)) for t in trials]
 
