@@ -447,6 +447,35 @@ def test_mnemo_golden_values() -> None:
     assert absolutize("last month", ANCHOR).rewrites[0].value == "2026-03"  # unchanged by mnemo
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How are you feeling today?",
+        "Good to hear! And what did you do yesterday?",
+        "Do you have plans for tomorrow?",
+        "What should I cook tonight?",
+        "So, how was your day today, my friend?!",
+    ],
+)
+def test_a_question_that_tells_nothing_is_left_where_that_is_asked_for(text: str) -> None:
+    assert absolutize(text, ANCHOR, questions=False) == (text, [])
+    assert absolutize(text, ANCHOR).rewrites
+    assert [p.reason for p in looked_at(text, ANCHOR.date(), questions=False)] == ["asked"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you remind me to call the bank tomorrow?",
+        "We leave tomorrow. Are you coming?",
+        "How are you? I met Ines yesterday.",
+        "Did you know that our lease ends next month?",
+    ],
+)
+def test_a_question_that_tells_something_has_its_dates(text: str) -> None:
+    assert absolutize(text, ANCHOR, questions=False) == absolutize(text, ANCHOR) != (text, [])
+
+
 def test_the_value_takes_the_phrase_s_place_where_that_is_asked_for() -> None:
     """What the phrase says besides, a part of the day or an owner, stays."""
     replaced = absolutize(

@@ -49,8 +49,8 @@ class _Change(NamedTuple):
 def absolutize_dates(inputs: Inputs) -> Proposal:
     """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was recorded, in its author's zone.
 
-    The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, and a
-    pinned memory is only reported.
+    The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, nor
+    questions that tell nothing ("How are you today?"), and a pinned memory is only reported.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     write = inputs.settings.dates_write
@@ -58,7 +58,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     pinned: list[str] = []
     held_back = 0
     for memory in found.memories:
-        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write)
+        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write, questions=False)
         if not rewrites:
             continue
         if is_held_back(memory.text, memory.attributes):

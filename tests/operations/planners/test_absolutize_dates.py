@@ -74,6 +74,13 @@ def test_a_new_version_says_when_it_was() -> None:
     assert found.report.headline == "1 of 2 active memories would say when it was: 1 relative dates."
 
 
+def test_a_question_that_tells_nothing_is_left() -> None:
+    found = absolutize_dates(
+        make_inputs(namespace(memory("a", "Hi! How are you today?"), memory("b", "I ran today. And you?")))
+    )
+    assert texts(found) == {uid("b"): "I ran today (2026-04-15). And you?"}
+
+
 @pytest.mark.parametrize("write", ["beside", "replace"])
 def test_a_second_night_plans_nothing_and_nothing_is_lost(write: str) -> None:
     """With either way of writing; replaced phrases stay in an attribute, so every number is still reachable."""
