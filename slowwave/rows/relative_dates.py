@@ -12,17 +12,22 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
 from slowwave.rows.memories import active_memories, attributes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.date_phrases import HINT
-from slowwave.texts.dates import local_day
+from slowwave.texts.dates import absolutize, local_day
 
 LONGEST: Final = 65_536
 """Signs: a longer text is a document, not a memory, and is left as it is."""
+
+_SUMMARY: Final = "summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
     numbers["with a word of time"] = len(hinted)
     dated = hinted.filter(pc.is_valid(hinted["valid_from"]))
     numbers["of these without a start"] = len(hinted) - len(dated)
-    own = dated.filter(pc.not_equal(dated["kind"], "summary"))
+    own = dated.filter(pc.not_equal(dated["kind"], _SUMMARY))
     numbers["of these summaries"] = len(dated) - len(own)
     short = own.filter(pc.less_equal(pc.utf8_length(own["text"]), LONGEST))
     numbers["of these too long"] = len(own) - len(short)
@@ -70,13 +75,39 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
     unknown = 0
     for row in short.select(columns).to_pylist():
         more = attributes(row["attributes"])
-        named = more.get("timezone")
-        zone = str(named) if named and _is_zone(str(named)) else settings.dates_zone
-        unknown += bool(named) and zone != named
+        zone = _zone(more, settings)
+        unknown += bool(more.get("timezone")) and zone != more["timezone"]
         day = local_day(row["valid_from"], zone)
         found.append(DatedMemory(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
     numbers["with a time zone that is not known"] = unknown
     return DatedMemories(tuple(found), numbers)
+
+
+def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) -> pa.Array:
+    """(n,) texts of memories, ``large_string``, those ``wanted`` (n) with their relative dates written out, so that the words of two days
+    differ.
+
+    The table has ``text``, ``kind``, ``valid_from`` and ``attributes``. Cost: that of ``absolutize`` for those that are wanted and have a
+    word of time.
+    """
+    texts = memories["text"].combine_chunks()
+    hinted = pc.and_(pc.match_substring_regex(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST))
+    own = pc.and_(pc.is_valid(memories["valid_from"]), pc.not_equal(memories["kind"], _SUMMARY)).combine_chunks()
+    read = wanted & pc.and_(hinted, own).to_numpy(zero_copy_only=False).astype(bool)
+    if not read.any():
+        return texts
+    rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
+    told = [
+        absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), questions=False).text
+        for r in rows
+    ]
+    return pc.replace_with_mask(texts, pa.array(read), pa.array(told, pa.large_string()))
+
+
+def _zone(more: Mapping[str, object], settings: Settings) -> str:
+    """The zone that a memory's attributes name, else that of the settings."""
+    named = more.get("timezone")
+    return str(named) if named and _is_zone(str(named)) else settings.dates_zone
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,8 @@
 """``dedupe_memories``: memories that tell the same become one: events within a window (khora 8.15), all others at any time (mnemo 2.4).
 
 Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
-merged, nor are those that differ in a word, unless one of them is mistyped. Of events one may say more than another; other memories must
-have the same words and figures, in whatever form.
+merged ("I ran today", said on two days, tells two things), nor are those that differ in a word, unless one of them is mistyped. Of events
+one may say more than another; other memories must have the same words and figures, in whatever form.
 
 Propose merges of live memories of one kind, scope, subject, author and audience.
 
@@ -37,9 +37,11 @@ from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories, version_texts
+from slowwave.rows.relative_dates import as_meant
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
+from slowwave.texts.keys import keys
 from slowwave.texts.quotation import quote
 from slowwave.texts.sameness import WordsInUse, sameness
 from slowwave.texts.specifics import specifics
@@ -178,14 +180,25 @@ def _clusters(
     if rule.window_days is not None:
         numbers[f"{rule.name} memories without a start"] = int((~started).sum())
     live, places = live.filter(pa.array(usable)), places[usable]
+    copied = _is_copied(live["text"])
+    live = live.append_column("meant", as_meant(live, copied, settings))
     rank = _rank(live, settings)
     i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
     used = np.unique(np.concatenate([i, j]))
     window = None if rule.window_days is None else rule.window_days * DAY
-    records = _Memories.of(snapshot, live.take(pa.array(used)), rank[used], window)
+    picked = live.take(pa.array(used))
+    meant = as_meant(picked.drop_columns("text").rename_columns({"meant": "text"}), ~copied[used], settings)
+    picked = picked.set_column(picked.column_names.index("meant"), "meant", meant)
+    records = _Memories.of(snapshot, picked, rank[used], window)
     place = np.zeros(len(live), np.int64)
     place[used] = np.arange(len(used))
     return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers)
+
+
+def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
+    """(n,): whether another of the texts is the same but for case, space and marks."""
+    same = keys(texts).dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    return np.bincount(same, minlength=1)[same] > 1
 
 
 def _near(
@@ -193,7 +206,7 @@ def _near(
 ) -> Pairs:
     """Who may take whom, by vectors."""
     if rule.window_days is None:
-        return at_any_time(live, live["text"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
+        return at_any_time(live, live["meant"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
     i, j, cosine = within_window(live, matrix, places, rule.threshold, rule.window_days, numbers)
     return np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cosine, cosine])
 
@@ -217,8 +230,9 @@ def _rank(live: pa.Table, settings: Settings) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Memories:
-    """The memories of near pairs. ``rows`` with their texts; ``rank`` (n,) of the survivor's rule, the least the best; ``lineage`` holds
-    for each row its own text and those of what was merged into it, ``first`` and ``last`` (n,) when the earliest and latest of these began.
+    """The memories of near pairs. ``rows`` with their texts, and as these were ``meant`` on their day; ``rank`` (n,) of the survivor's
+    rule, the least the best; ``lineage`` holds for each row what it meant and the texts of what was merged into it, ``first`` and ``last``
+    (n,) when the earliest and latest of these began.
 
     A survivor has taken over the earliest start; when it began itself is not on record, but it was within a window of that.
     """
@@ -231,11 +245,11 @@ class _Memories:
 
     @classmethod
     def of(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _Memories:
-        columns = ("id", "text", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
+        columns = ("id", "text", "meant", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
         rows = picked.select(columns).to_pylist()
         start = pc.fill_null(picked["valid_from"].cast(pa.int64()), 0).to_numpy()
         first, last = start.copy(), start.copy()
-        lineage: list[tuple[str, ...]] = [(row["text"],) for row in rows]
+        lineage: list[tuple[str, ...]] = [(row["meant"],) for row in rows]
         place = {row["id"]: k for k, row in enumerate(rows)}
         for survivor, text, began in _absorbed(snapshot, place):
             k = place[survivor]
@@ -311,7 +325,7 @@ def _grown(
                 left_out["pairs that a rejection or conflict forbids"] += 1
             elif any(differ(a, b) for b in records.lineage[other] for a in texts):
                 left_out["pairs differing in specifics"] += 1
-            elif not tells(records.rows[keep]["text"], records.rows[other]["text"]):
+            elif not tells(records.rows[keep]["meant"], records.rows[other]["meant"]):
                 left_out["pairs that do not tell the same"] += 1
             else:
                 taken[other] = True

@@ -336,6 +336,31 @@ def test_a_negated_near_duplicate_pair_is_never_merged(one: str, other: str) -> 
         assert found.items == ()
 
 
+@pytest.mark.parametrize("kind", ["event", "episodic"])
+def test_the_same_words_of_other_days_tell_other_things(kind: str) -> None:
+    """What happened "today" on two days happened twice; on one day, or asked, or where nothing says when, it is told twice."""
+
+    def joined(text: str, *days: float) -> set[frozenset[str | None]]:
+        snapshot, found = propose(*(event(f"{n}", day, text, kind=kind) for n, day in enumerate(days)))
+        assert not dedupe_memories(make_inputs(simulate(snapshot, found.items))).items
+        return {frozenset({keep, *gone}) for keep, gone in merged(found).items()}
+
+    one = {frozenset({"0", "1"})}
+    assert joined("I ran today.", 1, 2) == set()
+    assert joined("I ran today.", 1, 1.01) == one
+    assert joined("I ran today.", 1, 2, 2.01, 1.01) == {frozenset({"0", "3"}), frozenset({"1", "2"})}
+    assert joined("How are you today?", 1, 2) == one
+    assert joined("I ran.", 1, 2) == one
+
+
+def test_near_memories_of_other_days_stay_apart_as_well() -> None:
+    texts = ("The crane stopped today.", "The crane had stopped today!")
+    _, found = propose(*(event(t, d, t) for t, d in zip(texts, (1, 2), strict=True)))
+    assert merged(found) == {}
+    _, found = propose(*(event(t, d, t) for t, d in zip(texts, (1, 1.01), strict=True)))
+    assert len(merged(found)) == 1
+
+
 def test_one_word_more_may_be_another_thing() -> None:
     """Of events, told within a week, one may say more; of lasting memories it may be about something else."""
     texts = "The server crashed at noon.", "The backup server crashed at noon."
