@@ -4,7 +4,8 @@ immediately, a password must have 14 characters."
 Looked at are short plain notes of the present that have a figure, near each other by their vectors, of the same persons, with a word of
 content in common. Which figures exclude each other is for ``slowwave.texts.differences`` to say. A later note with a word of change
 replaces the earlier one; else a person decides. What was ever said with three figures in the same words is a series ("crane 3 is at the
-quay") and no case: that does not change when a night ends or merges some of them.
+quay") and no case: that does not change when a night ends or merges some of them. A date that a night has written beside a relative one
+says when something was told, and is no figure of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from slowwave.conflicts.conflict import Conflict
 from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.dates import BESIDE
 from slowwave.texts.differences import difference
 from slowwave.texts.keys import keys
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
@@ -45,6 +47,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     """
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
+    memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST))
     memories = memories.filter(pc.match_substring_regex(memories["text"], _FIGURE))
     memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], NO_PRESENT))).combine_chunks()
@@ -80,6 +83,11 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     return conflicts_of(rows, "memories", found)
 
 
+def _undated(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts without the dates that stand beside relative ones."""
+    return pc.replace_substring_regex(texts, BESIDE, "")
+
+
 def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Texts → what they say but for figures."""
     masked = pc.replace_substring_regex(pc.utf8_lower(texts), r"\d+(?:[.,:/-]?\d)*", "#")
@@ -88,7 +96,7 @@ def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _series(snapshot: Snapshot) -> pa.Array:
     """What was said with ``_SERIES`` figures or more, by any version of any memory."""
-    said = snapshot.table("memory_versions")["content"].cast(pa.large_string())
+    said = _undated(snapshot.table("memory_versions")["content"].cast(pa.large_string()))
     short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST))
     texts = pc.unique(short.filter(pc.match_substring_regex(short, _FIGURE)))
     counts = pc.value_counts(_frames(texts))

@@ -224,6 +224,9 @@ def _is_title(text: str, start: int, end: int) -> bool:
     return False
 
 
+BESIDE: Final = r" \((?:about )?\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?\)"
+"""A date as it is written beside a phrase, for RE2 as well."""
+
 _NAMED: Final = frozenset(
     ("last Christmas", "two Christmases ago", "spring of 2021", "last summer", "over the summer", "in June")
 )

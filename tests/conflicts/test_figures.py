@@ -30,6 +30,7 @@ def clash(*memories: dict[str, object]) -> list[Conflict]:
         ("The grant application is due on 3 May.", "The grant application has to be in by 10 May."),
         ("Auth token ttl 1h", "Auth tokens expire after 15 minutes."),
         ("Balance on the joint account: €3,200.", "There's €1,870 on the joint account."),
+        ("Balance today (2026-10-05): €3,200.", "The balance of the account is €1,870 today (2026-10-05)."),
     ],
 )
 def test_another_figure_of_one_thing_is_for_a_person(one: str, other: str) -> None:
@@ -56,6 +57,8 @@ def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
         ("Cache listens on port 6379.", "The cache is a container on port 6379 of the host."),
         ("The cache keeps 5 entries.", "The cache does not keep 5 entries."),
         ("Cache listens on port 6379. It is a container.", "To reach the cache, connect to port 6380."),
+        ("The weather is awful today (2026-10-05).", "The weather is awful this week (2026-10-26/2026-11-01)."),
+        ("The cache is full since last May (2026-05).", "The cache is full since a few days ago (about 2026-10-02)."),
     ],
 )
 def test_other_persons_places_times_and_questions_are_none(one: str, other: str) -> None:
