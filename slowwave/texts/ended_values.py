@@ -25,6 +25,7 @@ from slowwave.texts.present_statements import (
     is_open,
     is_own,
     is_present,
+    is_wish,
     matter,
     names,
     persons,
@@ -68,6 +69,7 @@ _DENIED: Final = (
         re.IGNORECASE,
     ),
 )
+_FOR_A_WHILE: Final = re.compile(rf"\b(?:{_WORDS['while']})", re.IGNORECASE)
 _BREAK: Final = re.compile(r"[,;:!?()]\s|\.\s")
 _TOKEN: Final = re.compile(WORD)
 _REACH: Final = 120  # characters before a marker that are looked at
@@ -93,7 +95,7 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
     if TRIGGER.search(text):
         changed = says_new(text)
         for sentence in sentences(text):
-            if len(sentence) <= _LONGEST and not is_open(sentence):
+            if len(sentence) <= _LONGEST and _is_told(sentence):
                 for words, sure in _read(sentence):
                     value = _value(words)
                     if value and (sure or changed or _is_named(value, sentence)):
@@ -108,12 +110,22 @@ def ends(earlier: str, value: EndedValue) -> bool:
     if len(told) != 1 or len(told[0]) > _LONGEST or _at(told[0], value.words) is None:
         return False
     sentence = told[0]
-    if not is_present(sentence) or not _of_one(sentence, value) or are_apart(sentence, value.sentence):
+    if not _is_held_as(sentence, value.sentence) or not _of_one(sentence, value) or are_apart(sentence, value.sentence):
         return False
     if matter(sentence, value.words) & matter(value.sentence, value.words):
         return True
     figure = all(w in CARDINALS or not any(map(str.isalpha, w)) for w in value.words)
     return not figure and _is_object(sentence, value.words)
+
+
+def _is_told(sentence: str) -> bool:
+    """Whether a sentence tells what is or is wished for, and not of a while ("I gave up sugar for a month")."""
+    return (not is_open(sentence) or is_wish(sentence)) and _FOR_A_WHILE.search(sentence) is None
+
+
+def _is_held_as(earlier: str, later: str) -> bool:
+    """Whether an earlier sentence may have held what the later one ends: a wish ends wishes, and nothing that is."""
+    return is_wish(earlier) if is_wish(later) else is_present(earlier)
 
 
 def _read(sentence: str) -> list[tuple[list[str], bool]]:

@@ -42,6 +42,7 @@ _OPENERS: Final = words_of(_FILE["openers"]) | STOPS
 _CONTRASTS: Final = tuple(tuple(pair.split("/")) for pair in _FILE["contrasts"].split())
 _NEW: Final = _any_of("change")
 _OPEN: Final = _any_of("open")
+_WISH: Final = re.compile(rf"(?:\b|(?=['’]))(?:{_FILE['wish'].replace(chr(10), '')})\b(?! to\b)", re.IGNORECASE)
 _PAST: Final = _any_of("past")
 _SELF: Final = re.compile(r"(?:^|\W)(?:i|i['’]\w+|my|mine|me|myself|we|we['’]\w+|our|us|ours)(?=\W|$)", re.IGNORECASE)
 _KIN: Final = re.compile(  # "my friend Mara" is Mara
@@ -64,6 +65,11 @@ def stating(text: str) -> list[str]:
 def is_open(sentence: str) -> bool:
     """Whether a sentence asks, wishes, plans, supposes, or tells what others say."""
     return sentence.rstrip().endswith("?") or _OPEN.search(sentence) is not None
+
+
+def is_wish(sentence: str) -> bool:
+    """Whether a sentence tells what somebody wishes for, and is open in nothing else."""
+    return _WISH.search(sentence) is not None and not is_open(_WISH.sub(" ", sentence))
 
 
 def is_present(sentence: str) -> bool:

@@ -14,6 +14,7 @@ from slowwave.texts.exclusions import is_a
 from slowwave.texts.known_names import is_given, is_plain
 from slowwave.texts.sentences import sentences
 from slowwave.texts.tokens import fold, normalise_name
+from slowwave.texts.vocabulary import words_of
 
 SELF: Final = "i"
 """The subject of who speaks of himself."""
@@ -49,7 +50,10 @@ _PROFESSION: Final = r"(?P<object>(?:[a-z]+ ){0,2}[a-z]+)(?= (?:at|for|in|now|th
 
 _LIVES: Final = "lives?|living|resides?|residing|based"
 _WORKS: Final = "works?|working|employed"
-_JOINS: Final = "joined|(?:started|began)(?: working| a(?: new)? job)? at"
+_JOINS: Final = (
+    "joined|(?:started|began)(?: working| a(?: new)? job)? at|(?:got |was |been )?hired by|"
+    "(?:signed on|took a(?: new)? job|found a(?: new)? job) (?:at|with)"
+)
 _LEADS: Final = "leads?|manages?|heads?(?: up)?|runs?|chairs?|maintains?|supervises?|coach(?:es)?"
 _POSTS: Final = "lead|leader|manager|head|ceo|cto|cfo|owner|maintainer|chair|director|captain|coach"
 _DUE: Final = "due|scheduled|set|planned"
@@ -71,6 +75,7 @@ _PATTERNS: Final = (
     _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:{_LIVES}) (?:now |currently )?in {_OBJECT}")),
     _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:moved|relocated)(?: back)?{_FROM} to {_OBJECT}"), change=True),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_WORKS}) (?:at|for|by) {_OBJECT}")),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:has|have) a job (?:at|with) {_OBJECT}")),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_JOINS}) {_OBJECT}"), change=True),
     _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:{_LEADS}) {_THING}"), turned=True),
     _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:the )?(?:new )?(?:{_POSTS}) (?:of|for) {_THING}"), turned=True),
@@ -130,7 +135,18 @@ _PROFESSIONS: Final = (
     "artist",
     "performer",
     "health_professional",
+    "businessperson",
+    "farmer",
+    "engineer",
+    "writer",
 )
+_MORE_PROFESSIONS: Final = words_of("""
+translator interpreter zookeeper cartographer developer consultant waiter waitress driver chauffeur clerk cashier cleaner janitor bartender
+barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor
+babysitter nanny caretaker gardener tester sysadmin
+""")
+"""What the lexicon files under no kind of work."""
+
 _JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
 _LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
 _CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
@@ -169,7 +185,7 @@ _RELATIVE: Final = frozenset(
 )
 TRIGGER: Final = re.compile(
     r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
-    rf"{_LIVES}|moved|relocated|{_WORKS}|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
 )
 """A word of it is in every text that states a relation; RE2 reads it as well."""
 
@@ -236,7 +252,8 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
 
 def _is_profession(object_: str) -> bool:
     """Whether what somebody works as, or is, is what people do for a living."""
-    return bool(object_) and any(is_a(object_.split()[-1], kind) for kind in _PROFESSIONS)
+    word = object_.split()[-1] if object_ else ""
+    return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))
 
 
 def _subject(said: str) -> str:

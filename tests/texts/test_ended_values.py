@@ -31,6 +31,9 @@ def is_over(earlier: str, later: str) -> bool:
         ("Petra left, Jonas leads the team now.", "petra"),
         ("The cactus on my desk died, I have a jasmine there now.", "cactus"),
         ("I gave up the cello and play the oboe now.", "cello"),
+        ("Percival gave up squash for cycling.", "squash"),
+        ("I've given up coffee.", "coffee"),
+        ("Forget the tent, I'd like a hammock for my birthday.", "tent"),
     ],
 )
 def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None:
@@ -50,6 +53,10 @@ def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None
         "Somebody claims that Jenkins has been switched off.",
         "I would rather have tea.",
         "The cat is not insured for operations.",
+        "I gave up sugar for Lent.",
+        "We stopped the newspaper for two weeks.",
+        "She gave up on him.",
+        "Don't forget the milk.",
     ],
 )
 def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> None:
@@ -69,6 +76,8 @@ def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> No
         ("My friend Nora has a house in Linz.", "Nora moved from Linz to Graz."),
         ("My rent is 840 euros a month.", "The landlord raised the rent from 840 euros to 910 euros."),
         ("Petra leads my team.", "Petra left, Jonas leads the team now."),
+        ("Percival is into squash.", "Percival gave up squash for cycling."),
+        ("For my birthday I want a tent.", "I'd like a hammock instead of a tent for my birthday."),
     ],
 )
 def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
@@ -84,6 +93,9 @@ def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
         ("I visited my aunt in Leeds.", "I've left Leeds and settled in Porto."),
         ("Is my flat in Leeds big enough?", "I've left Leeds and settled in Porto."),
         ("I want to move to Leeds.", "I've left Leeds and settled in Porto."),
+        ("I work for Triodos.", "I want a job at Nordea rather than Triodos."),
+        ("I want a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."),
+        ("I take sugar in my tea.", "I gave up sugar for a month."),
         ("There are green tiles in the guest bathroom.", "The green tiles in the master bathroom are gone."),
         ("My private laptop is a ThinkPad.", "At work I replaced the ThinkPad with a MacBook."),
         ("Our eldest has to be home by nine.", "The twins' curfew has gone from nine to ten."),
