@@ -36,7 +36,7 @@ from slowwave.texts.present_statements import (
 from slowwave.texts.sentences import sentences
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold
-from slowwave.texts.vocabulary import CARDINALS
+from slowwave.texts.vocabulary import CARDINALS, words_of
 
 _LONGEST: Final = 500  # characters of a sentence that is read
 _MOST_WORDS: Final = 4  # of a value
@@ -76,6 +76,12 @@ _REACH: Final = 120  # characters before a marker that are looked at
 _MOST_BEFORE: Final = 6  # words there
 _PLACED: Final = frozenset(("on", "in", "at"))
 _LOOSE: Final = frozenset(("from", "near", "of", "about", "than", "like", "past", "outside"))
+_GOES: Final = words_of(
+    "go goes going went move moves moved moving commute commutes travel travels subscribe subscribed belong"
+)
+_OF_A_DAY: Final = re.compile(
+    r"\b(?:(?<!as of )today|tonight|tomorrow|this (?:morning|afternoon|evening))\b", re.IGNORECASE
+)
 _DENIES: Final = re.compile(r"n['’]t$|^(?:not|never)$", re.IGNORECASE)
 
 TRIGGER: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS['hint']})")
@@ -124,7 +130,11 @@ def _is_told(sentence: str) -> bool:
 
 
 def _is_held_as(earlier: str, later: str) -> bool:
-    """Whether an earlier sentence may have held what the later one ends: a wish ends wishes, and nothing that is."""
+    """Whether an earlier sentence may have held what the later one ends: a wish ends wishes, and nothing that is; what is said of a day has
+    ended with it.
+    """
+    if _OF_A_DAY.search(earlier):
+        return False
     return is_wish(earlier) if is_wish(later) else is_present(earlier)
 
 
@@ -202,6 +212,8 @@ def _is_object(sentence: str, words: Sequence[str]) -> bool:
     """Whether a short statement of who speaks, or of somebody named, ends with the words or goes on behind them with another phrase."""
     told, at = said(sentence), _at(sentence, words)
     if not at or at < 2 or len(told) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
+        return False
+    if told[at - 1] == "to" and told[at - 2] not in _GOES:  # "back to chat": a verb
         return False
     behind = told[at + len(words) : at + len(words) + 1]
     return told[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)
