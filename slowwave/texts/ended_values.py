@@ -111,17 +111,39 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
 
 
 def ends(earlier: str, value: EndedValue) -> bool:
-    """Whether a statement that was made before ends with the value. Time: 50 µs."""
-    told = stating(earlier)
-    if len(told) != 1 or len(told[0]) > _LONGEST or _at(told[0], value.words) is None:
+    """Whether a memory that was made before ends with the value: it states that and nothing besides. Time: 50 µs a sentence."""
+    sentence = ended_sentence(earlier, value)
+    return sentence is not None and len(stating(earlier)) == 1 and not _is_one_of_several(sentence, value.words)
+
+
+def ended_sentence(earlier: str, value: EndedValue) -> str | None:
+    """The one sentence of a text that was made before which ends with the value; None where there is none, or are several."""
+    found = [s for s in stating(earlier) if len(s) <= _LONGEST and _sentence_ends(s, value)]
+    return found[0] if len(found) == 1 else None
+
+
+def _sentence_ends(sentence: str, value: EndedValue) -> bool:
+    if _at(sentence, value.words) is None or not _is_held_as(sentence, value.sentence):
         return False
-    sentence = told[0]
-    if not _is_held_as(sentence, value.sentence) or not _of_one(sentence, value) or are_apart(sentence, value.sentence):
+    if not _of_one(sentence, value) or are_apart(sentence, value.sentence):
         return False
     if matter(sentence, value.words) & matter(value.sentence, value.words):
         return True
     figure = all(w in CARDINALS or not any(map(str.isalpha, w)) for w in value.words)
     return not figure and _is_object(sentence, value.words)
+
+
+def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
+    """Whether a value stands in a list: "I play the cello and the oboe"."""
+    value = r"\W+".join(map(re.escape, words))
+    joined = r"(?:and|or|as well as|plus|&)"
+    return (
+        re.search(
+            rf"\b{value}(?:,[^,.;]{{1,40}})*,?\s+{joined}\s|\s{joined}\s+(?:(?:{_WORDS['determiner']})\s+)*{value}\b",
+            fold(sentence),
+        )
+        is not None
+    )
 
 
 def _is_told(sentence: str) -> bool:
