@@ -218,6 +218,10 @@ class AbsolutizeDatesOptions(_On):
     """What is set of ``absolutize_dates``."""
 
 
+class MarkEndedStatementsOptions(_On):
+    """What is set of ``mark_ended_statements``."""
+
+
 class ArchiveStaleOptions(_Off):
     """What is set of ``archive_stale``."""
 
@@ -324,6 +328,7 @@ class Operations(BaseModel):
     prune_edges: PruneEdgesOptions = PruneEdgesOptions()
     gc_references: GcReferencesOptions = GcReferencesOptions()
     absolutize_dates: AbsolutizeDatesOptions = AbsolutizeDatesOptions()
+    mark_ended_statements: MarkEndedStatementsOptions = MarkEndedStatementsOptions()
     archive_stale: ArchiveStaleOptions = ArchiveStaleOptions()
     promote_memories: PromoteMemoriesOptions = PromoteMemoriesOptions()
     backfill_tags: BackfillTagsOptions = BackfillTagsOptions()

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, codes, conflicts_of, pack
 from slowwave.conflicts.conflict import Conflict
-from slowwave.conflicts.stated import LONGEST, PROGRAMS
+from slowwave.conflicts.stated import PROGRAMS
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.ended_values import TRIGGER, EndedValue, ended_values, ends
@@ -28,17 +29,48 @@ from slowwave.texts.tokens import fold
 _WORD: Final = re.compile(r"\w+")
 
 
-def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
-    """Conflicts between active memories. Needs the tables memories and memory_versions.
+LONGEST: Final = 2_000
+"""Characters of a memory that is read."""
 
-    Texts with a word of an end are read, some 50 µs each; where one says what is over, the words of all short texts are looked through
-    once. Of a value that more than ``CROWD`` memories name, nothing is said.
+
+class Ending(NamedTuple):
+    """Two statements by their numbers, the later of which says that a value is over which the earlier names."""
+
+    earlier: int
+    later: int
+    value: EndedValue
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Endings:
+    """Statements with their texts, and all pairs of one author and scope that hold at one time."""
+
+    rows: StatementRows
+    texts: Sequence[str]
+    found: Sequence[Ending]
+
+
+def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
+    """Conflicts between active memories of which the earlier one states what is over and nothing besides. Needs the tables memories and
+    memory_versions. Cost: that of ``endings``, and 50 µs a pair.
+    """
+    read = endings(snapshot, tally)
+    found: Found = [
+        (min(a, b), max(a, b), "object", {"rule": "over", "replaces": True})
+        for a, b, value in read.found
+        if ends(read.texts[a], value)
+    ]
+    return conflicts_of(read.rows, "memories", found)
+
+
+def endings(snapshot: Snapshot, tally: Tally) -> Endings:
+    """Active memories that say what is over, each with those before it that name it.
+
+    Texts with a word of an end are read, some 50 µs each; where one says what is over, the words of all texts are looked through once.
+    Of a value that more than ``CROWD`` memories name, nothing is said.
     """
     memories = active_memories(snapshot)
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)).combine_chunks()
-    if not len(memories):
-        tally.add("values that are over", 0)
-        return []
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     table = rows.table.take(pa.array(rows.first))
@@ -47,18 +79,21 @@ def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     over = {k: values for k in telling.tolist() if (values := ended_values(texts[k]))}
     tally.add("values that are over", sum(map(len, over.values())))
     if not over:
-        return []
+        return Endings(rows, texts, ())
     named_in = _named_in(texts, {_last_word(value) for values in over.values() for value in values})
     groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
     programs = [author.casefold() in PROGRAMS for author in pc.fill_null(table["author"], "").to_pylist()]
     when = rows.last()
-    found: Found = []
-    for later, values in over.items():
-        if not programs[later]:
-            found += _ended(later, values, texts, named_in, groups, when)
-    pairs = np.array([(a, b) for a, b, _, _ in found], np.int64).reshape(-1, 2)
+    found = [
+        ending
+        for later, values in over.items()
+        if not programs[later]
+        for value in values
+        for ending in _naming(later, value, named_in, groups, when)
+    ]
+    pairs = np.array([(e.earlier, e.later) for e in found], np.int64).reshape(-1, 2)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
-    return conflicts_of(rows, "memories", [one for one, both in zip(found, overlap, strict=True) if both])
+    return Endings(rows, texts, [one for one, both in zip(found, overlap, strict=True) if both])
 
 
 def _last_word(value: EndedValue) -> str:
@@ -75,22 +110,9 @@ def _named_in(texts: Sequence[str], wanted: set[str]) -> dict[str, list[int]]:
     return found
 
 
-def _ended(
-    later: int,
-    values: Sequence[EndedValue],
-    texts: Sequence[str],
-    named_in: Mapping[str, Sequence[int]],
-    groups: Sequence[int],
-    when: Ints,
-) -> Found:
-    """The statements of one author before ``later`` that end with it."""
-    found: Found = []
-    for value in values:
-        before = [
-            k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]
-        ]
-        if len(before) <= CROWD:
-            for k in before:
-                if ends(texts[k], value):
-                    found.append((min(k, later), max(k, later), "object", {"rule": "over", "replaces": True}))
-    return found
+def _naming(
+    later: int, value: EndedValue, named_in: Mapping[str, Sequence[int]], groups: Sequence[int], when: Ints
+) -> list[Ending]:
+    """The statements of one author before ``later`` that name what has ended with it; none of a value that too many do."""
+    before = [k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]]
+    return [Ending(k, later, value) for k in before] if len(before) <= CROWD else []

@@ -45,7 +45,8 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     """
     tables = [snapshot.table(name) for name in _TABLES]
     chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
-    asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity)
+    marked = settings.operations.mark_ended_statements.enabled
+    asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity, marked)
     return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
 
 
@@ -73,7 +74,7 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
 
 def conflicts_of_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
     """Those of memories by every rule, the surest first; a pair may stand in several."""
-    stated = stated_conflicts(snapshot, tally)
+    stated = stated_conflicts(snapshot, tally, longer=not settings.operations.mark_ended_statements.enabled)
     return [
         *(c for c in stated if not c.doubtful),
         *ending_conflicts(snapshot, tally),

@@ -25,13 +25,15 @@ REDACTION: Final = "redact"
 """The reason of a version that leaves out what must not be read; nothing else may lose what a memory says."""
 
 _GUARDED: Final = ("invalidated_at", "state", "stage", "attributes", "pinned")
+_TOLD: Final = ("invalidated_at", "state", "current_version_id")
 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
     """What ``memory`` is to say, and ``reason``, which the version keeps; None leaves a column as it is.
 
-    ``rests_on`` are columns of the memory that the change rests on, beside what every new version does.
+    ``rests_on`` are columns of the memory that the change rests on, beside what every new version does; ``because`` are other memories that
+    it rests on, which must be live and say what they said.
     """
 
     memory: str
@@ -41,6 +43,7 @@ class NewVersion:
     attributes: Mapping[str, object] | None = None
     state: str | None = None
     rests_on: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
 
 
 def new_versions(
@@ -57,7 +60,8 @@ def new_versions(
         raise Refused("A memory would get two new versions in one plan. Propose one of them.")
     more = {column for change in changes for column in change.rests_on}
     columns = sorted({"external_id", "current_version_id", *_GUARDED, *more})
-    rows = rows_by_id(snapshot, "memories", ids, columns)
+    others = {id_ for change in changes for id_ in change.because}
+    rows = rows_by_id(snapshot, "memories", [*ids, *sorted(others.difference(ids))], columns)
     ordinals = _ordinals(snapshot, ids)
     own = snapshot.vectors["memory_vectors"]
     fits = vectors is not None and (not len(own) or vectors.shape[1:] == own.matrix.shape[1:])
@@ -77,6 +81,7 @@ def new_versions(
             },
         )
         writes, guard = _cells(change, seen)
+        told = [Guard.on("memories", id_, rows[id_], _TOLD) for id_ in sorted({*change.because} - {change.memory})]
         inserts = [version]
         if places is not None and vectors is not None:
             after = encode(np.asarray(vectors[n], np.float32))
@@ -91,7 +96,7 @@ def new_versions(
                 "new_version",
                 "memories",
                 writes=tuple(writes),
-                guards=(guard,),
+                guards=(guard, *told),
                 inserts=tuple(inserts),
                 rows=(Row(change.memory, None if external is None else str(external)),),
             )

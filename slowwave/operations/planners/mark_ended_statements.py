@@ -1,0 +1,137 @@
+"""``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
+
+What has ended belongs to ``slowwave.conflicts.ended_statements``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
+Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record.
+
+A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
+hold back are left alone; of a sentence with brackets or quotation marks the day alone is written. Cost: that of ``ended_statements``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.conflicts.ended_statements import EndedStatement, ended_statements
+from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.reports.model import Report
+from slowwave.rows.memories import active_memories
+from slowwave.rows.screening_exemptions import is_held_back
+from slowwave.texts.dates import local_day
+from slowwave.texts.quotation import quote
+
+OPERATION: Final = "mark_ended_statements"
+_QUOTED: Final = 400  # signs
+_LONGEST: Final = 160  # signs of what is said instead
+_RESTS_ON: Final = ("attributes", "kind", "valid_from", "visibility", "sensitivity", "scope")
+_CLOSE: Final = re.compile(r"[.!…]*$")
+_NO_QUOTE: Final = re.compile(r"[()\[\]{}<>`*_#|\"“”\n\r]")
+
+
+class _Change(NamedTuple):
+    memory: Mapping[str, object]
+    text: str
+    marks: Sequence[tuple[EndedStatement, str]]
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    after=("absolutize_dates",),
+    permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
+)
+def mark_ended_statements(inputs: Inputs) -> Proposal:
+    """A sentence that a later memory ends says until when, where the rest of its memory still holds.
+
+    The new text is a new version; the former one stays on record. What ended it is quoted beside the day. Pinned memories are left alone.
+    """
+    found = ended_statements(inputs.snapshot)
+    changes, left = _changes(inputs, found)
+    vectors = (
+        np.asarray(inputs.embed([c.text for c in changes]), np.float32)
+        if inputs.embed is not None and changes and inputs.snapshot.vectors["memory_vectors"].model
+        else None
+    )
+    versions = [
+        NewVersion(
+            str(c.memory["id"]), c.text, OPERATION, rests_on=_RESTS_ON, because=tuple({m.later for m, _ in c.marks})
+        )
+        for c in changes
+    ]
+    items = [
+        Item(OPERATION, "reword", mutation, evidence=_evidence(c), risk="medium", sources=_sources(c))
+        for c, mutation in zip(changes, new_versions(inputs.snapshot, versions, vectors), strict=True)
+    ]
+    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    numbers = {
+        "sentences that have ended": len(found),
+        **left,
+        "rejected before": len(items) - len(proposed),
+        "items": len(proposed),
+    }
+    headline = f"{len(proposed):,} longer memories hold a sentence that is over and would say until when."
+    return Proposal(proposed, Report(OPERATION, headline, numbers=numbers))
+
+
+def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Change], dict[str, int]]:
+    """What the memories would say, in their order, and how many were left alone and why."""
+    ended: defaultdict[str, list[EndedStatement]] = defaultdict(list)
+    for one in found:
+        for id_ in one.memories:
+            ended[id_].append(one)
+    left: dict[str, int] = dict.fromkeys(("pinned", "summaries", "held back by screening"), 0)
+    live = active_memories(inputs.snapshot)
+    mine = live.filter(pc.is_in(live["id"], value_set=pa.array(sorted(ended), pa.string())))
+    changes: list[_Change] = []
+    for memory in mine.select(("id", "text", "kind", "pinned", "attributes")).to_pylist():
+        if memory["pinned"]:
+            left["pinned"] += 1
+        elif memory["kind"] == "summary":
+            left["summaries"] += 1
+        elif is_held_back(memory["text"], memory["attributes"]):
+            left["held back by screening"] += 1
+        else:
+            marks = [(one, _marked(one, inputs.settings.dates_zone)) for one in ended[memory["id"]]]
+            marks = [(one, marked) for one, marked in marks if memory["text"].count(one.sentence) == 1]
+            text = memory["text"]
+            for one, marked in marks:
+                text = text.replace(one.sentence, marked)
+            if marks:
+                changes.append(_Change(memory, text, marks))
+    return changes, left
+
+
+def _marked(one: EndedStatement, zone: str) -> str:
+    """A sentence with the day on which it ended, and what was said then."""
+    day = local_day(one.since, zone).isoformat()
+    said = _CLOSE.sub("", one.said.strip())
+    told = "" if len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None) else f": “{said}”"
+    end = _CLOSE.search(one.sentence)
+    at = end.start() if end else len(one.sentence)
+    return f"{one.sentence[:at]} (until {day}{told}){one.sentence[at:]}"
+
+
+def _evidence(change: _Change) -> dict[str, object]:
+    return {
+        "ended": [
+            {"sentence": quote(one.sentence, _QUOTED), "until": one.since.isoformat(), "said": quote(one.said, _QUOTED)}
+            for one, _ in change.marks
+        ],
+        "before": quote(str(change.memory["text"]), _QUOTED),
+        "after": quote(change.text, _QUOTED),
+    }
+
+
+def _sources(change: _Change) -> tuple[str, ...]:
+    return (str(change.memory["id"]), *dict.fromkeys(one.later for one, _ in change.marks))

@@ -1,0 +1,102 @@
+"""``mark_ended_statements``: a sentence of a longer memory says until when it held, and not a word is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.config.settings import Settings
+from slowwave.mutations.simulate import simulate
+from slowwave.operations import Proposal
+from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
+from slowwave.plans.items import Item
+from slowwave.snapshots.snapshot import Snapshot
+from tests.conflicts.test_memories import world
+from tests.conflicts.test_stated import said
+from tests.snapshots import make_inputs, uid
+
+LONGER, SOLD = "The garage is full. I drive a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."
+DAY = "2026-02-11"
+FROM = datetime(2026, 2, 11, 23, 30, tzinfo=UTC)
+
+
+def proposed(*memories: dict[str, object]) -> tuple[Snapshot, Proposal]:
+    snapshot = world(*memories)
+    return snapshot, mark_ended_statements(make_inputs(snapshot))
+
+
+def after(proposal: Proposal) -> list[object]:
+    """What the memories would say."""
+    return [i.mutation.inserts[0].values["content"] for i in proposal.items]
+
+
+def sold(text: str = SOLD, **more: object) -> dict[str, object]:
+    return said("z", text) | {"valid_from": FROM, **more}
+
+
+def test_the_sentence_says_until_when_and_why() -> None:
+    """The item shows both texts; a second night finds nothing."""
+    snapshot, found = proposed(said("a", LONGER) | {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}, sold())
+    (item,) = found.items
+    changed = f"The garage is full. I drive a Fiat Panda (until {DAY}: “I sold the Fiat Panda and bought a Kia Niro”)."
+    assert after(found) == [changed]
+    assert (item.decision, item.risk, item.sources) == ("reword", "medium", (uid("a"), uid("z")))
+    assert item.evidence["ended"] == [{"sentence": "I drive a Fiat Panda.", "until": FROM.isoformat(), "said": SOLD}]
+    assert Item.from_json(item.to_json()) == item
+    assert not mark_ended_statements(make_inputs(simulate(snapshot, found.items))).items
+
+
+def test_it_rests_on_what_ended_the_sentence() -> None:
+    """When that says something else by the time of apply, the item is stale."""
+    _, found = proposed(said("a", LONGER), sold())
+    guarded = {(g.row, column) for g in found.items[0].mutation.guards for column in g.columns}
+    assert {(uid("z"), "current_version_id"), (uid("z"), "invalidated_at"), (uid("a"), "visibility")} <= guarded
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I sold the Fiat Panda (at last) and bought a Kia Niro.",
+        "I sold the Fiat Panda and bought a Kia Niro, [a red one](http://example.org).",
+        f"I sold the Fiat Panda and bought a Kia Niro, {'very ' * 40}red.",
+    ],
+)
+def test_what_might_break_the_text_is_not_quoted(text: str) -> None:
+    """The day stands alone."""
+    _, found = proposed(said("a", LONGER), sold(text))
+    assert after(found) == [f"The garage is full. I drive a Fiat Panda (until {DAY})."]
+
+
+@pytest.mark.parametrize("more", [{"pinned": True}, {"kind": "summary"}])
+def test_pinned_memories_and_summaries_are_left(more: dict[str, object]) -> None:
+    _, found = proposed(said("a", LONGER, **more), sold())
+    assert found.items == ()
+    assert sum(found.report.numbers[k] for k in ("pinned", "summaries")) == 1
+
+
+def test_a_memory_with_a_secret_is_left_to_screening() -> None:
+    key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
+    _, found = proposed(said("a", f"The key is {key}. I drive a Fiat Panda."), sold())
+    assert found.items == ()
+    assert found.report.numbers["held back by screening"] == 1
+
+
+def test_the_day_is_that_of_the_zone() -> None:
+    inputs = make_inputs(world(said("a", LONGER), sold()))
+    found = mark_ended_statements(replace(inputs, settings=Settings(dates_zone="Europe/Oslo")))
+    assert str(after(found)[0]).count("(until 2026-02-12: ") == 1
+
+
+@given(st.lists(st.sampled_from(["The garage is full.", "Is it?", "- milk", "Tea!", "I drive a Fiat Panda.", "“So.”"])))
+def test_nothing_but_marks_is_added(parts: list[str]) -> None:
+    """Whatever stands around it: without what stands in brackets the text is what it was."""
+    text = "\n".join(parts)
+    _, found = proposed(said("a", text), sold())
+    mark = f" (until {DAY}: “I sold the Fiat Panda and bought a Kia Niro”)"
+    for changed in map(str, after(found)):
+        assert changed != text
+        assert changed.replace(mark, "") == text
