@@ -71,6 +71,12 @@ def test_what_might_break_the_text_is_not_quoted(text: str) -> None:
     assert after(found) == [f"The garage is full. I drive a Fiat Panda (until {DAY})."]
 
 
+def test_a_sentence_whose_place_is_not_sure_is_left() -> None:
+    """Its words stand within another one as well."""
+    _, found = proposed(said("a", "The note says: I drive a Fiat Panda. I drive a Fiat Panda."), sold())
+    assert found.items == ()
+
+
 @pytest.mark.parametrize("more", [{"pinned": True}, {"kind": "summary"}])
 def test_pinned_memories_and_summaries_are_left(more: dict[str, object]) -> None:
     _, found = proposed(said("a", LONGER, **more), sold())
