@@ -79,6 +79,7 @@ _LOOSE: Final = frozenset(("from", "near", "of", "about", "than", "like", "past"
 _GOES: Final = words_of(
     "go goes going went move moves moved moving commute commutes travel travels subscribe subscribed belong"
 )
+_OF_DAYS: Final = re.compile(r"\b(?:(?:to|yester)day|tonight|this \w+|last \w+)['’]s\b", re.IGNORECASE)
 _OF_A_DAY: Final = re.compile(
     r"\b(?:(?<!as of )today|tonight|tomorrow|this (?:morning|afternoon|evening))\b", re.IGNORECASE
 )
@@ -147,8 +148,11 @@ def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
 
 
 def _is_told(sentence: str) -> bool:
-    """Whether a sentence tells what is or is wished for, and not of a while ("I gave up sugar for a month")."""
-    return (not is_open(sentence) or is_wish(sentence)) and _FOR_A_WHILE.search(sentence) is None
+    """Whether a sentence tells what is or is wished for, and neither of a while ("I gave up sugar for a month") nor of what a day brought
+    ("Today's class is cancelled").
+    """
+    passing = _FOR_A_WHILE.search(sentence) or _OF_DAYS.search(sentence)
+    return (not is_open(sentence) or is_wish(sentence)) and passing is None
 
 
 def _is_held_as(earlier: str, later: str) -> bool:

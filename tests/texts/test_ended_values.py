@@ -56,6 +56,8 @@ def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None
         "I gave up sugar for Lent.",
         "We stopped the newspaper for two weeks.",
         "She gave up on him.",
+        "Okay, the chat is over.",
+        "Today's yoga class has been cancelled.",
         "Don't forget the milk.",
     ],
 )
@@ -100,7 +102,7 @@ def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
         ("There are green tiles in the guest bathroom.", "The green tiles in the master bathroom are gone."),
         ("My private laptop is a ThinkPad.", "At work I replaced the ThinkPad with a MacBook."),
         ("Our eldest has to be home by nine.", "The twins' curfew has gone from nine to ten."),
-        ("I am back to chat with you.", "Okay, the chat is over."),
+        ("I am back to chat with you.", "I gave up chat."),
         ("We have pizza today.", "The pizza is gone."),
         ("I play the cello and the oboe.", "I gave up the cello."),
         ("I play the oboe and the cello.", "I gave up the cello."),

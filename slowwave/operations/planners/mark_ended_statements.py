@@ -4,7 +4,8 @@ What has ended belongs to ``slowwave.conflicts.ended_statements``. "Good morning
 Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record.
 
 A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
-hold back are left alone; of a sentence with brackets or quotation marks the day alone is written. Cost: that of ``ended_statements``.
+hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
+that of ``ended_statements``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories
 from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.texts.dates import local_day
+from slowwave.texts.dates import BESIDE, local_day
 from slowwave.texts.quotation import quote
 
 OPERATION: Final = "mark_ended_statements"
@@ -115,7 +116,7 @@ def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Cha
 def _marked(one: EndedStatement, zone: str) -> str:
     """A sentence with the day on which it ended, and what was said then."""
     day = local_day(one.since, zone).isoformat()
-    said = _CLOSE.sub("", one.said.strip())
+    said = _CLOSE.sub("", re.sub(BESIDE, "", one.said.strip()))
     told = "" if len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None) else f": “{said}”"
     end = _CLOSE.search(one.sentence)
     at = end.start() if end else len(one.sentence)

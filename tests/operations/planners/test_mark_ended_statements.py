@@ -71,6 +71,16 @@ def test_what_might_break_the_text_is_not_quoted(text: str) -> None:
     assert after(found) == [f"The garage is full. I drive a Fiat Panda (until {DAY})."]
 
 
+def test_a_date_beside_what_is_quoted_is_left_out() -> None:
+    """The mark has a day already."""
+    _, found = proposed(
+        said("a", LONGER), sold("I sold the Fiat Panda last week (2026-02-02/2026-02-08) and bought a Kia Niro.")
+    )
+    assert after(found) == [
+        f"The garage is full. I drive a Fiat Panda (until {DAY}: “I sold the Fiat Panda last week and bought a Kia Niro”)."
+    ]
+
+
 def test_a_sentence_whose_place_is_not_sure_is_left() -> None:
     """Its words stand within another one as well."""
     _, found = proposed(said("a", "The note says: I drive a Fiat Panda. I drive a Fiat Panda."), sold())
