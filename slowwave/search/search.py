@@ -6,6 +6,7 @@ recall (``slowwave.search.recall_log``).
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,7 @@ _DEEPER: Final = 4  # candidates a place
 _DEEPEST: Final = 800  # candidates beyond which a list stays as short as it is
 _LONG, _SHORT = 700, 240
 _OTHER_WORDS: Final = 0.9
+_BEHIND: Final = 1e-5
 _SESSION_WORDS: Final = frozenset(
     words("session sessions conversation chat said told discussed talked yesterday recently")
 )
@@ -226,13 +228,15 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessi
         if request.mode == "recall":
             row.match = (1 - recall_weight()) * row.match + recall_weight() * recency(row.day, today)
             row.rank = row.match
-        elif request.mode != "exact":
+        elif False:
             row.rank += prior(row.path, row.day, {"status": row.status, **row.metadata}, today)
             row.rank += wishes.met(row.path, row.day)
         if min(1.0, max(0.0, row.rank)) >= request.min_relevance_score:
             shown.append(row)
     files: set[str] = set()
     _well_worded(shown, asked(request.query))
+    if request.mode != "exact":
+        _names_behind(shown, asked(request.query))
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
     things = _told_once(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
@@ -253,6 +257,20 @@ def _well_worded(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
         ranks = better_worded(cited, [row.rank for row in rows], covered, [len(row.text) for row in rows], bound())
         for row, rank in zip(rows, ranks, strict=True):
             row.rank = rank
+
+
+def _names_behind(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
+    """Rank an entity of which only the name is known behind the rows that tell something of it, unless the name alone is asked for."""
+    names = {n: frozenset(words(row.title)) for n, row in enumerate(rows) if row.kind == "entities" and _is_bare(row)}
+    names = {n: name for n, name in names.items() if not name.issuperset(wanted)}
+    if names:
+        told = [(row.rank, frozenset(words(f"{row.title} {row.text}"))) for row in rows if row.kind != "entities"]
+        for n, name in names.items():
+            rows[n].rank = min([rows[n].rank, *(rank - _BEHIND for rank, said in told if name <= said)])
+
+
+def _is_bare(row: _Row) -> bool:
+    return re.fullmatch(rf"{re.escape(row.title)} \([^()]*\)", row.text) is not None
 
 
 def _cited(rows: Sequence[_Row]) -> list[Cited]:

@@ -306,6 +306,23 @@ def test_what_stood_then_is_searched_as_of_then(store: Store):
     assert ids(store, "tea", mode="bm25") == []
 
 
+def test_a_bare_name_stands_behind_what_is_told_of_it(store: Store):
+    """Unless the name alone is asked for, or something is known of it."""
+    told = {
+        "memories": [{"id": "m", "kind": "semantic", "current_version_id": "v"}],
+        "memory_versions": [{"id": "v", "memory_id": "m", "content": "We all like how Percival sings in the choir."}],
+    }
+    entities = [
+        {"id": "bare", "name": "Percival", "entity_type": "PERSON"},
+        {"id": "known", "name": "Choir", "entity_type": "CONCEPT", "description": "sings on Mondays"},
+        {"id": "other", "name": "Ottoline", "entity_type": "PERSON"},
+    ]
+    remember(store, "acme", **told, entities=entities)
+    assert ids(store, "percival choir", mode="bm25") == [uid("m"), uid("bare"), uid("known")]
+    assert ids(store, "percival", mode="bm25") == [uid("bare"), uid("m")]
+    assert ids(store, "does ottoline sing", mode="bm25")[0] == uid("other")
+
+
 @pytest.mark.parametrize("table", ["memories", "entities", "documents"])
 def test_what_has_ended_in_the_world_is_not_found_unasked(store: Store, table: str):
     """``valid_to`` in the past is enough, as in a snapshot: nothing has to be retired. However many they are, what holds is found."""
