@@ -19,10 +19,12 @@ import pyarrow.compute as pc
 
 from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, codes, conflicts_of, pack
 from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.ended_statements import EndedStatement
+from slowwave.conflicts.last import Last
 from slowwave.conflicts.stated import PROGRAMS
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.ended_values import TRIGGER, EndedValue, ended_values, ends
+from slowwave.texts.ended_values import TRIGGER, EndedValue, ended_sentence, ended_values, ends
 from slowwave.texts.keys import keys
 from slowwave.texts.tokens import fold
 
@@ -43,32 +45,50 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
-    """Statements with their texts, and all pairs of one author and scope that hold at one time."""
+    """Conflicts that are found by what is over, sentences of longer memories that are, and how many values are over."""
 
-    rows: StatementRows
-    texts: Sequence[str]
-    found: Sequence[Ending]
+    conflicts: Sequence[Conflict]
+    sentences: Sequence[EndedStatement]
+    values: int
 
 
-def ending_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
+def ending_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
     """Conflicts between active memories of which the earlier one states what is over and nothing besides. Needs the tables memories and
-    memory_versions. Cost: that of ``endings``, and 50 µs a pair.
+    memory_versions. See ``endings``.
     """
-    read = endings(snapshot, tally)
-    found: Found = [
-        (min(a, b), max(a, b), "object", {"rule": "over", "replaces": True})
-        for a, b, value in read.found
-        if ends(read.texts[a], value)
-    ]
-    return conflicts_of(read.rows, "memories", found)
+    found = endings(snapshot)
+    tally.add("values that are over", found.values)
+    return found.conflicts
 
 
-def endings(snapshot: Snapshot, tally: Tally) -> Endings:
-    """Active memories that say what is over, each with those before it that name it.
+def endings(snapshot: Snapshot) -> Endings:
+    """What active memories say is over, of those before it that state it.
 
     Texts with a word of an end are read, some 50 µs each; where one says what is over, the words of all texts are looked through once.
-    Of a value that more than ``CROWD`` memories name, nothing is said.
+    Of a value that more than ``CROWD`` memories name, nothing is said. The last answer is kept as long as its tables are.
     """
+    return _LAST.of([snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot))
+
+
+def _find(snapshot: Snapshot) -> Endings:
+    rows, texts, values, named = _named(snapshot)
+    when = rows.last()
+    found: Found = []
+    within: list[EndedStatement] = []
+    for earlier, later, value in named:
+        sentence = ended_sentence(texts[earlier], value)
+        if sentence is None:
+            continue
+        if ends(texts[earlier], value):
+            pair = sorted((earlier, later))
+            found.append((pair[0], pair[1], "object", {"rule": "over", "replaces": True}))
+        elif one := EndedStatement.of(rows, earlier, later, sentence, value.sentence, int(when[later])):
+            within.append(one)
+    return Endings(conflicts_of(rows, "memories", found), within, values)
+
+
+def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], int, Sequence[Ending]]:
+    """Statements with their texts, how many values are over, and what names them before, of one author and scope and at one time."""
     memories = active_memories(snapshot)
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)).combine_chunks()
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
@@ -77,9 +97,8 @@ def endings(snapshot: Snapshot, tally: Tally) -> Endings:
     texts = pc.fill_null(table["text"], "").to_pylist()
     telling = np.flatnonzero(pc.match_substring_regex(table["text"], TRIGGER.pattern).to_numpy(zero_copy_only=False))
     over = {k: values for k in telling.tolist() if (values := ended_values(texts[k]))}
-    tally.add("values that are over", sum(map(len, over.values())))
     if not over:
-        return Endings(rows, texts, ())
+        return rows, texts, 0, ()
     named_in = _named_in(texts, {_last_word(value) for values in over.values() for value in values})
     groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
     programs = [author.casefold() in PROGRAMS for author in pc.fill_null(table["author"], "").to_pylist()]
@@ -93,7 +112,8 @@ def endings(snapshot: Snapshot, tally: Tally) -> Endings:
     ]
     pairs = np.array([(e.earlier, e.later) for e in found], np.int64).reshape(-1, 2)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
-    return Endings(rows, texts, [one for one, both in zip(found, overlap, strict=True) if both])
+    values = sum(map(len, over.values()))
+    return rows, texts, values, [one for one, both in zip(found, overlap, strict=True) if both]
 
 
 def _last_word(value: EndedValue) -> str:
@@ -116,3 +136,6 @@ def _naming(
     """The statements of one author before ``later`` that name what has ended with it; none of a value that too many do."""
     before = [k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]]
     return [Ending(k, later, value) for k in before] if len(before) <= CROWD else []
+
+
+_LAST: Final = Last[Endings]()

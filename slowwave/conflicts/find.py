@@ -12,12 +12,13 @@ from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Tally, live_rows
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.edges import edge_conflicts, parts_of, read_edges, things
-from slowwave.conflicts.endings import ending_conflicts
+from slowwave.conflicts.ended_statements import EndedStatement
+from slowwave.conflicts.endings import ending_conflicts, endings
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.figures import figure_conflicts
 from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
-from slowwave.conflicts.stated import stated_conflicts
+from slowwave.conflicts.stated import replacements, stated_conflicts
 from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
 from slowwave.snapshots.snapshot import Snapshot
@@ -82,6 +83,17 @@ def conflicts_of_memories(snapshot: Snapshot, settings: Settings, tally: Tally) 
         *stated,
         *figure_conflicts(snapshot, tally),
     ]
+
+
+def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
+    """Of each sentence of a longer memory that has ended the first memory that says so, in the order of memories. Needs the tables memories
+    and memory_versions. Cost: none beside that of finding conflicts.
+    """
+    found: dict[tuple[str, str], EndedStatement] = {}
+    every = [*endings(snapshot).sentences, *replacements(snapshot).sentences]
+    for one in sorted(every, key=lambda e: (e.memories, e.since, e.later, e.said)):
+        found.setdefault((one.memories[0], one.sentence), one)
+    return list(found.values())
 
 
 def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -19,7 +20,6 @@ import pyarrow.compute as pc
 from slowwave.conflicts.columns import (
     CROWD,
     Found,
-    Ints,
     StatementRows,
     Tally,
     alike,
@@ -28,6 +28,8 @@ from slowwave.conflicts.columns import (
     pack,
 )
 from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.ended_statements import EndedStatement
+from slowwave.conflicts.last import Last
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
@@ -51,53 +53,80 @@ class _Saying(NamedTuple):
     change: bool
 
 
-class Replaced(NamedTuple):
-    """Two statements by their numbers, the later of which says that the relation of a subject has another object now."""
-
-    earlier: int
-    later: int
-    subject: str
-    relation: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class StatedRelations:
-    """Statements, and what they say of each subject and relation that has several."""
+class _StatedRelations:
+    """Statements, what they say of each subject and relation that has several, and how many relations are stated."""
 
     rows: StatementRows
     groups: Mapping[tuple[str, str, str, str], Sequence[_Saying]]
+    count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacements:
+    """Conflicts of stated relations; those of them in which a longer memory would lose a ``sentence`` to one that says that something has
+    changed (``longer``); these sentences; and how many relations are stated."""
+
+    conflicts: Sequence[Conflict]
+    longer: AbstractSet[tuple[str, str]]
+    sentences: Sequence[EndedStatement]
+    relations: int
 
 
 def stated_conflicts(snapshot: Snapshot, tally: Tally, *, longer: bool = True) -> list[Conflict]:
     """Conflicts between active memories of one scope; ``longer``: also where a longer memory would lose a sentence to one that says that
-    something has changed. Needs the tables memories and memory_versions.
-
-    Each text is read once, some 30 µs; of one subject and relation every earlier object meets the last one.
+    something has changed. Needs the tables memories and memory_versions. See ``replacements``.
     """
-    read = _read(snapshot, tally)
+    found = replacements(snapshot)
+    tally.add("stated relations", found.relations)
+    return [c for c in found.conflicts if longer or (c.a, c.b) not in found.longer]
+
+
+def replacements(snapshot: Snapshot) -> Replacements:
+    """What active memories state of one relation against each other.
+
+    Each text is read once, some 30 µs; of one subject and relation every earlier object meets the last one. The last answer is kept as
+    long as its tables are.
+    """
+    return _LAST.of([snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot))
+
+
+def _find(snapshot: Snapshot) -> Replacements:
+    read = _read(snapshot)
     when = read.rows.last()
     found: Found = []
-    for (_, _, _, relation), sayings in read.groups.items():
-        found += _between(relation, sayings, read.rows, when, longer=longer)
-    return conflicts_of(read.rows, "memories", found)
-
-
-def replaced_in_longer(snapshot: Snapshot) -> tuple[StatementRows, list[Replaced]]:
-    """Statements of active memories, and which of them hold, beside other sentences, what a later one says has changed."""
-    read = _read(snapshot, Tally())
-    when = read.rows.last()
-    found: list[Replaced] = []
+    within: Found = []
+    ended: list[EndedStatement] = []
     for (_, _, subject, relation), sayings in read.groups.items():
-        last = sayings[-1]
-        others, many = _others(relation, sayings, read.rows)
+        last, (others, many) = sayings[-1], _others(relation, sayings, read.rows)
         texts = read.rows.texts("text", np.array([s.statement for s in others], np.int64))
         for other, text in zip(others, texts, strict=True):
-            if _replaces(last, other, when, many=many) and len(sentences(text)) > 1:
-                found.append(Replaced(other.statement, last.statement, subject, relation))
-    return read.rows, found
+            evidence: dict[str, object] = {"rule": "relation", "predicate": relation}
+            replaces = last.change and not many and bool(when[other.statement] < when[last.statement])
+            whole = len(sentences(text)) == 1
+            evidence["replaces" if replaces and whole else "doubtful"] = True
+            pair = sorted((other.statement, last.statement))
+            found.append((pair[0], pair[1], "object", evidence))
+            if replaces and not whole:
+                one = _ended(read.rows, other.statement, last.statement, (subject, relation), int(when[last.statement]))
+                ended += [one] if one else []
+                within += found[-1:] if one else []
+    longer = {(c.a, c.b) for c in conflicts_of(read.rows, "memories", within)}
+    return Replacements(conflicts_of(read.rows, "memories", found), longer, ended, read.count)
 
 
-def _read(snapshot: Snapshot, tally: Tally) -> StatedRelations:
+def _ended(rows: StatementRows, earlier: int, later: int, about: tuple[str, str], when: int) -> EndedStatement | None:
+    old, new = (_stating(text, about) for text in rows.texts("text", np.array([earlier, later])))
+    return EndedStatement.of(rows, earlier, later, old, new, when) if old is not None and new is not None else None
+
+
+def _stating(text: str, about: tuple[str, str]) -> str | None:
+    """The one sentence that states a relation of a subject."""
+    found = [s for s in sentences(text) if any(r[:2] == about for r in stated_relations(s))]
+    return found[0] if len(found) == 1 else None
+
+
+def _read(snapshot: Snapshot) -> _StatedRelations:
     memories = active_memories(snapshot)
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
     memories = memories.filter(
@@ -106,14 +135,13 @@ def _read(snapshot: Snapshot, tally: Tally) -> StatedRelations:
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     groups = _groups(rows)
-    tally.add("stated relations", sum(map(len, groups.values())))
     when = rows.last()
     several = {
         group: sorted(sayings, key=lambda s: (when[s.statement], s.statement))
         for group, sayings in groups.items()
         if len(sayings) > 1
     }
-    return StatedRelations(rows, several)
+    return _StatedRelations(rows, several, sum(map(len, groups.values())))
 
 
 def _groups(rows: StatementRows) -> dict[tuple[str, str, str, str], list[_Saying]]:
@@ -146,29 +174,10 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
     return [s for s, both in zip(others, overlap, strict=True) if both], many
 
 
-def _replaces(last: _Saying, other: _Saying, when: Ints, *, many: bool) -> bool:
-    return last.change and not many and bool(when[other.statement] < when[last.statement])
-
-
-def _between(relation: str, sayings: Sequence[_Saying], rows: StatementRows, when: Ints, *, longer: bool) -> Found:
-    """What was said before the last saying against it."""
-    last = sayings[-1]
-    others, many = _others(relation, sayings, rows)
-    texts = rows.texts("text", np.array([s.statement for s in others], np.int64))
-    found: Found = []
-    for other, text in zip(others, texts, strict=True):
-        evidence: dict[str, object] = {"rule": "relation", "predicate": relation}
-        replaces = _replaces(last, other, when, many=many)
-        whole = len(sentences(text)) == 1
-        if replaces and not whole and not longer:
-            continue
-        evidence["replaces" if replaces and whole else "doubtful"] = True
-        pair = sorted((other.statement, last.statement))
-        found.append((pair[0], pair[1], "object", evidence))
-    return found
-
-
 def _comparable(relation: str, one: str, other: str) -> bool:
     """Whether two objects exclude each other: a town and its country do not."""
     lands = known_names().lands
     return relation != "lives in" or (one in lands) == (other in lands)
+
+
+_LAST: Final = Last[Replacements]()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from slowwave.config.settings import Settings
-from slowwave.conflicts.ended_statements import ended_statements
-from slowwave.conflicts.find import find_conflicts
+from slowwave.conflicts.find import ended_statements, find_conflicts
 from tests.conflicts.test_memories import world
 from tests.conflicts.test_stated import OLD, said
 from tests.snapshots import uid

@@ -1,11 +1,11 @@
 """``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
 
-What has ended belongs to ``slowwave.conflicts.ended_statements``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
+What has ended belongs to ``slowwave.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
 Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record.
 
 A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
 hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
-that of ``ended_statements``.
+that of finding conflicts, once a night.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.conflicts.ended_statements import EndedStatement, ended_statements
+from slowwave.conflicts.ended_statements import EndedStatement
+from slowwave.conflicts.find import ended_statements
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import rejected_subjects
