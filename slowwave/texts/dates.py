@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -100,8 +100,17 @@ def looked_at(text: str, today: date, *, questions: bool = True) -> list[Rewrite
     """
     if not _HINT.search(text):
         return []
+    return list((_known if len(text) <= _SHORT else _phrases)(text, today, questions))
+
+
+def _phrases(text: str, today: date, questions: bool) -> tuple[Rewrite | UnresolvedPhrase, ...]:
     reading = _Reading(text, find(text), questions)
-    return [reading.one(rule, match, today) for rule, match in reading.found]
+    return tuple(reading.one(rule, match, today) for rule, match in reading.found)
+
+
+_SHORT: Final = 500  # signs
+_known: Final = lru_cache(maxsize=16_384)(_phrases)
+"""An audit and planners of one night read the same texts, some 200 µs a sentence."""
 
 
 class _Reading:
