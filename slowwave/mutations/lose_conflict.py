@@ -21,27 +21,34 @@ _OF_FACTS: Final = ("is_active", "superseded_by")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """``losers`` say what ``winner`` contradicts; the decision rests on these columns of all of them."""
+    """``losers`` say what ``winner`` contradicts; the decision rests on these columns of all of them.
+
+    ``ended_by`` is the row that says so where that is not the winner, as it has lost to it in turn: the losers ended where that row begins,
+    and what it said is guarded, not that it stands.
+    """
 
     winner: str
     losers: tuple[str, ...]
     rests_on: tuple[str, ...]
+    ended_by: str = ""
 
 
 def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> list[Mutation]:
     """One mutation a loss, in the order given. Cost: one pass over the table."""
-    ids = {id_ for loss in losses for id_ in (loss.winner, *loss.losers)}
+    ids = {id_ for loss in losses for id_ in (loss.winner, loss.ended_by or loss.winner, *loss.losers)}
     more = _OF_FACTS if table == "memory_facts" else ()
     rests_on = {c for loss in losses for c in loss.rests_on}
     columns = sorted({"external_id", "valid_from", *_WRITTEN, *more, *rests_on})
     rows = rows_by_id(snapshot, table, ids, columns)
     found: list[Mutation] = []
     for loss in losses:
-        winner = rows[loss.winner]
-        writes = [w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, winner, more)]
+        ended_by = loss.ended_by or loss.winner
+        writes = [
+            w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, rows[ended_by], more)
+        ]
         written = {w.cell for w in writes}
         stands = ("invalidated_at", "valid_to", *(("is_active",) if more else ()))
-        rests = dict.fromkeys(loss.losers, loss.rests_on) | {loss.winner: (*stands, *loss.rests_on)}
+        rests = dict.fromkeys((*loss.losers, ended_by), loss.rests_on) | {loss.winner: (*stands, *loss.rests_on)}
         guards = tuple(
             Guard.on(table, id_, rows[id_], stay)
             for id_, on in sorted(rests.items())
@@ -55,9 +62,9 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
 
 
 def _writes(
-    table: str, id_: str, seen: Fields, winner_id: str, winner: Mapping[str, Value], more: Sequence[str]
+    table: str, id_: str, seen: Fields, winner_id: str, ended_by: Mapping[str, Value], more: Sequence[str]
 ) -> list[Write]:
-    begins, own = winner["valid_from"], seen["valid_from"]
+    begins, own = ended_by["valid_from"], seen["valid_from"]
     end = str(begins) if begins is not None and (own is None or str(own) < str(begins)) else None
     writes = [
         Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),

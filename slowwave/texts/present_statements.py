@@ -139,11 +139,16 @@ def _bare(sentence: str) -> list[str]:
 
 
 def _modifiers(sentence: str) -> dict[str, set[str]]:
-    """Words of content → the uncapitalised words of content right before them; those without one are left out."""
+    """Words of content → the uncapitalised words of content right before them, which before a name are no verbs ("cancelled Netflix").
+
+    Those without one are left out.
+    """
     found: dict[str, set[str]] = {}
     for one, other in pairwise(_TOKEN.finditer(sentence)):
         before, word = fold(one[0]), fold(other[0])
-        if one[0][0].islower() and other.start() == one.end() + 1 and _is_content(before) and _is_content(word):
+        verb = other[0][0].isupper() and before.endswith(("ed", "ing"))
+        beside = one[0][0].islower() and other.start() == one.end() + 1 and not verb
+        if beside and _is_content(before) and _is_content(word):
             found.setdefault(stem(word), set()).add(stem(before))
     return found
 

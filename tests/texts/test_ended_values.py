@@ -79,6 +79,7 @@ def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> No
         ("My rent is 840 euros a month.", "The landlord raised the rent from 840 euros to 910 euros."),
         ("Petra leads my team.", "Petra left, Jonas leads the team now."),
         ("I go to yoga in the park.", "I gave up yoga."),
+        ("I'm a member of the gym Stride Club.", "I cancelled Stride Club and joined Core House."),
         ("Percival is into squash.", "Percival gave up squash for cycling."),
         ("For my birthday I want a tent.", "I'd like a hammock instead of a tent for my birthday."),
     ],

@@ -169,22 +169,28 @@ def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictR
 def _items(
     snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: ConflictRows
 ) -> tuple[list[Item], int]:
-    """Items, the sure and strong ones first; a conflict of which a row has lost already needs none, and the number of those."""
+    """Items, the sure and strong ones first; a conflict of which a row has lost already needs none, and the number of those.
+
+    What a row ends by saying that something has changed has ended, though that row is replaced in turn: its losers lose to what replaced
+    it.
+    """
     ranked = sorted(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
     )
-    lost: set[tuple[str, str]] = set()
+    lost: dict[tuple[str, str], str] = {}
     taken: list[tuple[Conflict, Decision, Loss]] = []
     for conflict, decision in ranked:
         a, b = (conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)
         winners, losers = (a, b) if decision.winner == "a" else (b, a)
-        if any((conflict.table, id_) in lost for id_ in (conflict.a, conflict.b)):
+        replaces = decision.sure and bool(conflict.evidence.get("replaces"))
+        if (conflict.table, losers[0]) in lost or ((conflict.table, winners[0]) in lost and not replaces):
             continue
         if decision.sure:
-            lost.update((conflict.table, id_) for id_ in losers)
+            lost.update(((conflict.table, id_), winners[0]) for id_ in losers)
         kept = _KEPT if conflict.table == "memories" else ()
         rests_on = tuple(dict.fromkeys((*SAID[conflict.table], *kept, *decision.rests_on)))
         taken.append((conflict, decision, Loss(winners[0], losers, rests_on)))
+    taken = [(c, d, _in_the_end(c, d, loss, lost)) for c, d, loss in taken]
     mutations: dict[int, Mutation] = {}
     for table in SAID:
         at = [k for k, (conflict, _, _) in enumerate(taken) if conflict.table == table]
@@ -192,6 +198,16 @@ def _items(
     names = end_names(snapshot, sides)
     items = [_item(c, d, loss, mutations[k], sides, names) for k, (c, d, loss) in enumerate(taken)]
     return items, len(decisions) - len(taken)
+
+
+def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mapping[tuple[str, str], str]) -> Loss:
+    """A loss to a row that is replaced in turn as one to what replaces that."""
+    winner = loss.winner
+    while (conflict.table, winner) in lost and lost[conflict.table, winner] not in (loss.winner, *loss.losers):
+        winner = lost[conflict.table, winner]
+    if winner == loss.winner or not (decision.sure and conflict.evidence.get("replaces")):
+        return loss
+    return replace(loss, winner=winner, ended_by=loss.winner)
 
 
 def _item(
@@ -205,8 +221,8 @@ def _item(
     evidence: dict[str, object] = {
         "reason": conflict.reason,
         "policy": decision.policy,
-        "why": decision.why,
-        "winner": sentence(sides.rows[conflict.table, loss.winner], names),
+        "why": f"{decision.why} The winner is replaced in turn." if loss.ended_by else decision.why,
+        "winner": sentence(sides.rows[conflict.table, loss.ended_by or loss.winner], names),
         "loser": sentence(sides.rows[conflict.table, loss.losers[0]], names),
         "winner_id": loss.winner,
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
@@ -214,7 +230,7 @@ def _item(
         **decision.evidence,
     }
     by_person = decision.policy == "manual"
-    sources = (c for id_ in (loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
+    sources = (c for id_ in (loss.ended_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
     return Item(
         OPERATION,
         "resolve" if decision.sure else "review",

@@ -469,6 +469,28 @@ def test_of_two_memories_of_little_importance_the_newer_wins() -> None:
     assert after.snapshot.live("memories")["id"].to_pylist() == [uid(1)]
 
 
+def test_what_ended_stays_ended_when_what_ended_it_is_replaced_in_turn() -> None:
+    """One night ends both, each where the next began, by what stands in the end; another night finds nothing."""
+    said = (
+        ("I want a tent for my birthday.", 30),
+        ("I want a hammock rather than a tent for my birthday.", 20),
+        ("Forget a hammock, I'd like a kite for my birthday.", 10),
+    )
+    inputs = memories(*({"text": text, "subject": "", "valid_from": since(day)} for text, day in said))
+    found = resolve_conflicts(inputs)
+    assert decided(found) == {uid(0): "resolve", uid(1): "resolve"}
+    (tent,) = (i for i in found.items if i.mutation.rows[0].id == uid(0))
+    assert (tent.evidence["winner"], tent.evidence["winner_id"]) == (said[1][0], uid(2))
+    assert str(tent.evidence["why"]).endswith("The winner is replaced in turn.")
+    guards = {(c.row, c.column) for c, _ in tent.mutation.seen()}
+    assert {(uid(1), "current_version_id"), (uid(2), "invalidated_at")} <= guards
+    assert (uid(1), "invalidated_at") not in guards
+    after = replace(inputs, snapshot=simulate(inputs.snapshot, found.items))
+    assert resolve_conflicts(after).items == ()
+    rows = {r["id"]: r for r in after.snapshot.table("memories").to_pylist()}
+    assert [rows[uid(n)]["valid_to"] for n in range(3)] == [since(20), since(10), None]
+
+
 def test_of_two_memories_the_decision_rests_on_what_was_weighed() -> None:
     """Raised in importance since the plan, a memory is no longer too slight to ask about; sources and confidence weigh nothing here."""
     slight = slow(importance=0.2, valid_from=since(9)), fast(importance=0.1, valid_from=since(1))
