@@ -12,6 +12,7 @@ from typing import Final
 
 from slowwave.texts.passage import Kind
 from slowwave.texts.sentences import sentences
+from slowwave.texts.vocabulary import words_of
 
 FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(?:(?!---[ \t]*$).*\n){0,400}---[ \t]*$", re.MULTILINE)
 FENCE: Final = re.compile(r"\s*(```+|~~~+)")
@@ -41,6 +42,18 @@ _WRAPPED: Final = 50
 """Characters from which a line that ends no sentence may go on in the next."""
 _SHORT: Final = 40
 """The same, when the next begins small."""
+_LAST_WORD: Final = re.compile(r"(?<=\s)([^\W\d_]+)\s*$")
+_UNFINISHED: Final = words_of("""
+a an the and or but of to from by for with into onto than as if that which who whose when where while because between during we they he
+she is are was were be been has have had will would can could shall should may might must its their our my your his
+der die das und oder ein eine mit von zu für le la les et ou un une de des du à el los las y o con por para
+""")
+"""Words that end no line of their own: a sentence goes on behind them."""
+_CODE_INDENT: Final = 4
+_CODE: Final = re.compile(
+    r"\s*(?:#|//|\$ |>>> |--\s|@\w|(?:def|class|return|import|from|const|let|var|function|SELECT|INSERT|UPDATE)\s)|"
+    r"[\w\])]\([^)]*\)?[;,:]?\s*$|[{};(\[]\s*$|^\s*[)\]}]+[;,]?\s*$|\w\s?=\s?[\w\"'\[{(]"
+)
 
 
 def is_json(text: str) -> bool:
@@ -88,11 +101,26 @@ def begins(line: str) -> bool:
     )
 
 
+def code_end(lines: Sequence[str], at: int) -> int:
+    """The line behind the indented code that begins at line ``at``, empty lines within it too; ``at`` where it does not look like code."""
+    least = indent_of(lines[at])
+    if least < _CODE_INDENT:
+        return at
+    end = last = at
+    while end < len(lines) and (not lines[end].strip() or indent_of(lines[end]) >= least):
+        last = end if lines[end].strip() else last
+        end += 1
+    some = [line for line in lines[at : last + 1] if line.strip()]
+    return last + 1 if 2 * sum(bool(_CODE.search(line)) for line in some) >= len(some) else at
+
+
 def goes_on(line: str, after: str) -> bool:
     """Whether a sentence goes on over a line break: it was wrapped."""
     begin = after.lstrip()[:1]
     if ENDED.search(line):
         return False
+    if (last := _LAST_WORD.search(line)) and last[1].lower() in _UNFINISHED and not MARKER.match(after):
+        return True
     if begin.islower():
         return len(line) >= _SHORT or line.rstrip().endswith(",")
     return len(line) >= _WRAPPED and not MARKER.match(after)

@@ -28,6 +28,7 @@ from slowwave.texts.line_kinds import (
     TABLE_RULE,
     UNDERLINE,
     begins,
+    code_end,
     enumerated,
     goes_on,
     indent_of,
@@ -122,6 +123,9 @@ class _Reader:
             and (is_row(self.lines[at + 1]) or TABLE_RULE.match(self.lines[at + 1]))
         ):
             return self._table(at, self._while(at, is_row, TABLE_RULE.match))
+        led = bool(self.labels) and self.labels[-1].place == len(self.found) - 1
+        if (fresh or led) and not self.items and (end := code_end(self.lines, at)) > at:
+            return self._block(at, end, indent)
         if marker := MARKER.match(line):
             return self._item(at, len(marker["indent"].expandtabs(4)))
         if fresh and INDENTED.match(line) and not self.items and not self.labels and not KEY.match(line):

@@ -57,6 +57,21 @@ def test_wrapped_prose_is_one_line_and_short_lines_are_many() -> None:
     assert [text for _, text, _ in read("tea\nbread\neggs")] == ["tea", "bread", "eggs"]
 
 
+@pytest.mark.parametrize("line", ["It was the fault of the", "They came and", "A boost we", "es lag an der"])
+def test_a_line_that_ends_in_a_word_of_grammar_goes_on(line: str) -> None:
+    """However short it is, and whatever the next line begins with; an item is none of it."""
+    assert [p.text for p in passages(f"{line}\n[old](x.md) seal of pump 4.")] == [f"{line} [old](x.md) seal of pump 4."]
+    assert len(passages(f"{line}\n- seal")) == 2
+
+
+def test_code_below_a_label_is_one_block_with_its_empty_lines_and_comments() -> None:
+    """Prose that is indented there is none."""
+    code = "    # first open it\n    open(4)\n\n    # then close it\n    close(4)"
+    found = passages(f"Examples:\n{code}\n\nIt is old.")
+    assert [(p.kind, p.text, p.needs) for p in found[1:2]] == [("block", code, (0,))]
+    assert "block" not in [p.kind for p in passages("Rules:\n\n    Nobody opens the gate of hall 4.\n    It is old.")]
+
+
 def test_an_exception_and_its_rule_need_each_other() -> None:
     assert [needs for *_, needs in read("Crates are free. But tar is not. Rui pays.")] == [(1,), (0,), ()]
 
