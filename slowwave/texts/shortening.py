@@ -1,0 +1,334 @@
+"""Shortening: a text in fewer tokens by whole units of its own, what was asked of it first, and no unit without what it needs.
+
+No word is changed, so nothing can be invented; where a list or table loses items, a line says so ("- …"). What a unit is, and what it
+needs, belongs to ``slowwave.texts.units``.
+
+The choice is budgeted maximum coverage, greedy by worth a byte or the best unit alone (Khuller, Moss and Naor, 1999; of summaries, Lin and
+Bilmes, 2010), of concepts that count once however often they are said (Gillick and Favre, 2009): figures, names, what is denied, and
+words, those that recur more. As units bring others along, the bound of the literature does not hold.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import log2
+from typing import Final
+
+from slowwave.texts.connectives import courteous
+from slowwave.texts.grounding import unsaid
+from slowwave.texts.specifics import specifics
+from slowwave.texts.statements import stem
+from slowwave.texts.token_count import BYTES_A_TOKEN, count
+from slowwave.texts.units import Unit, mark_of, units
+from slowwave.texts.vocabulary import GRAMMAR, NEGATIONS
+
+_MOST_NEEDED: Final = 24
+"""Units that one may bring along; one that needs more is not taken."""
+
+_SEPARATOR: Final = 2  # bytes between two units at most
+_SPECIFIC: Final = 1.0
+_WORD: Final = 0.2
+_ASKED: Final = 2.0
+_OPENING: Final = 4.0
+_SECTION: Final = 1.0
+"""Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section."""
+
+_EXPONENT: Final = 0.8
+"""Of the bytes by which a unit's worth is divided: below 1 a long sentence is not passed over for two fragments."""
+
+_NEWS: Final = 0.1
+"""Share of a unit's worth that has to be new, from which it is taken."""
+
+_LEAST: Final = 0.5
+"""Worth below which a unit tells nothing: a greeting, thanks."""
+
+_FEW: Final = 2
+"""Items that stay together, as half of so short a list is none."""
+
+_ROUNDS: Final = 8
+_QUESTIONS: Final = 20
+_ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """``text`` is made of ``units`` of the text, in order; ``missing`` are its specifics that are no longer said.
+
+    The text is empty where no unit fits, or where most of it is lists of which not half could be kept: it cannot be said well in so few
+    tokens.
+    """
+
+    text: str
+    units: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shortened:
+    """The text in at most ``max_tokens`` of ``token_count``; itself where it is as short as that.
+
+    ``questions`` that the text has answered, the most important first: what answers them goes first. Then come what opens the text and
+    what is worth most a byte. Of a list at least half of the items stay, or none, except for what was asked for.
+    Time: linear in the text, and u · log u in its units while few gains change.
+    """
+    if count(text) <= max_tokens:
+        return Shortened(text, tuple(u.text for u in units(text)))
+    found = units(text)
+    pool = _Pool.of(found, questions)
+    banned: set[int] = set()
+    chosen: set[int] = set()
+    for turn in range(_ROUNDS):
+        choice = _Choice(pool, max_tokens * BYTES_A_TOKEN + _SEPARATOR, banned)
+        chosen = choice.made()
+        halves = _below_half(found, chosen, pool.asked)
+        if not halves:
+            break
+        banned |= halves if turn < _ROUNDS - 2 else {u.list for u in found if u.list >= 0}
+    whole = sum(pool.size(u) for u in pool.found)
+    if 2 * sum(pool.size(u) for u in pool.found if u.list in banned and not u.omission) > whole:
+        chosen = set()
+    short = _joined(found, chosen)
+    missing = unsaid(specifics(text).terms(), [short])
+    return Shortened(short, tuple(found[k].text for k in sorted(chosen)), tuple(sorted(missing)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The units with what they are worth: ``says`` are concepts, ``brings`` all that each needs; None where it is not taken by itself."""
+
+    found: Sequence[Unit]
+    says: Sequence[frozenset[str]]
+    worth: Mapping[str, float]
+    bonus: Sequence[float]
+    brings: Sequence[frozenset[int] | None]
+    answers: Sequence[int]
+    asked: frozenset[int]
+    marks: Mapping[int, int]  # list → bytes of the line that says that items are left out
+
+    @classmethod
+    def of(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
+        """Time: linear in the units."""
+        says = [frozenset[str]() if _empty(u) else _concepts(u.text) for u in found]
+        times = Counter(c for own in says for c in own)
+        asked = [w for q in questions[:_QUESTIONS] if (w := frozenset(c for c in _concepts(q) if c in times))]
+        wanted = frozenset[str]().union(*asked)
+        worth = {
+            c: (_SPECIFIC if c[0] == "=" else _WORD * (1 + log2(n))) + (_ASKED if c in wanted else 0.0)
+            for c, n in times.items()
+        }
+        answers = list(dict.fromkeys(k for q in asked for k in _answering(found, says, times, q)))
+        brings = [_brought(found, k) if u.alone and not u.omission else None for k, u in enumerate(found)]
+        marks: dict[int, int] = {}
+        for u in found:
+            if u.list >= 0:
+                marks[u.list] = max(marks.get(u.list, 0), len(mark_of(u).encode("utf-8", "replace")) + _SEPARATOR)
+        return cls(found, says, worth, _bonuses(found), brings, answers, frozenset(answers), marks)
+
+    def size(self, u: Unit) -> int:
+        """Bytes of a unit and what separates it."""
+        return len(u.text.encode("utf-8", "replace")) + _SEPARATOR
+
+    def own(self, k: int) -> float:
+        """What a unit is worth by itself."""
+        return sum(self.worth[c] for c in self.says[k])
+
+
+@lru_cache(maxsize=4096)
+def _concepts(text: str) -> frozenset[str]:
+    """Figures, names and denials of a text, "=" before them, and the stems of its other words of content; addresses say nothing."""
+    s = specifics(_ADDRESS.sub("]", text))
+    known = frozenset(w for name in s.names for w in name.split())
+    terms = s.figures() | s.identifiers | s.names | {f"not {d}" for d in s.denied | s.declined}
+    return frozenset(f"={t}" for t in terms) | {stem(w) for w in s.words - known - GRAMMAR - NEGATIONS}
+
+
+def _empty(u: Unit) -> bool:
+    return u.omission or u.kind == "speaker" or (u.kind in ("sentence", "turn") and courteous(u.text))
+
+
+def _bonuses(found: Sequence[Unit]) -> list[float]:
+    """(u,) What the place of each unit is worth: the first of the text, the first of a section."""
+    bonus = [0.0] * len(found)
+    fresh, value = True, _OPENING
+    for k, u in enumerate(found):
+        if u.kind == "heading":
+            fresh = True
+        elif fresh and u.alone and u.kind == "sentence":
+            bonus[k], fresh, value = value, False, _SECTION
+    return bonus
+
+
+def _answering(
+    found: Sequence[Unit], says: Sequence[frozenset[str]], times: Mapping[str, int], asked: frozenset[str]
+) -> Iterable[int]:
+    """The unit that has most of what was asked for, rare words before common ones; behind a question what answers it."""
+    total = sum(1 / times[c] for c in asked)
+    scores = [(sum(1 / times[c] for c in own & asked), len(own & asked)) for own in says]
+    best = max(
+        (k for k, u in enumerate(found) if not u.omission and u.kind != "speaker"),
+        key=lambda k: (scores[k][0], -k),
+        default=-1,
+    )
+    if best < 0 or (scores[best][0] < total / 2 and scores[best][1] < 2):
+        return
+    if not found[best].alone:
+        under = (k for k, u in enumerate(found) if best in u.needs and u.alone)
+        yield from (k for k in under if scores[k][0])
+        return
+    yield best
+    if found[best].asks:
+        after = next((k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks), -1)
+        if after >= 0:
+            yield after
+
+
+def _brought(found: Sequence[Unit], place: int) -> frozenset[int] | None:
+    """The places of all that a unit does not stand without, itself among them; None where they are too many."""
+    brings = {place}
+    left = list(found[place].needs)
+    while left:
+        k = left.pop()
+        if k in brings:
+            continue
+        brings.add(k)
+        if len(brings) > _MOST_NEEDED:
+            return None
+        left += found[k].needs
+    return frozenset(brings)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """The choice of units within ``left`` bytes."""
+
+    pool: _Pool
+    left: int
+    banned: Collection[int]
+    chosen: set[int] = field(default_factory=set[int])
+    said: set[str] = field(default_factory=set[str])
+    paid: set[int] = field(default_factory=set[int])  # lists of which the mark is counted
+
+    def made(self) -> set[int]:
+        """The places of what is chosen: answers, then what is worth most a byte; or one unit alone, where that is worth more."""
+        room = self.left
+        for k in self.pool.answers:
+            self._take(k)
+        first, before = set(self.chosen), self.left
+        self._greedy()
+        alone = max(
+            (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= before),
+            key=lambda k: (self._value([k], first), -k),
+            default=-1,
+        )
+        if alone >= 0 and self._value([alone], first) > self._value(self.chosen, first):
+            self.left, self.chosen, self.said, self.paid = room, set(), set(), set()
+            for k in (*self.pool.answers, alone):
+                self._take(k)
+            self._greedy()
+        return self.chosen
+
+    def _allowed(self, k: int) -> bool:
+        brings = self.pool.brings[k]
+        if brings is None:
+            return False
+        return not any(self.pool.found[b].list in self.banned and b not in self.pool.asked for b in brings)
+
+    def _value(self, places: Iterable[int], without: Collection[int]) -> float:
+        """What units are worth together with all they bring, without those that are there anyway."""
+        new = {b for k in places for b in self.pool.brings[k] or ()} - set(without)
+        there = frozenset[str]().union(*(self.pool.says[k] for k in without))
+        told = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
+        return sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[k] for k in new)
+
+    def _cost(self, k: int, there: Collection[int]) -> int:
+        new = [b for b in self.pool.brings[k] or () if b not in there]
+        lists = {self.pool.found[b].list for b in new} - self.paid - {-1}
+        return sum(self.pool.size(self.pool.found[b]) for b in new) + sum(self.pool.marks[n] for n in lists)
+
+    def _gain(self, k: int) -> tuple[float, float]:
+        """What a unit adds to what is chosen, and that by its bytes."""
+        new = [b for b in self.pool.brings[k] or () if b not in self.chosen]
+        told = {c for b in new for c in self.pool.says[b]} - self.said
+        gain = sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[b] for b in new)
+        return gain, gain / max(1, self._cost(k, self.chosen)) ** _EXPONENT
+
+    def _take(self, k: int) -> Sequence[int]:
+        """Choose a unit with what it brings, where there is room; what is new."""
+        brings = self.pool.brings[k]
+        cost = self._cost(k, self.chosen)
+        if brings is None or k in self.chosen or cost > self.left:
+            return ()
+        new = [b for b in brings if b not in self.chosen]
+        self.left -= cost
+        self.chosen.update(new)
+        for b in new:
+            self.said |= self.pool.says[b]
+            self.paid.add(self.pool.found[b].list)
+        return new
+
+    def _greedy(self) -> None:
+        bringing: dict[int, list[int]] = defaultdict(list)
+        heap: list[tuple[float, int]] = []
+        for k in range(len(self.pool.found)):
+            if k not in self.chosen and self._allowed(k):
+                for b in self.pool.brings[k] or ():
+                    bringing[b].append(k)
+                heap.append((-self._gain(k)[1], k))
+        heapq.heapify(heap)
+        while heap:
+            bound, k = heapq.heappop(heap)
+            if k in self.chosen:
+                continue
+            gain, ratio = self._gain(k)
+            if (
+                gain < max(_LEAST, _NEWS * self.pool.own(k))
+                or self.pool.own(k) < _LEAST
+                or self._cost(k, self.chosen) > self.left
+            ):
+                continue
+            if heap and -ratio > heap[0][0] and -ratio > bound:
+                heapq.heappush(heap, (-ratio, k))
+                continue
+            for b in self._take(k):  # those that need some of it too are cheaper now
+                for other in bringing[b]:
+                    if other not in self.chosen:
+                        heapq.heappush(heap, (-self._gain(other)[1], other))
+
+
+def _below_half(found: Sequence[Unit], chosen: Collection[int], asked: Collection[int]) -> set[int]:
+    """The lists of which something stays, and not half; where what was asked for is one of its items, that may stay."""
+    whole = Counter(u.list for u in found if u.list >= 0 and not u.omission)
+    kept = Counter(found[k].list for k in chosen if found[k].list >= 0 and k not in asked)
+    pinned = {found[k].list for k in chosen if k in asked}
+    return {n for n, times in kept.items() if times < max(whole[n] / 2, min(whole[n], _FEW)) and n not in pinned}
+
+
+def _joined(found: Sequence[Unit], chosen: Collection[int]) -> str:
+    """The chosen units as one text: on lines and in paragraphs of their own where they were; the first gap of a list with its mark."""
+    lists = {found[k].list for k in chosen} - {-1}
+    marked: set[int] = set()
+    parts: list[str] = []
+    before: Unit | None = None
+    for k, u in enumerate(found):
+        text = u.text
+        if k not in chosen:
+            mark = mark_of(u) if u.list in lists and u.list not in marked else ""
+            if not mark:
+                continue
+            marked.add(u.list)
+            text = mark
+        if before is not None:
+            parts.append(_separator(before, u))
+        parts.append(text)
+        before = u
+    return "".join(parts).strip()
+
+
+def _separator(before: Unit, u: Unit) -> str:
+    if (before.paragraph, before.line) == (u.paragraph, u.line):
+        return " "
+    return "\n\n" if before.paragraph != u.paragraph else "\n"
