@@ -55,17 +55,14 @@ class Extract:
     """``sentences`` of the sources in the order of time, and ``text``, which is these.
 
     ``cited`` are the ids of the sources of which nothing is left out: each of their sentences stands here, or says nothing specific
-    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``items`` are the items and
-    rows of lists and tables of the sources, of which ``kept_items`` stand here. ``statements`` are of a dated text the ids of the sources
-    of each part that begins with a day, or of what stands before the first.
+    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``statements`` are of a
+    dated text the ids of the sources of each part that begins with a day, or of what stands before the first.
     """
 
     text: str
     cited: tuple[str, ...]
     sentences: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    items: int = 0
-    kept_items: int = 0
     statements: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -74,19 +71,18 @@ class Extract:
         return not self.missing
 
 
-def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False, dated: bool = False) -> Extract:
+def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) -> Extract:
     """The passages that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
 
     Chosen by greedy set cover: what brings most specifics a byte goes first, together with what it does not stand without. Specifics are
     numbers, dates, versions, identifiers, names, what is denied, and which figure goes with which name. Then comes what tells most that is
     new, while there is room. Sentences that differ only in case, spaces and the marks around them are one. Nothing is cut within a
-    passage. With ``lead`` the sentence that opens a source stands before what stands under no heading: it says what it is about. With
-    ``dated`` what is said of another day than the line before begins a line with its day, so that "today" is that day.
+    passage. With ``dated`` what is said of another day than the line before begins a line with its day, so that "today" is that day.
 
     Time: linear in the texts, and s · log s in their passages while few gains change.
     """
     ordered = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
-    found = _found(ordered, max_tokens * BYTES_A_TOKEN // 2 if lead else 0)
+    found = _found(ordered)
     days = (
         {n: s.at.date().isoformat() for n, s in enumerate(ordered) if s.at and not _DATED.match(s.text)}
         if dated
@@ -104,8 +100,7 @@ def extract(sources: Sequence[Source], max_tokens: int, *, lead: bool = False, d
         if s.at not in kept and (s.says - said or _untold(s, chosen, words, days)):
             owed.update(dict.fromkeys(s.sources, False))
     cited = tuple(id_ for id_, whole in owed.items() if whole)
-    items, kept_items = (sum(s.kind in ("item", "row") for s in group) for group in (found, chosen))
-    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), items, kept_items, statements)
+    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), statements)
 
 
 def split(text: str) -> list[str]:
@@ -130,18 +125,14 @@ class _Found(NamedTuple):
     brings: frozenset[int] | None
 
 
-def _found(ordered: Sequence[Source], longest_lead: int) -> list[_Found]:
-    """Every passage of the sources once, in their order; what needs others is the same only beside the same.
-
-    A sentence of at most ``longest_lead`` bytes that opens a source is needed by all in it that stands under no heading.
-    """
+def _found(ordered: Sequence[Source]) -> list[_Found]:
+    """Every passage of the sources once, in their order; what needs others is the same only beside the same."""
     found: list[_Found] = []
     known: dict[tuple[str, ...], int] = {}
     for n, source in enumerate(ordered):
         own = passages(source.text)
         names = [normalise_name(p.text) for p in own]
         brought = [_brought(own, k) for k in range(len(own))]
-        _lead_in(own, brought, longest_lead)
         places: list[int] = []
         fresh: list[tuple[int, Passage, frozenset[int] | None]] = []
         for k, (p, brings) in enumerate(zip(own, brought, strict=True)):
@@ -179,18 +170,6 @@ def _brought(own: Sequence[Passage], place: int) -> frozenset[int] | None:
             return None
         left += own[k].needs
     return frozenset(brings)
-
-
-def _lead_in(own: Sequence[Passage], brought: list[frozenset[int] | None], longest: int) -> None:
-    """Let the sentence that opens a source be brought by all that stands under no heading."""
-    opening = {0} | (brought[0] or set()) if own and brought[0] is not None else set[int]()
-    if not opening or own[0].kind != "sentence" or not own[0].alone:
-        return
-    if sum(len(own[k].text.encode("utf-8", "replace")) for k in opening) > longest:
-        return
-    for k, brings in enumerate(brought):
-        if brings is not None and own[k].alone and not any(own[b].kind == "heading" for b in brings):
-            brought[k] = (brings | opening) - {k}
 
 
 @lru_cache(maxsize=4096)

@@ -5,10 +5,11 @@ No text is overwritten: each stage's is a version, and the older ones stay. When
 
 Propose the next stage for every memory that is due (Plugged.in 1.4, at ``days`` and ``tokens``).
 
-A text longer than the next stage holds is shortened: by its own sentences and whole items, or by ``consolidation_model``
-where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in so few words. Either way it
-becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall, and nothing is deleted.
-What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes the item a review.
+A text longer than the next stage holds is shortened: by whole units of its own (``slowwave.texts.shortening``), what answered past recalls
+first, or by ``consolidation_model`` where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in
+so few words. Either way it becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall,
+and nothing is deleted. What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes
+the item a review.
 
 Exempt memories (``slowwave.rows.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
 would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
@@ -40,6 +41,7 @@ from slowwave.operations.planners.summary_text import SummaryText, Writing
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
+from slowwave.rows.asked import questions_of
 from slowwave.rows.exemptions import RESTS_ON, exemptions
 from slowwave.rows.memories import active_memories, attributes
 from slowwave.rows.screening_exemptions import is_held_back
@@ -64,7 +66,7 @@ _Fields = Mapping[str, Any]
 
 @operation(
     kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections"),
+    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections", "recall_events"),
     models=("recall_signals",),
     after=("backfill_tags",),
     weekly=True,
@@ -77,9 +79,9 @@ def decay_transition(inputs: Inputs) -> Proposal:
     """Memories that have been in their stage for its days are shortened: full, compressed, summary, essence, and then the archive.
 
     Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
-    pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. Lists are shortened by whole
-    items, and what cannot be said well in so few words stays as it is; what `archive_stale` takes in the same night is left to it. The
-    evidence names what a shorter text no longer says.
+    pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. What answered past recalls is
+    kept first; lists are shortened by whole items, and what cannot be said well in so few words stays as it is. What `archive_stale` takes
+    in the same night is left to it. The evidence names what a shorter text no longer says.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -95,7 +97,8 @@ def decay_transition(inputs: Inputs) -> Proposal:
     steps = [s for s in going_on if not _held_back(s)]
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
     absent = bool(settings.consolidation_model) and inputs.consolidator is None
-    shorter = _shorten(steps, settings, writing, absent=absent)
+    asked = questions_of(snapshot, {s.id for s in steps if s.to != STAGES[-1] and s.too_long(settings)})
+    shorter = _shorten(steps, settings, writing, asked, absent=absent)
     items = [*_versions(inputs, steps, shorter), *_forgotten(inputs, steps)]
     refused = rejected_subjects(snapshot, OPERATION)
     proposed = [i for i in items if not refused or i.subject() not in refused]
@@ -151,7 +154,12 @@ class _Step:
 
 
 def _shorten(
-    steps: Sequence[_Step], settings: Settings, writing: Writing, *, absent: bool
+    steps: Sequence[_Step],
+    settings: Settings,
+    writing: Writing,
+    asked: Mapping[str, tuple[str, ...]],
+    *,
+    absent: bool,
 ) -> dict[str, SummaryText | None]:
     """Memory → its shorter text, None where the old one is kept; those that wait for another night are not among them."""
     found: dict[str, SummaryText | None] = {}
@@ -163,7 +171,8 @@ def _shorten(
         elif not absent:
             text = _dated(step, settings)
             source = Source(step.id, text, step.row["valid_from"])
-            said = writing.shorten([source], settings.operations.decay_transition.tokens.get(step.to, 0), may_lose=True)
+            room = settings.operations.decay_transition.tokens.get(step.to, 0)
+            said = writing.shorten([source], room, may_lose=True, asked=asked.get(step.id, ()))
             if said is not None:
                 found[step.id] = said if said.text and count(said.text) < count(step.text) else None
     return found

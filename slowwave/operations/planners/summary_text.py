@@ -19,6 +19,7 @@ from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.attempts import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
 from slowwave.texts.extractive import Source, extract
 from slowwave.texts.grounding import ungrounded, unsaid
+from slowwave.texts.shortening import shorten
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
 from slowwave.texts.structure import structured
@@ -82,10 +83,12 @@ class Writing(Attempts[SummaryText]):
     budget: Budget
     operation: str
 
-    def shorten(self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False) -> SummaryText | None:
+    def shorten(
+        self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False, asked: Sequence[str] = ()
+    ) -> SummaryText | None:
         """One text, or None when the budget does not reach; see ``summarize``."""
         writer = None if self.stop else self.writer
-        text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose)
+        text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose, asked=asked)
         return self.take(text, writer)
 
     def numbers(self) -> dict[str, int | float]:
@@ -107,32 +110,32 @@ def summarize(
     operation: str,
     *,
     may_lose: bool = False,
+    asked: Sequence[str] = (),
 ) -> SummaryText | None:
     """A text of at most ``max_tokens`` for the sources: by a model, in one call; extractive without one, or where its answer falls.
 
     None when the budget does not reach. ``may_lose``: the text has to be shorter than what it says, so a specific may be left out; nothing
-    may be invented all the same, lists and the like are shortened by whole items without a model, and a list of which not even half would
-    be left is not summarized at all.
+    may be invented all the same, and lists and the like are shortened without a model (``slowwave.texts.shortening``), what answers
+    the questions ``asked`` first.
     """
+
+    def extracted() -> SummaryText:
+        return _shortened(sources, max_tokens, asked) if may_lose else _extracted(sources, max_tokens)
+
     if writer is None or (may_lose and any(structured(s.text) for s in sources)):
-        return _extracted(sources, max_tokens, may_lose)
+        return extracted()
     user = prompt(sources, max_tokens)
     if not user:
-        return replace(_extracted(sources, max_tokens, may_lose), problem=UNSENT)
+        return replace(extracted(), problem=UNSENT)
     answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, max_tokens + _ANSWER_TOKENS)
     if answer is None:
         return None
     if answer.problem:
-        return replace(
-            _extracted(sources, max_tokens, may_lose),
-            tokens=answer.tokens,
-            problem=answer.problem,
-            failure=answer.failure,
-        )
+        return replace(extracted(), tokens=answer.tokens, problem=answer.problem, failure=answer.failure)
     said = _read(answer.text)
     problem = _problem(said, sources, max_tokens, may_lose) if said else "bad answer"
     if problem or not said:
-        return replace(_extracted(sources, max_tokens, may_lose), tokens=answer.tokens, problem=problem)
+        return replace(extracted(), tokens=answer.tokens, problem=problem)
     text, cited = said
     missing = unsaid(_terms(sources), [text])
     return SummaryText(text, cited, tuple(sorted(missing)), writer.model, answer.tokens)
@@ -157,12 +160,16 @@ def prompt(sources: Sequence[Source], max_tokens: int) -> str:
     return fenced(document) if len(document) <= LONGEST_DOCUMENT else ""
 
 
-def _extracted(sources: Sequence[Source], max_tokens: int, may_lose: bool) -> SummaryText:
+def _extracted(sources: Sequence[Source], max_tokens: int) -> SummaryText:
     days = {s.at.date() for s in sources if s.at is not None}
-    found = extract(sources, max_tokens, lead=may_lose, dated=len(days) > 1)
-    if may_lose and 2 * found.kept_items < found.items:
-        return SummaryText("", (), found.missing)
+    found = extract(sources, max_tokens, dated=len(days) > 1)
     return SummaryText(found.text, found.cited, found.missing, statements=found.statements)
+
+
+def _shortened(sources: Sequence[Source], max_tokens: int, asked: Sequence[str]) -> SummaryText:
+    found = shorten("\n\n".join(s.text for s in sources), max_tokens, asked)
+    cited = tuple(s.id for s in sources) if found.text and not found.missing else ()
+    return SummaryText(found.text, cited, found.missing)
 
 
 def _read(answer: str) -> tuple[str, tuple[str, ...]] | None:

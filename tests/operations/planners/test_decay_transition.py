@@ -125,6 +125,16 @@ def test_what_a_living_source_says_is_not_lost() -> None:
     assert specifics_probe(snapshot, simulate(snapshot, found.items), found.items).passed
 
 
+def test_what_answered_a_recall_is_kept_first() -> None:
+    """Of fifty-nine crates and a bus, fifty tokens keep the bus where the log of recalls says that this memory was asked for it."""
+    bus = "The bus home leaves from the mill at noon."
+    told = memory("m", f"{BUSY} {bus}", days=200, stage="summary")
+    event = {"id": uid("e"), "query": "when does the bus leave", "occurred_at": TAKEN_AT, "hit_ids": [uid("m")]}
+    for found, events in ((True, [event]), (False, []), (False, [{**event, "hit_ids": [uid("other")]}])):
+        (item,) = plan(world(told, recall_events=events)).items
+        assert (bus in str(item.evidence["text"])) == found
+
+
 def test_an_essence_is_archived_and_nothing_is_deleted() -> None:
     """It leaves recall with all of its versions in place; Plugged.in deletes the row."""
     snapshot = world(memory("m", days=366, stage="essence"))
