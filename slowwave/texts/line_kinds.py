@@ -119,6 +119,8 @@ def goes_on(line: str, after: str) -> bool:
     begin = after.lstrip()[:1]
     if ENDED.search(line):
         return False
+    if any(line.rfind(a) > line.rfind(b) for a, b in ("[]", "()")) and not MARKER.match(after):
+        return True
     if (last := _LAST_WORD.search(line)) and last[1].lower() in _UNFINISHED and not MARKER.match(after):
         return True
     if begin.islower():

@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from math import log2
 from typing import Final
 
@@ -31,7 +32,7 @@ _MOST_NEEDED: Final = 24
 """Units that one may bring along; one that needs more is not taken."""
 
 _SEPARATOR: Final = 2  # bytes between two units at most
-_SPECIFIC: Final = 1.0
+_SPECIFIC: Final = 1.5
 _WORD: Final = 0.2
 _ASKED: Final = 2.0
 _OPENING: Final = 4.0
@@ -175,15 +176,12 @@ def _answering(
     )
     if best < 0 or (scores[best][0] < total / 2 and scores[best][1] < 2):
         return
-    if not found[best].alone:
-        under = (k for k, u in enumerate(found) if best in u.needs and u.alone)
-        yield from (k for k in under if scores[k][0])
-        return
-    yield best
     if found[best].asks:
-        after = next((k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks), -1)
-        if after >= 0:
-            yield after
+        yield from islice((k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks), 1)
+    elif found[best].alone:
+        yield best
+    else:
+        yield from (k for k, u in enumerate(found) if best in u.needs and u.alone and scores[k][0])
 
 
 def _brought(found: Sequence[Unit], place: int) -> frozenset[int] | None:

@@ -29,6 +29,9 @@ _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
 _REMEMBERED: Final = 60
 """Units in which whoever a pronoun means is looked for."""
 
+_IN_A_LINE: Final = 20
+"""Items of one line that are kept together; more are a list like any other."""
+
 _LABEL: Final = 4
 """Words of an item, its mark among them, that is a name and no sentence that leans on another."""
 
@@ -130,7 +133,9 @@ def _bound(made: list[Unit]) -> list[Unit]:
     named: dict[int, tuple[bool, bool]] = {}
     before = -1  # the last sentence
     for k, u in enumerate(made):
-        if u.kind == "heading" or u.kind == "block":
+        if u.kind in ("heading", "block"):
+            if u.kind == "block" and before >= 0 and made[before].paragraph >= u.paragraph - 1:
+                made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, before))))  # what it shows
             before = -1
         elif (
             u.kind == "item"
@@ -199,7 +204,7 @@ def _listed(made: list[Unit]) -> list[Unit]:
                 open_ = []
             continue
         indent, under = indent_of(u.text), max((n for n in u.needs if n < k), default=-1)
-        if u.kind == "item" and lines[u.line] > 1:
+        if u.kind == "item" and 1 < lines[u.line] <= _IN_A_LINE:
             beside = [
                 n for n in range(max(0, k - lines[u.line]), min(len(made), k + lines[u.line])) if made[n].line == u.line
             ]

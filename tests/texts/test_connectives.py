@@ -19,6 +19,7 @@ from slowwave.texts.connectives import bond, courteous, reacts
         "Start before ten, as there is no shade in its second half.",
         "In the autumn of 2012 it lay on its side.",
         "So we ordered a new one.",
+        "The second term is larger.",
     ],
 )
 def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:

@@ -57,8 +57,10 @@ def test_wrapped_prose_is_one_line_and_short_lines_are_many() -> None:
     assert [text for _, text, _ in read("tea\nbread\neggs")] == ["tea", "bread", "eggs"]
 
 
-@pytest.mark.parametrize("line", ["It was the fault of the", "They came and", "A boost we", "es lag an der"])
-def test_a_line_that_ends_in_a_word_of_grammar_goes_on(line: str) -> None:
+@pytest.mark.parametrize(
+    "line", ["It was the fault of the", "They came and", "A boost we", "es lag an der", "See [a", "Hall 4 (old"]
+)
+def test_a_line_that_ends_in_a_word_of_grammar_or_an_open_bracket_goes_on(line: str) -> None:
     """However short it is, and whatever the next line begins with; an item is none of it."""
     assert [p.text for p in passages(f"{line}\n[old](x.md) seal of pump 4.")] == [f"{line} [old](x.md) seal of pump 4."]
     assert len(passages(f"{line}\n- seal")) == 2

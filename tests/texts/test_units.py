@@ -66,6 +66,12 @@ def test_a_section_is_not_answered_by_the_one_before_its_heading() -> None:
     assert needed(text, "This pump") == ["# Two"]
 
 
+def test_code_needs_the_sentence_that_says_what_it_shows() -> None:
+    text = "The gate opens by hand. Close it with the key.\n\n```\nopen(4)\n```\n\n# Two\n\n```\nclose(4)\n```"
+    assert needed(text, "```\nopen") == ["Close it with the key."]
+    assert needed(text, "```\nclose") == ["# Two"]
+
+
 def test_items_in_one_line_need_each_other() -> None:
     """Half of them would read as all."""
     text = "Three things: (a) the pump, (b) the seal, (c) the lamp."
