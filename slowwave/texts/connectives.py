@@ -32,6 +32,7 @@ _INTERJECTIONS: Final = _FILE["interjections"]
 _PREVIOUS: Final = _opening("previous")
 _ANSWERS: Final = _opening("answers", rf"(?:(?:{_INTERJECTIONS})[,.!]?\s+)?")
 _COURTEOUS: Final = _opening("courtesies", rf"(?:(?:{_INTERJECTIONS}|yes|no|of course)[,.!]\s+){{0,3}}")
+_WARNS: Final = re.compile(rf"\b(?:{_FILE['warnings']})\b".replace("\n", ""), re.IGNORECASE)
 _TAKES_BACK: Final = _opening("takes_back")
 _PASSES: Final = _opening("passes")
 _ITSELF: Final = frozenset(_FILE["itself"].replace("\n", "").split("|"))
@@ -85,6 +86,11 @@ def bond(sentence: str, *, answering: bool = False) -> Bond:
 def reacts(sentence: str) -> bool:
     """Whether a sentence answers or agrees, whatever was said: "Yes, …", "Good idea". Time: that of its first words."""
     return bool(_ANSWERS.match(sentence))
+
+
+def warns(sentence: str) -> bool:
+    """Whether a sentence forbids, commands or warns. Time: linear."""
+    return bool(_WARNS.search(sentence))
 
 
 def courteous(sentence: str) -> bool:

@@ -26,6 +26,9 @@ _ABBREVIATED: Final = re.compile(
     r"(?<!\w)[^\W\d_](?:\.[^\W\d_])*|\bph\.d)\.$",
     re.IGNORECASE,
 )
+_ORDINAL: Final = re.compile(r"\b(?:de[mnrs]|das|die|am|im|vom|zum|zur|beim|seit|bis) \d{1,2}\.$", re.IGNORECASE)
+"""A German ordinal: "am 4. November"; of English only "die 4." looks like one."""
+
 _MAY_END: Final = re.compile(
     r"(?:\b(?:etc|usw|inc|ltd|co|corp|jr|sr|ave|blvd|rd|al|ext)|(?<!\w)(?!e\.g|i\.e)[^\W\d_](?:\.[^\W\d_])*|\bph\.d)\.$",
     re.IGNORECASE,
@@ -70,6 +73,8 @@ def _ends(text: str, start: int, end: int) -> bool:
     if mark == "…" or text[max(start, close - 2) : close] == "..":
         return False
     before = text[max(start, close - _LONGEST_ABBREVIATION) : close]
+    if close == end and _ORDINAL.search(before):
+        return False
     if close == end and _ABBREVIATED.search(before):
         word = _FIRST_WORD.match(text, end, end + 24)
         return bool(word and word[1].lower() in OPENERS and _MAY_END.search(before))

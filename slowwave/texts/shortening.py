@@ -20,7 +20,7 @@ from itertools import islice
 from math import log2
 from typing import Final
 
-from slowwave.texts.connectives import courteous
+from slowwave.texts.connectives import courteous, warns
 from slowwave.texts.grounding import unsaid
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
@@ -37,7 +37,9 @@ _WORD: Final = 0.2
 _ASKED: Final = 2.0
 _OPENING: Final = 4.0
 _SECTION: Final = 1.0
-"""Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section."""
+_WARNING: Final = 1.5
+"""Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section; of what
+forbids, commands or warns."""
 
 _EXPONENT: Final = 0.8
 """Of the bytes by which a unit's worth is divided: below 1 a long sentence is not passed over for two fragments."""
@@ -90,7 +92,8 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
             break
         banned |= halves if turn < _ROUNDS - 2 else {u.list for u in found if u.list >= 0}
     whole = sum(pool.size(u) for u in pool.found)
-    if 2 * sum(pool.size(u) for u in pool.found if u.list in banned and not u.omission) > whole:
+    gone = {u.list for k, u in enumerate(found) if u.step and k not in chosen} | banned
+    if 2 * sum(pool.size(u) for u in pool.found if u.list in gone and not u.omission) > whole:
         chosen = set()
     short = _joined(found, chosen)
     missing = unsaid(specifics(text).terms(), [short])
@@ -152,14 +155,15 @@ def _empty(u: Unit) -> bool:
 
 
 def _bonuses(found: Sequence[Unit]) -> list[float]:
-    """(u,) What the place of each unit is worth: the first of the text, the first of a section."""
-    bonus = [0.0] * len(found)
+    """(u,) What each unit is worth for its place, as the first of the text or of a section, and for what it warns of."""
+    bonus = [_WARNING if u.kind not in ("heading", "block", "speaker") and warns(u.text) else 0.0 for u in found]
     fresh, value = True, _OPENING
     for k, u in enumerate(found):
         if u.kind == "heading":
             fresh = True
         elif fresh and u.alone and u.kind == "sentence":
-            bonus[k], fresh, value = value, False, _SECTION
+            bonus[k] += value
+            fresh, value = False, _SECTION
     return bonus
 
 

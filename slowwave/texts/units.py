@@ -8,7 +8,7 @@ question, an assumption what took it back. Items beside each other make a list, 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,12 +19,20 @@ from slowwave.texts.line_kinds import KEY, MARKER, indent_of
 from slowwave.texts.passage import Passage
 from slowwave.texts.sentences import sentences
 from slowwave.texts.structure import passages
+from slowwave.texts.vocabulary import GRAMMAR, OPENERS
 
 OMISSION: Final = "…"
 """What stands for items that are left out, behind the mark of the first of them: "- …", "3. …", "| … | … |"."""
 
 _OMITTED: Final = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—]|\(?\w{1,5}[.)])\s+|\|[\s|]*)?…[\s|…]*")
 _PRONOUN: Final = re.compile(r"[\s\"'“*_]*(it|they|its|their)\b", re.IGNORECASE)
+_STEP: Final = re.compile(
+    r"\s*\(?\d{1,3}[.)]\s+[*_`]*([A-Z][a-z]+)[*_]*(?: \w+ly)? (?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|"
+    r"into|on|in|at|for|from|with|[`\"'“*_<])"
+)
+"""A numbered item that begins with an order: a word that is none of grammar, with its object behind it."""
+
+_MOST_STEPS: Final = 20
 _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
 _REMEMBERED: Final = 60
 """Units in which whoever a pronoun means is looked for."""
@@ -44,7 +52,7 @@ class Unit:
     """``needs`` are places of units without which this one does not stand; one that is not ``alone`` comes only with what needs it.
 
     ``line`` and ``paragraph`` count where it begins. ``list`` is the number of the list or table that it is an item of, -1 for none.
-    ``omission``: it only says that items are left out.
+    ``step``: it is one of some steps, which need each other. ``omission``: it only says that items are left out.
     """
 
     text: str
@@ -54,6 +62,7 @@ class Unit:
     needs: tuple[int, ...] = ()
     alone: bool = True
     list: int = -1
+    step: bool = False
     omission: bool = False
 
     @property
@@ -216,4 +225,32 @@ def _listed(made: list[Unit]) -> list[Unit]:
             number += 1
             open_.append((indent, under, number))
         made[k] = replace(u, list=open_[-1][2], omission=bool(_OMITTED.fullmatch(u.text)))
+    return _stepped(made)
+
+
+def _stepped(made: list[Unit]) -> list[Unit]:
+    """The units with steps bound together: of a numbered list that tells for the greater part what to do."""
+    lists: dict[int, list[int]] = defaultdict(list)
+    for k, u in enumerate(made):
+        if u.kind == "item" and u.list >= 0:
+            lists[u.list].append(k)
+    for places in lists.values():
+        orders = sum(_orders(made[k].text) for k in places)
+        if len(places) < 2 or len(places) > _MOST_STEPS or 2 * orders < len(places):
+            continue
+        if any(made[k].omission for k in places):
+            continue
+        for k in places:
+            beside = [n for n in places if n != k]
+            made[k] = replace(made[k], step=True, needs=tuple(dict.fromkeys((*made[k].needs, *beside))))
+    # What stands under a step, its code or its items, is part of it.
+    for k, u in enumerate(made):
+        owner = max((n for n in u.needs if n < k and made[n].step), default=-1)
+        if owner >= 0 and not u.step and u.kind in ("block", "item"):
+            made[owner] = replace(made[owner], needs=tuple(dict.fromkeys((*made[owner].needs, k))))
     return made
+
+
+def _orders(item: str) -> bool:
+    found = _STEP.match(item)
+    return bool(found) and found[1].lower() not in GRAMMAR | OPENERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.texts.connectives import bond, courteous, reacts
+from slowwave.texts.connectives import bond, courteous, reacts, warns
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from slowwave.texts.connectives import bond, courteous, reacts
         "In the autumn of 2012 it lay on its side.",
         "So we ordered a new one.",
         "The second term is larger.",
+        "Other nuts are no problem.",
     ],
 )
 def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:
@@ -36,6 +37,7 @@ def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:
         "Actually, the pump was fine.",
         "However, the pump was fine.",
         "Not when it freezes.",
+        "Das war sie aber nicht.",
     ],
 )
 def test_what_takes_back_is_needed_by_what_it_takes_back(sentence: str) -> None:
@@ -89,7 +91,13 @@ def test_what_says_its_subject_stands_by_itself(sentence: str) -> None:
 )
 def test_an_answer_says_little_without_its_question(sentence: str, expected: str) -> None:
     assert bond(sentence, answering=True) == expected
-    assert reacts("Hmm, good idea, I will try.") and reacts("Yes.") and not reacts("Yesterday was cold.")  # noqa: PT018
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"), [("Hmm, good idea, I will try.", True), ("Yes.", True), ("Yesterday was cold.", False)]
+)
+def test_whoever_agrees_reacts(sentence: str, expected: bool) -> None:
+    assert reacts(sentence) is expected
 
 
 @pytest.mark.parametrize(
@@ -106,3 +114,16 @@ def test_an_answer_says_little_without_its_question(sentence: str, expected: str
 def test_a_courtesy_tells_nothing(sentence: str, expected: bool) -> None:
     """Unless a figure stands in it."""
     assert courteous(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("The gate must be closed.", True),
+        ("No peanuts at all: they make me ill.", True),
+        ("Guests may not enter.", True),
+        ("The mustard is mild, and I do not like crowds.", False),
+    ],
+)
+def test_what_forbids_commands_or_warns_is_known(sentence: str, expected: bool) -> None:
+    assert warns(sentence) is expected

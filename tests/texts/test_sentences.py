@@ -27,6 +27,15 @@ def test_a_stop_within_a_sentence_ends_none(sentence: str) -> None:
     assert sentences(f"{sentence} They went.") == [sentence, "They went."]
 
 
+def test_a_german_ordinal_ends_no_sentence() -> None:
+    """Nor does the day before a month; a number at the end does."""
+    assert sentences("Sie läuft seit dem 4. November wieder. Es war Gleis 4. Im Mai auch.") == [
+        "Sie läuft seit dem 4. November wieder.",
+        "Es war Gleis 4.",
+        "Im Mai auch.",
+    ]
+
+
 def test_a_sentence_may_end_with_an_abbreviation() -> None:
     assert sentences("We had tea, cake, etc. The rest came later.") == [
         "We had tea, cake, etc.",

@@ -56,6 +56,20 @@ def test_a_text_that_is_a_list_stays_where_not_half_of_it_would_be_left() -> Non
     assert shorten(text, 50).text == ""
 
 
+def test_steps_stay_all_or_go_all() -> None:
+    steps = "".join(f"{n}. Open the gate {n * 7} of Port Vale with the key of hall {n}.\n" for n in range(1, 6))
+    text = f"A restore of the wiki takes 20 minutes. {TALK}\n\n{steps}\nIn January 2026 the archive was empty. {TALK} {TALK}"
+    for room in (100, 90, 60):
+        assert told(text, room).count("Open the gate") in (0, 5)
+    assert "Open the gate" in told(text, 100)
+    assert shorten(steps, 50).text == ""
+
+
+def test_what_warns_is_worth_more_than_its_figures_say() -> None:
+    text = f"We met. {TALK} Goats of that farm must never be let onto the road. The tea of that farm is green, mild and cheap. {TALK}"
+    assert "must never" in told(text, 16)
+
+
 def test_a_row_keeps_its_head_and_a_gap_is_a_row() -> None:
     text = "| pump | hall |\n| --- | --- |\n" + "".join(
         f"| number {n} of the old works | hall {n * 3} |\n" for n in range(9)

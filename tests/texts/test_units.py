@@ -72,6 +72,18 @@ def test_code_needs_the_sentence_that_says_what_it_shows() -> None:
     assert needed(text, "```\nclose") == ["# Two"]
 
 
+def test_steps_need_each_other_and_their_code() -> None:
+    """A procedure without its third step is another procedure; numbered questions are none."""
+    text = "Restoring:\n1. Stop the pump.\n2. Copy it to hall 4:\n\n   ```\n   cp a b\n   ```\n\n3. Open the gate."
+    assert [u.step for u in units(text)] == [False, True, True, False, True]
+    for start in ("1. Stop", "2. Copy", "3. Open"):
+        assert set(needed(text, start)) >= {u.text for u in units(text)[:3] if not u.text.startswith(start)}
+    assert "   ```\n   cp a b\n   ```" in needed(text, "2. Copy")
+    assert not any(
+        u.step for u in units("To ask:\n1. Who pays for the pane?\n2. Whether a cat is allowed.\n3. The date.")
+    )
+
+
 def test_items_in_one_line_need_each_other() -> None:
     """Half of them would read as all."""
     text = "Three things: (a) the pump, (b) the seal, (c) the lamp."
