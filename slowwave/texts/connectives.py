@@ -32,6 +32,7 @@ _INTERJECTIONS: Final = _FILE["interjections"]
 _PREVIOUS: Final = _opening("previous")
 _ANSWERS: Final = _opening("answers", rf"(?:(?:{_INTERJECTIONS})[,.!]?\s+)?")
 _COURTEOUS: Final = _opening("courtesies", rf"(?:(?:{_INTERJECTIONS}|yes|no|of course)[,.!]\s+){{0,3}}")
+_ASSISTANTS: Final = re.compile(_FILE["assistants"], re.IGNORECASE)
 _WARNS: Final = re.compile(rf"\b(?:{_FILE['warnings']})\b".replace("\n", ""), re.IGNORECASE)
 _TAKES_BACK: Final = _opening("takes_back")
 _PASSES: Final = _opening("passes")
@@ -41,6 +42,13 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FIGURE: Final = re.compile(r"\d")
 _WHICH: Final = re.compile(rf"{_LEAD}which\b[^.!]*[?？]", re.IGNORECASE)
 _POINTING: Final = words_of("this these those such")
+_THAT: Final = re.compile(
+    r"\b(?:within|in|on|at|of|for|with|by|to|from|after|before|during|under|over) that "
+    r"(?!it|he|she|they|we|you|i|the|an?|this|there|time|day|week|month|year|way)[a-z]{3,}\b",
+    re.IGNORECASE,
+)
+"""A "that" that points: "within that frame"."""
+
 _HIM: Final = words_of("he she him his her hers himself herself he's she's he'd she'd he'll she'll")
 _IT: Final = words_of("it its them their theirs they itself themselves it's they're they've they'd they'll")
 _ME: Final = words_of("i i'm i've i'd i'll")
@@ -83,6 +91,11 @@ def bond(sentence: str, *, answering: bool = False) -> Bond:
     return "previous" if thing else ""
 
 
+def assists(speaker: str) -> bool:
+    """Whether a speaker is an assistant: "Assistant:"."""
+    return bool(_ASSISTANTS.fullmatch(speaker.strip(" *_:：")))
+
+
 def reacts(sentence: str) -> bool:
     """Whether a sentence answers or agrees, whatever was said: "Yes, …", "Good idea". Time: that of its first words."""
     return bool(_ANSWERS.match(sentence))
@@ -105,7 +118,8 @@ def _answers(head: str) -> bool:
 
 def _pointed_at(head: str) -> tuple[bool, bool]:
     """Whether a pronoun means a person, and whether one means a thing, where nothing before it in the sentence may be meant."""
-    named = settled = person = thing = False
+    named = settled = person = False
+    thing = bool(_THAT.search(head))
     words = [m[0].replace("’", "'") for m in _WORD.finditer(head)][:_LOOKED_AT]
     lows = [w.lower() for w in words]
     when = _TIME if lows and lows[0] in _TIMES else 0

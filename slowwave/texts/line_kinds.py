@@ -29,7 +29,9 @@ LABEL: Final = re.compile(
     r"\s*(?:(\*\*|__)[^*_\n]{1,80}\1:?|\[[^\]\n]{1,60}\]:?|【[^】\n]{1,60}】|<[A-Za-z][\w -]{0,40}>)\s*$"
 )
 _CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 '’&/,()-]{2,60}")
-TABLE_RULE: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+TABLE_RULE: Final = re.compile(
+    r"\s*(?:\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?|\|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|)\s*$"
+)
 QUOTED: Final = re.compile(r"\s{0,3}>")
 INDENTED: Final = re.compile(r"(?: {4}|\t)")
 ENDED: Final = re.compile(r"[.!?…。！？:：;][\"'”’)\]»」』）*_`]*\s*$")

@@ -20,7 +20,7 @@ from itertools import islice
 from math import log2
 from typing import Final
 
-from slowwave.texts.connectives import courteous, warns
+from slowwave.texts.connectives import assists, courteous, warns
 from slowwave.texts.grounding import unsaid
 from slowwave.texts.specifics import specifics
 from slowwave.texts.statements import stem
@@ -38,8 +38,9 @@ _ASKED: Final = 2.0
 _OPENING: Final = 4.0
 _SECTION: Final = 1.0
 _WARNING: Final = 1.5
+_TOLD: Final = 1.0
 """Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section; of what
-forbids, commands or warns."""
+forbids, commands or warns; of what somebody tells an assistant."""
 
 _EXPONENT: Final = 0.8
 """Of the bytes by which a unit's worth is divided: below 1 a long sentence is not passed over for two fragments."""
@@ -47,8 +48,8 @@ _EXPONENT: Final = 0.8
 _NEWS: Final = 0.1
 """Share of a unit's worth that has to be new, from which it is taken."""
 
-_LEAST: Final = 0.5
-"""Worth below which a unit tells nothing: a greeting, thanks."""
+_LEAST: Final = 0.15
+"""Worth below which a unit tells nothing: a greeting, thanks, grammar alone."""
 
 _FEW: Final = 2
 """Items that stay together, as half of so short a list is none."""
@@ -157,6 +158,10 @@ def _empty(u: Unit) -> bool:
 def _bonuses(found: Sequence[Unit]) -> list[float]:
     """(u,) What each unit is worth for its place, as the first of the text or of a section, and for what it warns of."""
     bonus = [_WARNING if u.kind not in ("heading", "block", "speaker") and warns(u.text) else 0.0 for u in found]
+    assisted = any(u.kind == "speaker" and assists(u.text) for u in found)
+    for k, u in enumerate(found):
+        if assisted and u.kind == "turn" and not u.asks and not assists(found[u.needs[0]].text) and not _empty(u):
+            bonus[k] += _TOLD
     fresh, value = True, _OPENING
     for k, u in enumerate(found):
         if u.kind == "heading":

@@ -361,7 +361,7 @@ class _Reader:
         rest = next((n for n in range(end, min(end + 3, len(self.lines))) if self.lines[n].strip()), -1)
         if rest < 0 or HEADING.match(self.lines[rest]):
             return False
-        if COLON.search(text):
+        if COLON.search(text) or (FENCE.match(self.lines[rest]) and not ENDED.search(text)):
             return True
         return rest == end and bool(begins(self.lines[rest])) and not ENDED.search(text) and len(text) <= _TITLE
 

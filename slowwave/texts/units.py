@@ -27,11 +27,15 @@ OMISSION: Final = "…"
 _OMITTED: Final = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—]|\(?\w{1,5}[.)])\s+|\|[\s|]*)?…[\s|…]*")
 _PRONOUN: Final = re.compile(r"[\s\"'“*_]*(it|they|its|their)\b", re.IGNORECASE)
 _STEP: Final = re.compile(
-    r"\s*\(?\d{1,3}[.)]\s+[*_`]*([A-Z][a-z]+)[*_]*(?: \w+ly)? (?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|"
-    r"into|on|in|at|for|from|with|[`\"'“*_<])"
+    r"\s*\(?\d{1,3}[.)]\s+[*_`]*(?:(?:Then|Next|Now|First|Finally),? )?([A-Za-z][a-z]+)[*_]*(?: \w+ly)? "
+    r"(?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|into|on|in|at|for|from|with|[`\"'“*_<])"
 )
 """A numbered item that begins with an order: a word that is none of grammar, with its object behind it."""
 
+_COUNTS: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|following|below|zwei|drei|vier|folgende\w?|deux|trois|suivante?s?|dos|tres)\b",
+    re.IGNORECASE,
+)
 _MOST_STEPS: Final = 20
 _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
 _REMEMBERED: Final = 60
@@ -225,7 +229,21 @@ def _listed(made: list[Unit]) -> list[Unit]:
             number += 1
             open_.append((indent, under, number))
         made[k] = replace(u, list=open_[-1][2], omission=bool(_OMITTED.fullmatch(u.text)))
-    return _stepped(made)
+    return _stepped(_led(made))
+
+
+def _led(made: list[Unit]) -> list[Unit]:
+    """The units, a sentence that counts or announces what the list behind it has as a part of that list: "There are two ways."."""
+    for k, u in enumerate(made[:-1]):
+        after = made[k + 1]
+        if u.kind == "sentence" and after.list >= 0 and after.paragraph <= u.paragraph + 1 and _COUNTS.search(u.text):
+            made[k] = replace(u, alone=False)
+            for n in range(k + 1, len(made)):
+                if made[n].list == after.list:
+                    made[n] = replace(made[n], needs=tuple(dict.fromkeys((*made[n].needs, k))))
+                elif made[n].kind in ("heading", "sentence"):
+                    break
+    return made
 
 
 def _stepped(made: list[Unit]) -> list[Unit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.texts.connectives import bond, courteous, reacts, warns
+from slowwave.texts.connectives import assists, bond, courteous, reacts, warns
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from slowwave.texts.connectives import bond, courteous, reacts, warns
         "So we ordered a new one.",
         "The second term is larger.",
         "Other nuts are no problem.",
+        "A secondary aim was a better lamp.",
+        "The aim is met within that frame.",
     ],
 )
 def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:
@@ -127,3 +129,10 @@ def test_a_courtesy_tells_nothing(sentence: str, expected: bool) -> None:
 )
 def test_what_forbids_commands_or_warns_is_known(sentence: str, expected: bool) -> None:
     assert warns(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("speaker", "expected"), [("Assistant:", True), ("**AI:**", True), ("Rita:", False), ("Aide:", False)]
+)
+def test_who_is_an_assistant(speaker: str, expected: bool) -> None:
+    assert assists(speaker) is expected

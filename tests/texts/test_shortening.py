@@ -66,7 +66,7 @@ def test_steps_stay_all_or_go_all() -> None:
 
 
 def test_what_warns_is_worth_more_than_its_figures_say() -> None:
-    text = f"We met. {TALK} Goats of that farm must never be let onto the road. The tea of that farm is green, mild and cheap. {TALK}"
+    text = f"We met. {TALK} Goats of our farm must never be let onto the road. The tea of our farm is green, mild and cheap. {TALK}"
     assert "must never" in told(text, 16)
 
 
@@ -112,14 +112,15 @@ def test_a_heading_stands_only_over_something() -> None:
     ],
 )
 def test_a_consequence_stays_with_its_cause(first: str, second: str) -> None:
-    """And a pronoun with its subject: the second says most, the first too little to be taken by itself."""
+    """And a pronoun with its subject: the second says most, but where there is no room for the first it goes as well."""
     text = f"We met. {TALK} {first} {second} {TALK.replace('hens', 'geese')}"
     found = told(text, len(f"We met. {first} {second}") // 4 + 2)
     assert f"{first} {second}" in found
+    assert second not in told(text, len(f"We met. {second}") // 4 + 2)
 
 
 def test_what_was_taken_back_stays_with_what_takes_it_back() -> None:
-    text = f"We met. {TALK} Hall 4 of Port Vale has 12 pumps and 7 lamps. That was wrong. {TALK.replace('hens', 'geese')} Bob Ray is 81."
+    text = f"We met. {TALK} Hall 4 of Port Vale has 12 pumps and 7 lamps. That was wrong. {TALK.replace('hens', 'geese')}"
     found = told(text, 20)
     assert "12 pumps and 7 lamps. That was wrong." in found
     assert "12 pumps" not in told(text, 14)  # nor where there is room for one of the two
@@ -141,6 +142,17 @@ def test_of_a_conversation_courtesies_go_and_an_answer_keeps_its_question() -> N
         "Assistant: Thank you so much, that is great. Have a wonderful day and see you soon!\nUser: Good night, and thank you for the talk!"
     )
     assert told(text, 30) == "Assistant: Which bus goes back from the mill?\nUser: Number 37, every hour."
+
+
+def test_what_somebody_tells_an_assistant_is_worth_more_than_what_it_says() -> None:
+    """Sentences of the same words; where nobody is an assistant, who speaks makes no difference."""
+    talk = "{0}: The weather was fine.\n{1}: The pears of our garden are sweet.\n{0}: Trees are small.\n{1}: The plums there are sour."
+    assert (
+        told(talk.format("Assistant", "Rita"), 26)
+        == "Rita: The pears of our garden are sweet.\nRita: The plums there are sour."
+    )
+    mine = talk.format("Rita", "Assistant")
+    assert "The weather was fine" in told(mine, 26)
 
 
 def test_what_does_not_fit_is_not_cut_within_a_sentence() -> None:

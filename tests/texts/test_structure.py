@@ -66,6 +66,16 @@ def test_a_line_that_ends_in_a_word_of_grammar_or_an_open_bracket_goes_on(line: 
     assert len(passages(f"{line}\n- seal")) == 2
 
 
+def test_a_table_may_be_ruled_with_single_dashes_and_what_runs_into_code_leads_it_in() -> None:
+    found = passages("| a | b |\n| - | - |\n| 1 | 2 |\n\nand an entry of\n\n```\nx\n```")
+    assert [(p.kind, p.text, p.alone) for p in found] == [
+        ("heading", "| a | b |\n| - | - |", False),
+        ("row", "| 1 | 2 |", True),
+        ("sentence", "and an entry of", False),
+        ("block", "```\nx\n```", True),
+    ]
+
+
 def test_code_below_a_label_is_one_block_with_its_empty_lines_and_comments() -> None:
     """Prose that is indented there is none."""
     code = "    # first open it\n    open(4)\n\n    # then close it\n    close(4)"

@@ -84,6 +84,14 @@ def test_steps_need_each_other_and_their_code() -> None:
     )
 
 
+@pytest.mark.parametrize("lead", ["There are two ways out of it.", "The following was done.", "Zwei Wege gibt es."])
+def test_what_announces_a_list_is_a_part_of_it(lead: str) -> None:
+    text = f"{lead}\n\n- Open the gate.\n- Close the gate.\n\nThe lamp is old."
+    assert not units(text)[0].alone
+    assert needed(text, "- Close") == [lead]
+    assert units(text.replace(lead, "It rained."))[0].alone
+
+
 def test_items_in_one_line_need_each_other() -> None:
     """Half of them would read as all."""
     text = "Three things: (a) the pump, (b) the seal, (c) the lamp."
