@@ -126,7 +126,7 @@ def _pointed_at(head: str) -> tuple[bool, bool]:
     for k, (word, low) in enumerate(zip(words, lows, strict=True)):
         if low in _POINTING and k + 1 < len(words):
             after = lows[k + 1]
-            thing |= after not in GRAMMAR and after not in _ITSELF
+            thing |= after not in _ITSELF and (after not in GRAMMAR or not settled)
         person |= low in _HIM and not named
         thing |= low in _IT and not settled and not _EMPTY.search(head)
         if word[0].isupper() and low not in _ME and (k or _names(words, lows)):

@@ -63,8 +63,8 @@ _ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
 class Shortened:
     """``text`` is made of ``units`` of the text, in order; ``missing`` are its specifics that are no longer said.
 
-    The text is empty where no unit fits, or where most of it is lists of which not half could be kept: it cannot be said well in so few
-    tokens.
+    The text is empty where no unit fits, or where most of it is lists of which not half could be kept, steps and blocks: it cannot be said
+    well in so few tokens.
     """
 
     text: str
@@ -92,9 +92,7 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
         if not halves:
             break
         banned |= halves if turn < _ROUNDS - 2 else {u.list for u in found if u.list >= 0}
-    whole = sum(pool.size(u) for u in pool.found)
-    gone = {u.list for k, u in enumerate(found) if u.step and k not in chosen} | banned
-    if 2 * sum(pool.size(u) for u in pool.found if u.list in gone and not u.omission) > whole:
+    if _mostly_gone(pool, chosen, banned):
         chosen = set()
     short = _joined(found, chosen)
     missing = unsaid(specifics(text).terms(), [short])
@@ -304,6 +302,17 @@ class _Choice:
                 for other in bringing[b]:
                     if other not in self.chosen:
                         heapq.heappush(heap, (-self._gain(other)[1], other))
+
+
+def _mostly_gone(pool: _Pool, chosen: Collection[int], banned: Collection[int]) -> bool:
+    """Whether most of a text is lists, steps and blocks that could not be kept: what is left is only what stood around them."""
+    gone = {u.list for k, u in enumerate(pool.found) if u.step and k not in chosen} | set(banned)
+    whole = lost = 0
+    for k, u in enumerate(pool.found):
+        whole += pool.size(u)
+        if k not in chosen and not u.omission and (u.kind == "block" or u.list in gone):
+            lost += pool.size(u)
+    return 2 * lost > whole
 
 
 def _below_half(found: Sequence[Unit], chosen: Collection[int], asked: Collection[int]) -> set[int]:

@@ -233,16 +233,18 @@ def _listed(made: list[Unit]) -> list[Unit]:
 
 
 def _led(made: list[Unit]) -> list[Unit]:
-    """The units, a sentence that counts or announces what the list behind it has as a part of that list: "There are two ways."."""
+    """The units, a list with the sentence before it; one that counts or announces items is a part of their list: "There are two ways."."""
     for k, u in enumerate(made[:-1]):
         after = made[k + 1]
-        if u.kind == "sentence" and after.list >= 0 and after.paragraph <= u.paragraph + 1 and _COUNTS.search(u.text):
+        if u.kind != "sentence" or after.list < 0 or after.paragraph > u.paragraph + 1:
+            continue
+        if _COUNTS.search(u.text):
             made[k] = replace(u, alone=False)
-            for n in range(k + 1, len(made)):
-                if made[n].list == after.list:
-                    made[n] = replace(made[n], needs=tuple(dict.fromkeys((*made[n].needs, k))))
-                elif made[n].kind in ("heading", "sentence"):
-                    break
+        for n in range(k + 1, len(made)):
+            if made[n].list == after.list:
+                made[n] = replace(made[n], needs=tuple(dict.fromkeys((*made[n].needs, k))))
+            elif made[n].kind in ("heading", "sentence"):
+                break
     return made
 
 

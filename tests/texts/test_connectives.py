@@ -23,6 +23,7 @@ from slowwave.texts.connectives import assists, bond, courteous, reacts, warns
         "Other nuts are no problem.",
         "A secondary aim was a better lamp.",
         "The aim is met within that frame.",
+        "We believe this to be rare.",
     ],
 )
 def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:
@@ -108,7 +109,10 @@ def test_whoever_agrees_reacts(sentence: str, expected: bool) -> None:
         ("You're welcome!", True),
         ("Hello, I'm back to chat with you again today.", True),
         ("Of course, have a nice meal and rest well.", True),
+        ("If you have any other questions, feel free to ask.", True),
+        ("Nice to meet you too.", True),
         ("Thanks, the code is 4711.", False),
+        ("I understand German.", False),
         ("Hi-fi sets stand in hall 4.", False),
         ("The hens are welcome in the yard.", False),
     ],

@@ -70,6 +70,13 @@ def test_what_warns_is_worth_more_than_its_figures_say() -> None:
     assert "must never" in told(text, 16)
 
 
+def test_what_is_mostly_code_or_quotation_stays_as_it_is() -> None:
+    """The sentence around it is not what the text is about."""
+    quoted = "\n".join(f"> Anna said that pump {n} is old." for n in range(12))
+    assert shorten(f"Hall 4 has 12 pumps.\n\n{quoted}", 50).text == ""
+    assert "12 pumps" in told(f"Hall 4 has 12 pumps. {TALK * 6}\n\n{quoted}", 50)
+
+
 def test_a_row_keeps_its_head_and_a_gap_is_a_row() -> None:
     text = "| pump | hall |\n| --- | --- |\n" + "".join(
         f"| number {n} of the old works | hall {n * 3} |\n" for n in range(9)
@@ -83,7 +90,7 @@ def test_code_is_whole_or_not_there_and_nothing_leads_in_what_is_gone() -> None:
     """Indented below a label it is code as well as between fences."""
     lines = "\n".join(f"    pump_{n} = seal(hall={n}, port='Vale')" for n in range(12))
     for block in (f"```\n{lines}\n```", lines):
-        text = f"Hall 4 has 12 pumps. {TALK}\n\nExample:\n\n{block}\n\nThe lamp of Port Vale is 30 metres high."
+        text = f"Hall 4 has 12 pumps. {TALK * 6}\n\nExample:\n\n{block}\n\nThe lamp of Port Vale is 30 metres high."
         found = told(text, 60)
         assert "pump_" not in found
         assert "Example" not in found
@@ -120,7 +127,9 @@ def test_a_consequence_stays_with_its_cause(first: str, second: str) -> None:
 
 
 def test_what_was_taken_back_stays_with_what_takes_it_back() -> None:
-    text = f"We met. {TALK} Hall 4 of Port Vale has 12 pumps and 7 lamps. That was wrong. {TALK.replace('hens', 'geese')}"
+    text = (
+        f"We met. {TALK} Hall 4 of Port Vale has 12 pumps and 7 lamps. That was wrong. {TALK.replace('hens', 'geese')}"
+    )
     found = told(text, 20)
     assert "12 pumps and 7 lamps. That was wrong." in found
     assert "12 pumps" not in told(text, 14)  # nor where there is room for one of the two

@@ -89,7 +89,9 @@ def test_what_announces_a_list_is_a_part_of_it(lead: str) -> None:
     text = f"{lead}\n\n- Open the gate.\n- Close the gate.\n\nThe lamp is old."
     assert not units(text)[0].alone
     assert needed(text, "- Close") == [lead]
-    assert units(text.replace(lead, "It rained."))[0].alone
+    other = text.replace(lead, "It rained.")
+    assert units(other)[0].alone
+    assert needed(other, "- Close") == ["It rained."]  # whatever it says, the list came after it
 
 
 def test_items_in_one_line_need_each_other() -> None:
