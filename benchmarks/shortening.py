@@ -57,7 +57,6 @@ _TURNS: Final = re.compile(
 _REPLIES: Final = re.compile(
     r"(?:yes|no|yeah|sure|of course|exactly|definitely|i do|i don't|not really)\b", re.IGNORECASE
 )
-_UNFINISHED: Final = re.compile(r"\b(?:the|a|an|and|or|of|to|we|is|are|in|with|by|that|which)$", re.IGNORECASE)
 
 _ASKED: Final = 3  # words
 _SHORTEST_WORD: Final = 5
@@ -124,13 +123,14 @@ def harms(before: str, after: str) -> Counter[str]:
     found: Counter[str] = Counter()
     told, left = _told(before), _told(after)
     stands = {s for s, _ in left}
+    whole = _squeezed(before)
     place: dict[str, int] = {}
     for k, (s, _) in enumerate(told):
         place.setdefault(s, k)
     for n, (s, speaker) in enumerate(left):
         k = place.get(s, -1)
         if k < 0:
-            found["no sentence of the text"] += s not in _squeezed(before)
+            found["half a sentence" if s in whole else "no sentence of the text"] += 1
             continue
         previous, behind = told[k - 1][0] if k else "", told[k + 1][0] if k + 1 < len(told) else ""
         gone = bool(previous) and previous not in stands
@@ -146,7 +146,6 @@ def harms(before: str, after: str) -> Counter[str]:
             found["an answer without its question"] += 1
         if speaker and s.endswith("?") and behind and behind not in stands and told[k + 1][1] != speaker:
             found["a question without its answer"] += 1
-        found["half a sentence"] += bool(_UNFINISHED.search(s))
     found["a heading over nothing"] += _empty_headings(after) - min(_empty_headings(before), _empty_headings(after))
     found["broken Markdown"] += sum(bool(_FENCE.match(x)) for x in after.splitlines()) % 2 and not (
         sum(bool(_FENCE.match(x)) for x in before.splitlines()) % 2

@@ -92,9 +92,11 @@ def is_entry(line: str) -> bool:
     return bool(key and key["rest"] and len(key["key"].split()) <= 6)
 
 
-def begins(line: str) -> bool:
-    """Whether a line begins a block of its own, whatever stands before it."""
+def begins(line: str, before: str = "") -> bool:
+    """Whether a line begins a block of its own, whatever stands before it; the last words of a wrapped line (``before``) begin none."""
     key = KEY.match(line)
+    if key and not key["rest"] and len(before) >= _SHORT and line.lstrip()[:1].islower() and not ENDED.search(before):
+        return bool(MARKER.match(line) or QUOTED.match(line))
     return bool(
         (MARKER.match(line) or HEADING.match(line) or FENCE.match(line) or QUOTED.match(line) or LABEL.match(line))
         or RULE.match(line)

@@ -327,7 +327,7 @@ class _Reader:
         while (
             end < len(self.lines)
             and self.lines[end].strip()
-            and not begins(self.lines[end])
+            and not begins(self.lines[end], self.lines[end - 1])
             and not (self.keyed and is_entry(self.lines[end]))
         ):
             if is_row(self.lines[end]) or UNDERLINE.match(self.lines[end]):

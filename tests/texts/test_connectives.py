@@ -24,6 +24,8 @@ from slowwave.texts.connectives import assists, bond, courteous, reacts, warns
         "A secondary aim was a better lamp.",
         "The aim is met within that frame.",
         "We believe this to be rare.",
+        "More was not granted.",
+        "Bis es kommt, bleibt der Regler zu.",
     ],
 )
 def test_what_points_back_leans_on_the_sentence_before(sentence: str) -> None:
@@ -77,6 +79,7 @@ def test_whom_a_pronoun_means_is_looked_for_in_its_sentence_first(sentence: str,
         "The aim of this proposal is a better pump.",
         "The pump says that the seal is broken.",
         "Hall 4 has 12 pumps.",
+        "More than four pumps are old.",
     ],
 )
 def test_what_says_its_subject_stands_by_itself(sentence: str) -> None:

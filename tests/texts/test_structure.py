@@ -76,6 +76,14 @@ def test_a_table_may_be_ruled_with_single_dashes_and_what_runs_into_code_leads_i
     ]
 
 
+def test_the_last_words_of_a_wrapped_line_are_no_label() -> None:
+    """But a key below a sentence that has ended is one, and so is one with a capital."""
+    text = "The scheme of the new pumps is divided into three\nparts:\n\n- a pump\n- a seal"
+    assert next(p.text for p in passages(text)) == "The scheme of the new pumps is divided into three parts:"
+    for other in (text.replace("three\n", "three.\n"), text.replace("parts", "Parts")):
+        assert len(passages(other)) == 4
+
+
 def test_code_below_a_label_is_one_block_with_its_empty_lines_and_comments() -> None:
     """Prose that is indented there is none."""
     code = "    # first open it\n    open(4)\n\n    # then close it\n    close(4)"
