@@ -32,7 +32,7 @@ _MOST_NEEDED: Final = 24
 """Units that one may bring along; one that needs more is not taken."""
 
 _SEPARATOR: Final = 2  # bytes between two units at most
-_SPECIFIC: Final = 1.5
+_SPECIFIC: Final = 2.5
 _WORD: Final = 0.2
 _ASKED: Final = 2.0
 _OPENING: Final = 4.0
@@ -56,6 +56,9 @@ _FEW: Final = 2
 
 _ROUNDS: Final = 8
 _QUESTIONS: Final = 20
+_ANSWERS: Final = 5
+"""Questions that are looked at, and units that may answer each."""
+
 _ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
 
 
@@ -88,7 +91,7 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
     for turn in range(_ROUNDS):
         choice = _Choice(pool, max_tokens * BYTES_A_TOKEN + _SEPARATOR, banned)
         chosen = choice.made()
-        halves = _below_half(found, chosen, pool.asked)
+        halves = _below_half(found, chosen, choice.pinned)
         if not halves:
             break
         banned |= halves if turn < _ROUNDS - 2 else {u.list for u in found if u.list >= 0}
@@ -108,7 +111,7 @@ class _Pool:
     worth: Mapping[str, float]
     bonus: Sequence[float]
     brings: Sequence[frozenset[int] | None]
-    answers: Sequence[int]
+    answers: Sequence[Sequence[int]]  # of each question, the best first
     asked: frozenset[int]
     marks: Mapping[int, int]  # list → bytes of the line that says that items are left out
 
@@ -123,13 +126,15 @@ class _Pool:
             c: (_SPECIFIC if c[0] == "=" else _WORD * (1 + log2(n))) + (_ASKED if c in wanted else 0.0)
             for c, n in times.items()
         }
-        answers = list(dict.fromkeys(k for q in asked for k in _answering(found, says, times, q)))
+        answers = [_answering(found, says, times, q) for q in asked]
         brings = [_brought(found, k) if u.alone and not u.omission else None for k, u in enumerate(found)]
         marks: dict[int, int] = {}
         for u in found:
             if u.list >= 0:
                 marks[u.list] = max(marks.get(u.list, 0), len(mark_of(u).encode("utf-8", "replace")) + _SEPARATOR)
-        return cls(found, says, worth, _bonuses(found), brings, answers, frozenset(answers), marks)
+        return cls(
+            found, says, worth, _bonuses(found), brings, answers, frozenset(k for ks in answers for k in ks), marks
+        )
 
     def size(self, u: Unit) -> int:
         """Bytes of a unit and what separates it."""
@@ -172,23 +177,28 @@ def _bonuses(found: Sequence[Unit]) -> list[float]:
 
 def _answering(
     found: Sequence[Unit], says: Sequence[frozenset[str]], times: Mapping[str, int], asked: frozenset[str]
-) -> Iterable[int]:
-    """The unit that has most of what was asked for, rare words before common ones; behind a question what answers it."""
+) -> list[int]:
+    """The units that have most of what was asked for, rare words before common ones, down to half of the best; of a question what is said
+    behind it, of a heading or label what stands under it."""
     total = sum(1 / times[c] for c in asked)
-    scores = [(sum(1 / times[c] for c in own & asked), len(own & asked)) for own in says]
-    best = max(
-        (k for k, u in enumerate(found) if not u.omission and u.kind != "speaker"),
-        key=lambda k: (scores[k][0], -k),
-        default=-1,
-    )
-    if best < 0 or (scores[best][0] < total / 2 and scores[best][1] < 2):
-        return
-    if found[best].asks:
-        yield from islice((k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks), 1)
-    elif found[best].alone:
-        yield best
-    else:
-        yield from (k for k, u in enumerate(found) if best in u.needs and u.alone and scores[k][0])
+    scores = [sum(1 / times[c] for c in own & asked) for own in says]
+    ranked = sorted((k for k, s in enumerate(scores) if s and not _empty(found[k])), key=lambda k: (-scores[k], k))
+    if not ranked or (scores[ranked[0]] < total / 2 and len(says[ranked[0]] & asked) < 2):
+        return []
+    answers: dict[int, None] = {}
+    for best in ranked[:_ANSWERS]:
+        if 2 * scores[best] < scores[ranked[0]]:
+            break
+        if found[best].asks:
+            behind = (k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks)
+            answers.update(dict.fromkeys(islice(behind, 1)))
+        elif found[best].alone:
+            answers[best] = None
+        else:
+            under = (k for k, u in enumerate(found) if best in u.needs and u.alone)
+            answers.update(dict.fromkeys(sorted(under, key=lambda k: (-scores[k], k))))
+    answers.update(dict.fromkeys(n for n in found[ranked[0]].needs if found[n].alone))  # what the best leans on
+    return list(answers)
 
 
 def _brought(found: Sequence[Unit], place: int) -> frozenset[int] | None:
@@ -216,25 +226,32 @@ class _Choice:
     chosen: set[int] = field(default_factory=set[int])
     said: set[str] = field(default_factory=set[str])
     paid: set[int] = field(default_factory=set[int])  # lists of which the mark is counted
+    pinned: set[int] = field(default_factory=set[int])  # what answers a question
 
     def made(self) -> set[int]:
         """The places of what is chosen: answers, then what is worth most a byte; or one unit alone, where that is worth more."""
+        self._answer()
         room = self.left
-        for k in self.pool.answers:
-            self._take(k)
-        first, before = set(self.chosen), self.left
+        first, said, paid = set(self.chosen), set(self.said), set(self.paid)
         self._greedy()
         alone = max(
-            (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= before),
+            (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= room),
             key=lambda k: (self._value([k], first), -k),
             default=-1,
         )
         if alone >= 0 and self._value([alone], first) > self._value(self.chosen, first):
-            self.left, self.chosen, self.said, self.paid = room, set(), set(), set()
-            for k in (*self.pool.answers, alone):
-                self._take(k)
+            self.left, self.chosen, self.said, self.paid = room, first, said, paid
+            self._take(alone)
             self._greedy()
         return self.chosen
+
+    def _answer(self) -> None:
+        """Choose what answers each question best, or the next that fits."""
+        for ranked in self.pool.answers:
+            for k in ranked:
+                if k in self.chosen or self._take(k):
+                    self.pinned.add(k)
+                    break
 
     def _allowed(self, k: int) -> bool:
         brings = self.pool.brings[k]

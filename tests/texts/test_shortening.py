@@ -144,6 +144,18 @@ def test_what_was_asked_is_answered_first() -> None:
     assert bus in told(text, 50, "when does the bus leave")
 
 
+def test_what_answers_less_stands_in_for_an_answer_that_does_not_fit() -> None:
+    """The next best, or what the best leans on; and of a question in the text what is said behind it."""
+    text = (
+        "We met. Bus 37 goes. It leaves the dam at 15:10, 16:20 and 17:40, and the last one goes at 18:55 on all days but Sundays. "
+        + TALK
+    )
+    assert "last one goes" in told(text, 50, "when does the last bus leave the dam")
+    assert told(text, 8, "when does the last bus leave the dam").endswith("Bus 37 goes.")
+    talk = f"{TALK} {TALK} Where is the key of the cellar? Behind the fuse box. {TALK.replace('hens', 'geese')}"
+    assert "Behind the fuse box." in told(talk, 14, "where is the key of the cellar")
+
+
 def test_of_a_conversation_courtesies_go_and_an_answer_keeps_its_question() -> None:
     text = (
         "User: Hello, it is good to talk to you again today, my friend!\nAssistant: Hello! Welcome back, it is so nice to see you here. "
