@@ -40,6 +40,7 @@ _ITSELF: Final = frozenset(_FILE["itself"].replace("\n", "").split("|"))
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FIGURE: Final = re.compile(r"\d")
+_ASIDE: Final = re.compile(r"\s*[*_]*[(（][^()（）]{1,300}[)）][*_]*[.!?]?\s*")
 _WHICH: Final = re.compile(rf"{_LEAD}which\b[^.!]*[?？]", re.IGNORECASE)
 _POINTING: Final = words_of("this these those such")
 _THAT: Final = re.compile(
@@ -81,7 +82,7 @@ def bond(sentence: str, *, answering: bool = False) -> Bond:
     leans = lean(sentence) if not _WHICH.match(head) else ""
     if leans == "exception":
         return "both"
-    if leans == "previous" or _PREVIOUS.match(head) or (answering and _answers(head)):
+    if leans == "previous" or _PREVIOUS.match(head) or _ASIDE.fullmatch(sentence) or (answering and _answers(head)):
         return "previous"
     if _PASSES.match(head):
         return "next"

@@ -25,6 +25,7 @@ from slowwave.texts.connectives import assists, bond, courteous, reacts, warns
         "The aim is met within that frame.",
         "We believe this to be rare.",
         "More was not granted.",
+        "*(All of them agree.)*",
         "Bis es kommt, bleibt der Regler zu.",
     ],
 )
@@ -100,7 +101,13 @@ def test_an_answer_says_little_without_its_question(sentence: str, expected: str
 
 
 @pytest.mark.parametrize(
-    ("sentence", "expected"), [("Hmm, good idea, I will try.", True), ("Yes.", True), ("Yesterday was cold.", False)]
+    ("sentence", "expected"),
+    [
+        ("Hmm, good idea, I will try.", True),
+        ("I feel the same way.", True),
+        ("Yes.", True),
+        ("Yesterday was cold.", False),
+    ],
 )
 def test_whoever_agrees_reacts(sentence: str, expected: bool) -> None:
     assert reacts(sentence) is expected
