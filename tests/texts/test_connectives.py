@@ -25,7 +25,7 @@ from slowwave.texts.connectives import assists, bond, courteous, reacts, warns
         "The aim is met within that frame.",
         "We believe this to be rare.",
         "More was not granted.",
-        "*(All of them agree.)*",
+        "*(The old gate is red.)*",
         "Bis es kommt, bleibt der Regler zu.",
     ],
 )

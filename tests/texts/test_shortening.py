@@ -66,8 +66,9 @@ def test_steps_stay_all_or_go_all() -> None:
 
 
 def test_what_warns_is_worth_more_than_its_figures_say() -> None:
-    text = f"We met. {TALK} Goats of our farm must never be let onto the road. The tea of our farm is green, mild and cheap. {TALK}"
-    assert "must never" in told(text, 16)
+    """The tea has more words."""
+    text = f"We met. {TALK} The tea of our farm is green, mild, cheap, fresh. Goats of our farm must stay behind the fence. {TALK}"
+    assert "must stay" in told(text, 16)
 
 
 def test_what_is_mostly_code_or_quotation_stays_as_it_is() -> None:
@@ -153,7 +154,27 @@ def test_what_answers_less_stands_in_for_an_answer_that_does_not_fit() -> None:
     assert "last one goes" in told(text, 50, "when does the last bus leave the dam")
     assert told(text, 8, "when does the last bus leave the dam").endswith("Bus 37 goes.")
     talk = f"{TALK} {TALK} Where is the key of the cellar? Behind the fuse box. {TALK.replace('hens', 'geese')}"
-    assert "Behind the fuse box." in told(talk, 14, "where is the key of the cellar")
+    assert "Behind the fuse box." in told(talk, 9, "where is the key of the cellar")
+
+
+def test_what_the_best_answer_leans_on_comes_before_what_nobody_asked_for() -> None:
+    late = "It leaves the dam at 15:10, 16:20 and 17:40, and the last one goes at 18:55 on all days but Sundays."
+    text = f"{TALK} Bob Ray is 81. {TALK} Bus 37 goes. {late} {TALK}"
+    assert told(text, 4, "when does the last one leave the dam") == "Bus 37 goes."
+    assert told(text, 4) == "Bob Ray is 81."
+
+
+def test_a_unit_with_one_word_of_many_is_no_answer() -> None:
+    """Then what is worth most stays, as if nobody had asked."""
+    late = "On Sundays the last bus to the village leaves the dam at half past nine in the evening, and not before."
+    text = f"{TALK} Bob Ray is 81. {TALK} The dam is old. {late} {TALK}"
+    assert told(text, 4, "when does the last bus to the village leave the dam on Sundays") == "Bob Ray is 81."
+
+
+def test_words_that_were_asked_for_are_worth_more_wherever_they_stand() -> None:
+    text = f"{TALK} The rope is dear. {TALK} The lamp is dear. {TALK} The pump costs 40 euros."
+    assert told(text, 12, "price of pump costs and lamp") == "The lamp is dear. The pump costs 40 euros."
+    assert told(text, 12, "price of pump costs and rope") == "The rope is dear. The pump costs 40 euros."
 
 
 def test_of_a_conversation_courtesies_go_and_an_answer_keeps_its_question() -> None:
@@ -163,6 +184,11 @@ def test_of_a_conversation_courtesies_go_and_an_answer_keeps_its_question() -> N
         "Assistant: Thank you so much, that is great. Have a wonderful day and see you soon!\nUser: Good night, and thank you for the talk!"
     )
     assert told(text, 30) == "Assistant: Which bus goes back from the mill?\nUser: Number 37, every hour."
+
+
+def test_a_courtesy_is_not_kept_even_where_there_is_room() -> None:
+    text = f"User: Welcome back, dear old friend.\nRita: Pumps 12 and 13 run in hall 4.\nUser: {TALK}\nRita: {TALK}"
+    assert told(text, 22) == "Rita: Pumps 12 and 13 run in hall 4."
 
 
 def test_what_somebody_tells_an_assistant_is_worth_more_than_what_it_says() -> None:

@@ -61,9 +61,20 @@ def test_whoever_and_whatever_pronouns_mean_comes_along() -> None:
     assert needed(text, "He sailed") == ["My uncle bought a boat.", "The sea was calm."]
 
 
+def test_whoever_is_meant_within_a_sentence_is_the_last_who_was_named() -> None:
+    """And not whatever the sentence before speaks of."""
+    text = "Mara owns the mill. The sea was calm. The wall fell because she had dug there."
+    assert needed(text, "The wall") == ["Mara owns the mill."]
+
+
+def test_what_held_for_a_while_needs_what_came_then() -> None:
+    assert needed("At first the pump ran. Hall 4 stood still by noon.", "At first") == ["Hall 4 stood still by noon."]
+
+
 def test_a_section_is_not_answered_by_the_one_before_its_heading() -> None:
-    text = "# One\n\nThe pump is red.\n\n# Two\n\nThis pump is blue."
-    assert needed(text, "This pump") == ["# Two"]
+    for between in ("\n\n", "\n"):
+        text = between.join(("# One", "The pump is red.", "# Two", "This pump is blue."))
+        assert needed(text, "This pump") == ["# Two"]
 
 
 def test_code_needs_the_sentence_that_says_what_it_shows() -> None:
