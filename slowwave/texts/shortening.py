@@ -64,7 +64,7 @@ _ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """``text`` is made of ``units`` of the text, in order; ``missing`` are its specifics that are no longer said.
+    """``text`` is made of ``units`` of the text, at ``places`` among all of its units; ``missing`` are specifics that are no longer said.
 
     The text is empty where no unit fits, or where most of it is lists of which not half could be kept, steps and blocks: it cannot be said
     well in so few tokens.
@@ -72,6 +72,7 @@ class Shortened:
 
     text: str
     units: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
     missing: tuple[str, ...] = ()
 
 
@@ -82,9 +83,9 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
     what is worth most a byte. Of a list at least half of the items stay, or none, except for what was asked for.
     Time: linear in the text, and u · log u in its units while few gains change.
     """
-    if count(text) <= max_tokens:
-        return Shortened(text, tuple(u.text for u in units(text)))
     found = units(text)
+    if count(text) <= max_tokens:
+        return Shortened(text, tuple(u.text for u in found), tuple(range(len(found))))
     pool = _Pool.of(found, questions)
     banned: set[int] = set()
     chosen: set[int] = set()
@@ -99,7 +100,8 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
         chosen = set()
     short = _joined(found, chosen)
     missing = unsaid(specifics(text).terms(), [short])
-    return Shortened(short, tuple(found[k].text for k in sorted(chosen)), tuple(sorted(missing)))
+    places = tuple(sorted(chosen))
+    return Shortened(short, tuple(found[k].text for k in places), places, tuple(sorted(missing)))
 
 
 @dataclass(frozen=True, slots=True)
