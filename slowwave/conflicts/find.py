@@ -65,7 +65,7 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
-        *conflicts_of_memories(snapshot, settings, tally),
+        *conflicts_of_memories(snapshot, settings, tally, longer=not settings.operations.mark_ended_statements.enabled),
     ]
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:
@@ -73,9 +73,11 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     return FoundConflicts(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
 
 
-def conflicts_of_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
-    """Those of memories by every rule, the surest first; a pair may stand in several."""
-    stated = stated_conflicts(snapshot, tally, longer=not settings.operations.mark_ended_statements.enabled)
+def conflicts_of_memories(
+    snapshot: Snapshot, settings: Settings, tally: Tally, *, longer: bool = True
+) -> list[Conflict]:
+    """Those of memories by every rule, the surest first; a pair may stand in several. ``longer``: see ``stated_conflicts``."""
+    stated = stated_conflicts(snapshot, tally, longer=longer)
     return [
         *(c for c in stated if not c.doubtful),
         *ending_conflicts(snapshot, tally),
