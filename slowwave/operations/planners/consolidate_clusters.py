@@ -13,7 +13,8 @@ that save most are proposed, out of five times as many of the most tokens, as fa
 may become part of another one after ``cooldown_days``, with as many new memories at least. Exempt memories
 (``slowwave.rows.exemptions``), essences and what screening has to act on first are left alone.
 
-Time: that of ``neighbours`` for each crowded block, and linear in the texts of the clusters that are worded.
+Time: that of ``consolidation_pairs``, which is linear beyond some thousand memories of a block, of finding what contradicts, and linear in
+the texts of the clusters that are worded.
 """
 
 from __future__ import annotations

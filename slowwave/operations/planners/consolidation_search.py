@@ -18,9 +18,9 @@ from slowwave.config.settings import Settings
 from slowwave.conflicts.sentences import contradict
 from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
-from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.matching.shared_words import SharedWords
 from slowwave.operations.planners.attempts import EXTRACTIVE
+from slowwave.operations.planners.consolidation_pairs import NearPairs, near_pairs
 from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
 from slowwave.operations.planners.summary_text import SummaryText, Writing
 from slowwave.rows.screening_exemptions import is_held_back
@@ -28,8 +28,6 @@ from slowwave.texts.extractive import Source
 from slowwave.texts.token_count import count
 
 _MOST: Final = 50  # members of a summary
-_FEW: Final = 512  # rows of a block all pairs of which are looked at
-_NEAREST: Final = 24  # neighbours that each row of a larger block is joined with
 _TRIES: Final = 3  # calls of a model for each summary that a night may propose
 _NEVER: Final = -np.inf
 _OF_CAP: Final = 0.8
@@ -37,9 +35,6 @@ _OF_CAP: Final = 0.8
 _RIVALS: Final = 5  # summaries worded for each one that is proposed, the most tokens first
 _SAVING: Final = 0.1
 """Share of the members' tokens that a summary saves at least: for less, three memories that recall can tell apart are better."""
-
-_NearPairs = tuple[Ints, Ints, Ints, Floats]
-"""Rows of a block, and near pairs i, j of them as places among these, with how near they are."""
 
 Pairs = frozenset[tuple[str, str]]
 """Ids of two memories, the smaller first."""
@@ -81,7 +76,9 @@ class Search:
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
         with one_thread():
-            pairs = self._likely(list(self._pairs()))
+            pairs = self._likely(
+                list(near_pairs(self.pool, self.floor, self.settings.operations.consolidate_clusters.min_cluster_size))
+            )
         self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
         free = np.ones(len(self.pool.table), np.bool_)
         found: list[FoundSummary] = []
@@ -101,14 +98,16 @@ class Search:
                 tokens -= s.before
         return sorted(found, key=lambda s: (-s.saving, s.places))
 
-    def _likely(self, pairs: Sequence[_NearPairs]) -> list[_NearPairs]:
+    def _likely(self, pairs: Sequence[NearPairs]) -> list[NearPairs]:
         """The pairs with how likely they are of one matter: their cosine, and the words that they share."""
-        self.near = np.unique(np.concatenate([np.empty(0, np.int64), *(rows for rows, _, _, _ in pairs)]))
+        self.near = np.unique(
+            np.concatenate([np.empty(0, np.int64), *(rows[k] for rows, i, j, _ in pairs for k in (i, j))])
+        )
         self.words = SharedWords.of(self.pool.table["text"].take(pa.array(self.near)).to_pylist())
-        found: list[_NearPairs] = []
+        found: list[NearPairs] = []
         for rows, i, j, cosine in pairs:
-            own = np.searchsorted(self.near, rows)
-            found.append((rows, i, j, cosine + self.words.pairs(own[i], own[j])))
+            one, two = (np.searchsorted(self.near, rows[k]) for k in (i, j))
+            found.append((rows, i, j, cosine + self.words.pairs(one, two)))
         return found
 
     def _room(self) -> tuple[int, int, int]:
@@ -121,26 +120,8 @@ class Search:
         most = max(1, min(options.max_clusters_per_run, rows // options.min_cluster_size))
         return most, rows, int(min(1.0, _OF_CAP * 2 * allowed / max(live, 1)) * tokens)
 
-    def _pairs(self) -> Iterator[_NearPairs]:
-        """For each block its rows, and i, j and cosines of its near pairs, as places among these."""
-        floor = self.floor
-        order = np.argsort(self.pool.block, kind="stable")
-        starts = np.flatnonzero(np.diff(self.pool.block[order], prepend=-1))
-        for rows in np.split(order, starts[1:]):
-            if len(rows) < self.settings.operations.consolidate_clusters.min_cluster_size:
-                continue
-            if len(rows) <= _FEW:
-                units = self.pool.units(rows)
-                cosine = units @ units.T
-                i, j = np.nonzero(np.triu(cosine >= floor, 1))
-                near = cosine[i, j]
-            else:
-                i, j, near = pairs_of(*neighbours(self.pool.matrix, _NEAREST, max(floor, 1e-6), self.pool.vector[rows]))
-            if len(i):
-                yield rows, i.astype(np.int64), j.astype(np.int64), near
-
     def _round(
-        self, pairs: Sequence[_NearPairs], free: Mask, tried: set[tuple[int, ...]], most: int
+        self, pairs: Sequence[NearPairs], free: Mask, tried: set[tuple[int, ...]], most: int
     ) -> list[FoundSummary]:
         """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
         waiting: list[tuple[int, tuple[int, ...], bool]] = []
