@@ -19,35 +19,19 @@ the texts of the clusters that are worded.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from slowwave.config.settings import Settings
-from slowwave.conflicts.columns import Tally
-from slowwave.conflicts.find import conflicts_of_memories
-from slowwave.mutations.cells import Guard, Value, canonical, canonical_json
-from slowwave.mutations.consolidate_memories import REASON, Consolidation, consolidate_memories
-from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import live_ids, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
-from slowwave.operations.planners.attempts import EXTRACTIVE
+from slowwave.operations.planners.consolidation_apart import contradicting, rejected
 from slowwave.operations.planners.consolidation_floor import cohesion_floor
-from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Mask, Pool, candidates
-from slowwave.operations.planners.consolidation_search import FoundSummary, Pairs, Search
-from slowwave.operations.planners.rejections import conflicting_pairs
+from slowwave.operations.planners.consolidation_items import FoundSummary, cosines_among, summary_items
+from slowwave.operations.planners.consolidation_pool import Pool, candidates, in_focus
+from slowwave.operations.planners.consolidation_search import Search
 from slowwave.operations.planners.summary_text import Writing
-from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
-from slowwave.rows.memories import attributes
-from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.quotation import quote
 
 OPERATION: Final = "consolidate_clusters"
@@ -77,150 +61,15 @@ def consolidate_clusters(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, headline, {"no writer at hand": 1, "items": 0}))
     pool = candidates(snapshot, settings, numbers)
     writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
-    cannot_link = conflicting_pairs(snapshot, "memories") | _contradicting(snapshot, settings) | _rejected(snapshot)
+    cannot_link = contradicting(snapshot, settings).every() | rejected(snapshot, OPERATION)
     floor = cohesion_floor(inputs)
     numbers["cosine of two members"] = round(floor, 4)
-    summaries = Search(pool, settings, floor, cannot_link, _focus(pool, inputs.focus), writing, numbers).summaries()
-    items = _items(inputs, pool, summaries)
+    summaries = Search(pool, settings, floor, cannot_link, in_focus(pool, inputs.focus), writing, numbers).summaries()
+    items = summary_items(inputs, OPERATION, pool, summaries)
     numbers |= {**writing.numbers(), **_figures(summaries), "items": len(items)}
     return Proposal(
         tuple(items), Report(OPERATION, _headline(numbers), numbers, writing.findings(), _table(pool, summaries))
     )
-
-
-def _focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
-    if focus is None:
-        return None
-    return pc.is_in(pool.table["id"], value_set=pa.array(sorted(focus), pa.string())).to_numpy()
-
-
-def _contradicting(snapshot: Snapshot, settings: Settings) -> Pairs:
-    """Pairs that the audit of contradictions finds tonight, and the copies behind them."""
-    found = conflicts_of_memories(snapshot, settings, Tally())
-    return frozenset((min(a, b), max(a, b)) for c in found for a in (c.a, *c.also_a) for b in (c.b, *c.also_b))
-
-
-def _rejected(snapshot: Snapshot) -> Pairs:
-    """Pairs of memories out of rejected summaries that say what they said then: they must not meet in another one."""
-    table = snapshot.table("rejections")
-    mine = table.filter(pc.equal(table["operation"], OPERATION)).select(["subject", "row_ids"]).to_pylist()
-    named = {id_ for r in mine for id_ in r["row_ids"]}
-    seen = {str(r["id"]): r["current_version_id"] for r in rows_where(snapshot, "memories", "id", named, _SAYS)}
-    pairs: set[tuple[str, str]] = set()
-    for r in mine:
-        ids = sorted(r["row_ids"])
-        if seen.keys() >= set(ids):
-            guards = tuple(Guard("memories", id_, _SAYS, (seen[id_],)) for id_ in ids)
-            rows = tuple(Row(id_) for id_ in ids)
-            refused = Mutation("insert_summary", "memories", guards=guards, rows=rows)
-            if Item(OPERATION, "", refused).subject() == r["subject"]:
-                pairs.update(combinations(ids, 2))
-    return frozenset(pairs)
-
-
-_SAYS: Final = ("current_version_id",)
-
-
-def _items(inputs: Inputs, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Item]:
-    if not summaries:
-        return []
-    snapshot = inputs.snapshot
-    live_sources = {c: live_ids(snapshot, c.split("_")[1] + "s") for c in ("source_document_ids", "source_chunk_ids")}
-    members = [pool.rows(s.places) for s in summaries]
-    close = [_cosines(pool, s.places) for s in summaries]
-    vectors = _vectors(inputs, pool, summaries)
-    mutations = consolidate_memories(
-        snapshot,
-        [
-            Consolidation(s.written.text, tuple(r["id"] for r in rows), _values(s, rows, c, live_sources), vector)
-            for s, rows, c, vector in zip(summaries, members, close, vectors, strict=True)
-        ],
-    )
-    return [
-        Item(
-            OPERATION,
-            "summarise",
-            mutation,
-            evidence=_evidence(pool, s, rows, c),
-            risk="low" if s.written.writer == EXTRACTIVE else "medium",
-            sources=tuple(sorted(r["id"] for r in rows)),
-            tokens=s.written.tokens,
-            probability=round(float(min(1.0, c.min())), 4),
-        )
-        for s, rows, c, mutation in zip(summaries, members, close, mutations, strict=True)
-    ]
-
-
-def _cosines(pool: Pool, places: Sequence[int]) -> Floats:
-    """Cosines of every two of the places."""
-    units = pool.units(np.array(places, np.int64))
-    return (units @ units.T)[np.triu_indices(len(places), 1)]
-
-
-def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Floats]:
-    """A unit vector a summary: of its text, or where nobody can make one the mean of its members."""
-    if inputs.embed is not None:
-        found = np.asarray(inputs.embed([s.written.text for s in summaries]), np.float32)
-        if found.shape[1] == pool.matrix.shape[1]:
-            return list(found)
-    means = [pool.units(np.array(s.places, np.int64)).astype(np.float64).mean(axis=0) for s in summaries]
-    return [(m / max(float(np.linalg.norm(m)), 1e-12)).astype(np.float32) for m in means]
-
-
-def _values(
-    summary: FoundSummary, rows: Sequence[Fields], close: Floats, live_sources: Mapping[str, frozenset[str]]
-) -> dict[str, Value]:
-    first = rows[0]
-    rings = Counter(r["ring"] for r in rows)
-    kinds = Counter(_kind(r) for r in rows)
-    tags: list[object] = []
-    for row in rows:
-        own: object = _json_list(row["tags"])
-        tags += [t for t in (own if isinstance(own, list) else []) if t not in tags]
-    starts = [r["valid_from"] for r in rows if r["valid_from"] is not None]
-    reads = [r["last_accessed_at"] for r in rows if r["last_accessed_at"] is not None]
-    return {
-        "kind": SUMMARY,
-        "ring": min(rings, key=lambda ring: (-rings[ring], ring)),
-        **{c: first[c] for c in ALIKE},
-        "source": REASON,
-        "importance": max(r["importance"] for r in rows),
-        "confidence": max(r["confidence"] for r in rows),
-        "tags": canonical_json(tags),
-        "attributes": canonical_json(
-            {
-                "kind": min(kinds, key=lambda kind: (-kinds[kind], kind)),
-                "summary_of": len(rows),
-                "similarity": round(float(close.mean()), 4),
-                "token_savings": summary.saving,
-                **({"statements": [list(ids) for ids in said]} if (said := summary.written.statements) else {}),
-            }
-        ),
-        "valid_from": canonical(min(starts)) if starts else None,
-        "last_accessed_at": canonical(max(reads)) if reads else None,
-        **{c: tuple(dict.fromkeys(i for r in rows for i in r[c] or () if i in ids)) for c, ids in live_sources.items()},
-    }
-
-
-def _kind(row: Fields) -> str:
-    return str(attributes(row["attributes"]).get("kind", SUMMARY)) if row["kind"] == SUMMARY else str(row["kind"])
-
-
-def _evidence(pool: Pool, summary: FoundSummary, rows: Sequence[Fields], close: Floats) -> dict[str, object]:
-    uncited = pool.rows(summary.uncited, ("id",))
-    return {
-        "text": summary.written.text,
-        "quotes": [{"id": r["id"], "text": quote(r["text"], _QUOTED)} for r in rows],
-        "source_count": len(rows),
-        "uncited": [r["id"] for r in uncited],
-        "cluster_similarity": round(float(close.mean()), 4),
-        "least_similarity": round(float(close.min()), 4),
-        "tokens_before": summary.before,
-        "tokens_after": summary.after,
-        "token_savings": summary.saving,
-        "writer": summary.written.writer,
-        "problem": summary.written.problem,
-    }
 
 
 def _figures(summaries: Sequence[FoundSummary]) -> dict[str, int | float]:
@@ -239,7 +88,7 @@ def _table(pool: Pool, summaries: Sequence[FoundSummary]) -> tuple[Mapping[str, 
     return tuple(
         {
             "sources": len(s.places),
-            "similarity": round(float(_cosines(pool, s.places).mean()), 4),
+            "similarity": round(float(cosines_among(pool, s.places).mean()), 4),
             "tokens before": s.before,
             "tokens after": s.after,
             "writer": s.written.writer,
@@ -254,7 +103,3 @@ def _headline(numbers: Mapping[str, int | float]) -> str:
         f"{numbers['summaries']:,} summaries would stand for {numbers['memories that would be absorbed']:,} of "
         f"{numbers['live memories']:,} live memories and save {numbers['tokens saved']:,} of {numbers['live tokens']:,} tokens."
     )
-
-
-def _json_list(cell: object) -> object:
-    return attributes(f'{{"tags": {cell}}}').get("tags")

@@ -32,23 +32,26 @@ those of unrelated notes (of conversations by half, in either model of the wheel
 
 
 def cohesion_floor(inputs: Inputs) -> float:
-    """The cosine that every two members of a summary have: the setting, or where it is empty so many deviations above chance.
+    """The cosine that every two members of a summary have: the setting, or where it is empty ``floor_above`` its deviations."""
+    options = inputs.settings.operations.consolidate_clusters
+    return floor_above(inputs, options.cohesion_deviations) if options.cohesion is None else options.cohesion
+
+
+def floor_above(inputs: Inputs, deviations: float) -> float:
+    """The cosine so many deviations above chance.
 
     A night moves it not: notes and models are fixed, and of the namespace's own vectors those of memories that are no summaries count,
     retired ones included. Of these it is rounded to .01, as a night may reword some.
     """
-    options = inputs.settings.operations.consolidate_clusters
-    if options.cohesion is not None:
-        return options.cohesion
     vectors = inputs.snapshot.vectors["memory_vectors"]
     if vectors.model in UNRELATED_COSINES:
-        return NullCosines(*UNRELATED_COSINES[vectors.model]).above(options.cohesion_deviations)
+        return NullCosines(*UNRELATED_COSINES[vectors.model]).above(deviations)
     if inputs.embed is not None and vectors.model == inputs.settings.embedding_model:
         measured = _measured(inputs.embed)
         if measured is not None and measured[0] == vectors.matrix.shape[1]:
-            return measured[1].above(options.cohesion_deviations)
+            return measured[1].above(deviations)
     own = _own(inputs.snapshot)
-    return UNKNOWN if own is None else round(own.above(_OWN * options.cohesion_deviations), 2)
+    return UNKNOWN if own is None else round(own.above(_OWN * deviations), 2)
 
 
 @lru_cache(maxsize=4)

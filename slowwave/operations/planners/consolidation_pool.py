@@ -6,7 +6,7 @@ Which of them lie close, and what is said of them, belongs to ``slowwave.operati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.matching.vectors import unit_rows
-from slowwave.rows.exemptions import exemptions
+from slowwave.rows.exemptions import attribute_of, exemptions
 from slowwave.rows.memories import active_memories, attributes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.token_count import counts
@@ -27,6 +27,9 @@ STAGES: Final = ("full", "compressed", "summary")
 
 SUMMARY: Final = "summary"
 """The kind of what stands for others."""
+
+TOPIC: Final = "topic"
+"""The attribute of a topic memory: its subject and the stems of its matter."""
 
 ALIKE: Final = ("scope", "subject", "author", "visibility", "sensitivity")
 """What all members have in common, beside their kind: a summary shows nothing to whom it was not shown."""
@@ -60,13 +63,30 @@ class Pool:
         """The rows at ``places``."""
         return self.table.select(list(columns)).take(pa.array(places, pa.int64())).to_pylist()
 
+    def take(self, places: Ints) -> Pool:
+        """The candidates at ``places``, in that order."""
+        return replace(
+            self,
+            table=self.table.take(pa.array(places)),
+            block=self.block[places],
+            tokens=self.tokens[places],
+            when=self.when[places],
+            summary=self.summary[places],
+            vector=self.vector[places],
+        )
+
     def units(self, places: Ints) -> Floats:
         """Their unit vectors (p, d)."""
         return unit_rows(self.matrix[self.vector[places]])[0]
 
 
-def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | float]) -> Pool:
-    """All that may be summed up; ``numbers`` receives how many there were and what each gate left out. Linear in the memories."""
+def candidates(
+    snapshot: Snapshot, settings: Settings, numbers: dict[str, int | float], topics_from: int | None = None
+) -> Pool:
+    """All that may be summed up; ``numbers`` receives how many there were and what each gate left out. Linear in the memories.
+
+    Topic memories (``TOPIC``) are left to ``topic_memories``: with ``topics_from`` they are the only summaries, those of so many days.
+    """
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
     numbers["live memories"] = len(memories)
@@ -74,13 +94,17 @@ def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | 
     numbers["live tokens"] = int(tokens.sum())
     vector = vectors.rows_of(memories["id"].combine_chunks())
     summary = pc.equal(memories["kind"], SUMMARY).to_numpy().copy()
-    cooldown = snapshot.taken_at - timedelta(days=settings.operations.consolidate_clusters.cooldown_days)
+    topic = np.zeros(len(memories), np.bool_)
+    topic[list(attribute_of(memories, TOPIC))] = True
+    days = settings.operations.consolidate_clusters.cooldown_days if topics_from is None else topics_from
+    cooldown = snapshot.taken_at - timedelta(days=days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
         **exemptions(memories, settings),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),
+        **({"topic memories": summary & topic} if topics_from is None else {"other summaries": summary & ~topic}),
         "summaries cooling down": summary & fresh,
         "longer than the input of a summary": tokens > settings.operations.consolidate_clusters.max_input_tokens,
     }
@@ -94,6 +118,13 @@ def candidates(snapshot: Snapshot, settings: Settings, numbers: dict[str, int | 
     block = _blocks(table)
     numbers["blocks"] = len(np.unique(block))
     return Pool(table, block, tokens[left], when, summary[left], vector[left], vectors.matrix)
+
+
+def in_focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
+    """(n,) which candidates are of the focus; None where there is none."""
+    if focus is None:
+        return None
+    return pc.is_in(pool.table["id"], value_set=pa.array(sorted(focus), pa.string())).to_numpy()
 
 
 def _directed(matrix: NDArray[np.floating], rows: Ints) -> Mask:

@@ -20,9 +20,11 @@ from slowwave.matching.blas import one_thread
 from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.shared_words import SharedWords
 from slowwave.operations.planners.attempts import EXTRACTIVE
+from slowwave.operations.planners.consolidation_apart import Pairs
+from slowwave.operations.planners.consolidation_items import FoundSummary
 from slowwave.operations.planners.consolidation_pairs import NearPairs, near_pairs
 from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
-from slowwave.operations.planners.summary_text import SummaryText, Writing
+from slowwave.operations.planners.summary_text import Writing
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.extractive import Source
 from slowwave.texts.token_count import count
@@ -35,25 +37,6 @@ _OF_CAP: Final = 0.8
 _RIVALS: Final = 5  # summaries worded for each one that is proposed, the most tokens first
 _SAVING: Final = 0.1
 """Share of the members' tokens that a summary saves at least: for less, three memories that recall can tell apart are better."""
-
-Pairs = frozenset[tuple[str, str]]
-"""Ids of two memories, the smaller first."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundSummary:
-    """A text for the members at ``places`` of the pool; ``uncited`` were in the cluster. Tokens of the members' texts and of this one."""
-
-    places: tuple[int, ...]
-    uncited: tuple[int, ...]
-    written: SummaryText
-    before: int
-    after: int
-
-    @property
-    def saving(self) -> int:
-        """Tokens that recall no longer has to bear."""
-        return self.before - self.after
 
 
 @dataclass(slots=True)
@@ -196,7 +179,7 @@ class Search:
             likeness[place[a], place[b]] = likeness[place[b], place[a]] = _NEVER
         room = self.settings.operations.consolidate_clusters.max_input_tokens
         least = self.settings.operations.consolidate_clusters.min_cluster_size
-        for part in _joined(likeness, self.pool.tokens[order], room, least):
+        for part in joined(likeness, self.pool.tokens[order], room, least):
             kept = self._enough_news([order[n] for n in part])
             if len(kept) >= least:
                 yield tuple(kept)
@@ -261,7 +244,7 @@ class Search:
         return [k for k in members if k != dearest]
 
 
-def _joined(likeness: Floats, tokens: Ints, room: int, least: int) -> list[list[int]]:
+def joined(likeness: Floats, tokens: Ints, room: int, least: int) -> list[list[int]]:
     """Groups of the n rows of ``likeness`` (n, n), by their first row: two become one where each of the one goes with each of the other
     (nothing is ``_NEVER``) and their tokens fit into ``room``; those with the greatest mean first. What is left in groups of fewer than
     ``least`` goes to the largest of these as far as it may. Time: n³ for n of at most ``_MOST``."""
