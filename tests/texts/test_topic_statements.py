@@ -1,0 +1,98 @@
+"""Topic statements: who states what of whom, and what is no statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.texts.stated_relations import SELF
+from slowwave.texts.topic_statements import LONGEST, topic_statement
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "How is the weather in Bergen?",
+            "I live in Bergen. Which bank is open there?",
+            "Good morning!",
+            "Hello there, Mara.",
+        ),
+        *(
+            "Thanks, that helps a lot.",
+            "Thank you for telling me about Bergen.",
+            "You live in Bergen.",
+            "Let me know about Bergen.",
+        ),
+        *(
+            "I can help with the move to Bergen.",
+            "I'd suggest a walk in Bergen.",
+            "Sorry to hear that about Bergen.",
+            "",
+        ),
+        *(
+            "Tell Mara about the ferry.",
+            "Please book the ferry.",
+            "Happy to help with the ferry.",
+            "It looks lovely in the evening.",
+        ),
+        *(
+            "Mara told Otto about the ferry.",
+            "- Mara lives in Bergen\n- Otto lives in Lund",
+            "I feel a lot better now.",
+        ),
+        *(
+            "what does my insurance cover",
+            "I need to know the limit of my card",
+            "is my card still valid",
+            "so when do I change the oil",
+        ),
+        *(
+            "I wonder what my card costs",
+            "explain the limit of my card",
+            "my insurance plan is what",
+            *(
+                "At what point should the oil be changed",
+                "I lost my card, how do I report it",
+                "If I lose my card, will I get one",
+            ),
+        ),
+        "The ferry is late. " * 30,
+    ],
+)
+def test_questions_greetings_thanks_offers_and_talk_are_no_statement(text: str) -> None:
+    """Nor what speaks of two persons, of nothing, or is too long to be one."""
+    assert len("The ferry is late. " * 30) > LONGEST
+    assert topic_statement(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        *(("I live in Bergen.", SELF), ("Our flat has a balcony.", SELF), ("Mara lives in Bergen.", "mara")),
+        *(("My friend Mara has a house in Bergen.", "mara"), ("I met Mara at the pool.", "mara")),
+        *(("My sister has a house in Bergen.", f"{SELF}: sister"), ("Thandiwe paints boats.", "thandiwe")),
+        *(("I looked after Thandiwe's parrot for a day.", "thandiwe"), ("I read Monday's paper on the ferry.", SELF)),
+        *(
+            ("Mara paints boats. She sells them in Bergen.", "mara"),
+            ("Gate Keeper restarts every night.", "gate keeper"),
+        ),
+        *(("The Atlas Project runs on Postgres.", "atlas project"), ("The ferry is late in winter.", "")),
+        *(("I want to learn the cello.", SELF), ("When my house burned down, so did my card.", SELF)),
+        *(("I know how the ferry runs.", SELF), ("Mara knows what boats cost.", "mara")),
+    ],
+)
+def test_of_whom_a_text_speaks(text: str, subject: str) -> None:
+    """Whoever is named before who says it; a plan and a wish are statements of their day."""
+    said = topic_statement(text)
+    assert said is not None
+    assert said.subject == subject
+
+
+def test_its_matter_is_its_words_of_content_and_the_relations_that_it_states() -> None:
+    """Without those of the subject, of judgement and of all work; stems."""
+    said = topic_statement("Mara really likes living in Bergen because of the ferries.")
+    assert said is not None
+    assert (said.words, said.relations) == ({"bergen", "ferri"}, frozenset())
+    said = topic_statement("Mara lives in Bergen.")
+    assert said is not None
+    assert said.relations == {"lives in"}
