@@ -21,6 +21,7 @@ from benchmarks.goods import products, restaurants, software
 from benchmarks.listings import Row
 from benchmarks.mentioned import memories
 from benchmarks.persons import births, inventors, organisations, people
+from benchmarks.registers import albums, suppliers, tools
 from benchmarks.vocabulary import (
     Dice,
 )
@@ -42,6 +43,9 @@ WORLDS: Final[Mapping[str, tuple[Callable[[Dice, int], list[Row]], int]]] = {
     "inventors": (inventors, 5_000),
     "filings": (filings, 5_000),
     "memories": (memories, 3_000),
+    "albums": (albums, 2_400),
+    "tools": (tools, 2_400),
+    "suppliers": (suppliers, 2_400),
 }
 """World → its maker and its rows at scale 1 (about: the last cluster is finished, inventors, filings and citations are exact)."""
 
