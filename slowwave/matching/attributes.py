@@ -21,7 +21,7 @@ from slowwave.matching.names import fold
 
 Ints = NDArray[np.int64]
 
-IDENTIFIERS: Final = frozenset(("email", "url", "phone", "code"))
+IDENTIFIERS: Final = frozenset(("email", "url", "phone", "code", "codes"))
 """Shapes whose values stand for one thing, as a rule."""
 
 _EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}")
@@ -31,6 +31,7 @@ _SITE: Final = re.compile(r"url|site|web|domain|homepage|link", re.IGNORECASE)
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ()./-]{5,20}\d")
 _TELEPHONE: Final = re.compile(r"phone|mobile|tel(?:$|_)|fax|cell(?:$|_)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{4})([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?:[T ].{0,30})?")
+_DATED: Final = re.compile(r"\d{4}([-/.])\d{2}\1\d{2}(?:[T ].{0,30})?")
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _NUMBER: Final = re.compile(r"[$€£]? ?[-+]?\d{1,15}(?:,\d{3})*(?:\.\d{1,15})?(?:e[-+]?\d{1,3})?", re.IGNORECASE)
 _CODE: Final = re.compile(r"(?=\S*\d)\S{4,64}")
@@ -42,7 +43,10 @@ _OFFICIAL: Final = re.compile(
 _GENERIC: Final = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|identifier)$", re.IGNORECASE)
 _CODED: Final = re.compile(r"(?=[\w/-]*\d)(?=[\w/-]*[^\W\d_])[^\W_][\w/-]*[^\W_]")
 _DIGIT: Final = re.compile(r"\d")
-_QUANTITY: Final = re.compile(r"[\d/.-]+[^\W\d_]{1,6}")
+_QUANTITY: Final = re.compile(
+    r"(?:\d[\d/.]*x)*[\d/.-]+[^\W\d_]{1,6}|\d[\d/.]*(?:x\d[\d/.]*)+(?:-?[^\W\d_]{1,6})?", re.IGNORECASE
+)
+_PARTED: Final = re.compile(r"(?<![\w/-])([^\W\d_]{1,4}) (\d[\w/]{1,8})(?![\w/-])")
 _NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
 
 CODES: Final = "code in the name"
@@ -51,6 +55,11 @@ CODES: Final = "code in the name"
 _LONGEST: Final = 2_000  # letters of a value that are read
 _SHORT: Final = 200  # letters of an object that is remembered
 _CODE_SIGNS: Final = 5
+_SHARE: Final = 0.8  # of the distinct values that have a shape
+_DATES: Final = (
+    0.4  # that are days of a calendar where all are written as such: distinct values hold more slips than rows do
+)
+_DIGITS_ONLY: Final = str.maketrans("", "", "-/.")
 _MEASURED: Final = 20  # values from which a column's uniqueness can be measured
 _SAMPLE: Final = 400
 
@@ -122,16 +131,24 @@ def prepare(
             column = raw.get((kind, key))
             if column is None:
                 column = raw[kind, key] = _Raw()
-            column.rows.append(row)
-            column.codes.append(column.number.setdefault(value, len(column.number)))
+            _put(column, row, value)
     for row, name in enumerate(display_names):
         for code in _codes(name):
-            column = raw.setdefault((int(kinds[row]), CODES), _Raw())
-            column.rows.append(row)
-            column.codes.append(column.number.setdefault(code, len(column.number)))
-    named = {**{(kind, CODES): "code" for kind, _ in raw}, **(shapes or {})}
+            _put(raw.setdefault((int(kinds[row]), CODES), _Raw()), row, code)
+    for row, name in enumerate(display_names):  # "RMA 5845" is a code where another name has "RMA-5845"
+        column = raw.get((int(kinds[row]), CODES))
+        if column is not None:
+            for code in _parted_codes(name):
+                if code in column.number:
+                    _put(column, row, code)
+    named = {**{(kind, CODES): "codes" for kind, _ in raw}, **(shapes or {})}
     found = (_column(kind, key, r, named.get((kind, key), "")) for (kind, key), r in sorted(raw.items()))
     return Attributes(tuple(c for c in found if c is not None))
+
+
+def _put(column: _Raw, row: int, value: str) -> None:
+    column.rows.append(row)
+    column.codes.append(column.number.setdefault(value, len(column.number)))
 
 
 class _Raw:
@@ -156,8 +173,8 @@ def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
     rows, codes = rows[stated], place[codes[stated]]
     if not len(rows):
         return None
-    repeated = bool((rows[1:] == rows[:-1]).any())
-    if repeated:
+    repeated = len(np.unique(rows)) < len(rows)
+    if repeated or shape == "codes":  # of which those with a space came last
         rows, codes = np.unique(np.column_stack([rows, codes]), axis=0).T
     return Column(kind, key, shape, rows, codes, texts, np.bincount(codes, minlength=len(texts)), repeated)
 
@@ -169,14 +186,14 @@ def _shape(key: str, values: Sequence[str], stated: int) -> str:
     sample = [v for v in sample if fold(v) not in _NOTHING] or [""]
     unique = len(distinct) / stated
 
-    def shaped(pattern: re.Pattern[str]) -> bool:
-        return sum(pattern.fullmatch(v) is not None for v in sample) >= 0.8 * len(sample)
+    def shaped(pattern: re.Pattern[str], share: float = _SHARE) -> bool:
+        return sum(pattern.fullmatch(v) is not None for v in sample) >= share * len(sample)
 
     if shaped(_EMAIL):
         return "email"
     if shaped(_URL) or (_SITE.search(key) and shaped(_DOMAIN)):
         return "url"
-    if shaped(_DATE) or shaped(_DAY_FIRST):
+    if shaped(_DATE) or shaped(_DAY_FIRST) or (shaped(_DATED) and shaped(_DATE, _DATES)):
         return "date"
     if _OFFICIAL.search(key) or (_GENERIC.search(key) and (unique >= 0.4 or stated < _MEASURED)):
         return "code"
@@ -202,12 +219,14 @@ def _normal(shape: str, value: str) -> str:
     if shape == "date":
         if match := _DATE.fullmatch(value):
             return match[1] + match[3] + match[4]
+        if _DATED.fullmatch(value):  # a mistyped one: its digits can still be compared
+            return value[:10].translate(_DIGITS_ONLY)
         if match := _DAY_FIRST.fullmatch(value):
             return f"{match[3]}{int(match[2]):02d}{int(match[1]):02d}"
     if shape == "number" and _NUMBER.fullmatch(value):
         return f"{float(value.lstrip('$€£ ').replace(',', '')):.12g}"
     folded = fold(value)
-    return folded.replace(" ", "") if shape == "code" else folded
+    return folded.replace(" ", "") if shape in ("code", "codes") else folded
 
 
 def _codes(name: str) -> Iterator[str]:
@@ -218,6 +237,13 @@ def _codes(name: str) -> Iterator[str]:
         code = re.sub(r"[\W_]", "", match[0]).casefold()
         if len(code) >= _CODE_SIGNS and not _QUANTITY.fullmatch(match[0]):
             yield code
+
+
+def _parted_codes(name: str) -> Iterator[str]:
+    """What may be a code that is written with a space: up to four letters and a number."""
+    if _DIGIT.search(name):
+        for match in _PARTED.finditer(name):
+            yield re.sub(r"[\W_]", "", match[0]).casefold()
 
 
 def _scalars(given: object) -> Iterator[tuple[str, str]]:

@@ -32,7 +32,7 @@ KEYS: Final = (
 )
 """Keys in the order of their bits in ``CandidatePairs.found_by``; "split" are near records inside a block that was too large."""
 
-STRONG: Final = frozenset(("email", "url", "phone", "date", "code"))
+STRONG: Final = frozenset(("email", "url", "phone", "date", "code", "codes"))
 """Shapes of attributes whose equal values make a candidate."""
 
 PAIRS_PER_ROW: Final = 200
@@ -66,6 +66,10 @@ class CandidatePairs:
     j: Ints
     found_by: Bits
     dropped: tuple[str, ...]
+
+    def only_by(self, key: str) -> Flags:
+        """Pairs (p,) that no other key has found."""
+        return self.found_by == _bit(key)
 
     def counts(self) -> dict[str, int]:
         """Pairs found by each key; a pair counts for every key that found it."""

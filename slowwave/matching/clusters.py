@@ -24,6 +24,7 @@ Agrees = Callable[[Ints, Ints, Flags], Flags]
 
 CORE: Final = 6
 QUORUM: Final = 2 / 3
+_MOST: Final = 30.0  # log-odds beyond which an edge counts no more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,15 +81,17 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees, start: Ints | 
 
 
 def ambiguous(grown: Clusters, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
-    """Rows (n,) that belong to two clusters almost as well: their best refused edge is within ``margin`` (log-odds) of their
-    best edge into their own. Which cluster is right is undecidable, so they should join neither unseen."""
+    """Rows (n,) that belong to two clusters almost as well: the odds of their refused edges together are within ``margin`` (log-odds) of
+    those of their edges into their own, so that many rows that suit count for more than one. Which cluster is right is undecidable, so
+    they should join neither unseen."""
     n = len(grown.label)
-    own, other = np.full(n, -np.inf), np.full(n, -np.inf)
+    own, other = np.zeros(n), np.zeros(n)
     inside = grown.label[i] == grown.label[j]
+    likely = np.exp(np.clip(odds, -_MOST, _MOST))
     for rows in (i, j):
-        np.maximum.at(own, rows[inside], odds[inside])
-        np.maximum.at(other, rows[grown.refused & ~inside], odds[grown.refused & ~inside])
-    return np.isfinite(other) & (other >= own - margin)
+        np.add.at(own, rows[inside], likely[inside])
+        np.add.at(other, rows[grown.refused & ~inside], likely[grown.refused & ~inside])
+    return (other > 0) & (other * np.exp(margin) >= own)
 
 
 def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:

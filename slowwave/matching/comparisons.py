@@ -2,13 +2,12 @@
 
 A comparison is the name, an attribute by the shape of its column, the cosine of the vectors, the neighbours or the documents.
 Each has its levels, and what agreement at a level is worth before any data is seen (``prior``: natural log of a Bayes factor).
-What it is worth in this namespace is learnt by ``slowwave.matching.weights``. It is one module because the comparisons of a pair share
-one table of columns and levels: split, each would carry the others' numbering.
+What it is worth in this namespace is learnt by ``slowwave.matching.weights``. Levels of names belong to
+``slowwave.matching.name_levels``, those of unequal values to ``slowwave.matching.values``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,46 +15,24 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
-from rapidfuzz.distance import OSA, JaroWinkler
-from scipy import sparse
 
 from slowwave.matching import wording
-from slowwave.matching.attributes import Column
-from slowwave.matching.names import LONGEST
+from slowwave.matching.attributes import CODES, Column
+from slowwave.matching.model_codes import ModelCodes
+from slowwave.matching.name_levels import LEVEL, NAME_LEVELS, name_levels, shared
+from slowwave.matching.organisations import Organisations
 from slowwave.matching.population import Population
+from slowwave.matching.values import any_equal, same_values, value_levels
 from slowwave.matching.vectors import cosines
 from slowwave.matching.wording import trigrams
-from slowwave.matching.words import WordInformation, cosine
+from slowwave.matching.words import WordInformation
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Levels = NDArray[np.int8]
 
-_WORKERS: Final = 2
 _HOLDERS: Final = 20  # pairs of rows that share a value, from which can be told whether groups hold it
 _HELD: Final = 20_000  # of them looked at
-_THREADED: Final = 10_000  # pairs from which threads cost less than they save
-_FIGURES: Final = re.compile(r"\d+")
-
-NAME_LEVELS: Final[Mapping[str, tuple[float, str]]] = {
-    "different": (-4.0, "The names differ"),
-    "similar": (-2.5, "The names have some words in common, others differ"),
-    "replaced": (-1.0, "A few words of the names differ"),
-    "alike": (0.0, "The names differ by some letters"),
-    "extended": (0.5, "All words of one name stand in the other"),
-    "initials": (3.0, "One name has initials of the other"),
-    "spelling": (3.0, "The names differ in spelling only"),
-    "acronym": (4.0, "One name is the acronym of the other"),
-    "nickname": (4.5, "One name has a short form of the other's first name"),
-    "reordered": (4.5, "The names have the same words in another order"),
-    "alias": (5.0, "One name is a recorded alias of the other"),
-    "compact": (5.5, "The names are the same but for spaces, titles or legal form"),
-    "exact": (6.0, "The names are the same"),
-}
-"""Name level → prior weight and how a person says it, weakest first; the position is the code."""
-
-LEVEL: Final[Mapping[str, int]] = {level: k for k, level in enumerate(NAME_LEVELS)}
 
 _Table = tuple[tuple[str, float, float], ...]
 """Levels from different upward: how a person says it, and the probability among matches (m) and among other candidates (u)."""
@@ -65,6 +42,12 @@ TABLES: Final[Mapping[str, _Table]] = {
     "url": (("differ", 0.10, 0.968), ("are on one host", 0.05, 0.03), ("are equal", 0.85, 0.002)),
     "phone": (("differ", 0.12, 0.982), ("differ by one digit", 0.04, 0.01), ("are equal", 0.84, 0.008)),
     "code": (("differ", 0.05, 0.977), ("differ by one character", 0.06, 0.02), ("are equal", 0.89, 0.003)),
+    "codes": (
+        ("differ", 0.05, 0.970),
+        ("differ by one character", 0.03, 0.015),
+        ("are in part the same", 0.05, 0.012),
+        ("are the same", 0.87, 0.003),
+    ),
     "date": (
         ("differ", 0.04, 0.93),
         ("agree in two of year, month and day", 0.04, 0.04),
@@ -106,11 +89,19 @@ TABLES: Final[Mapping[str, _Table]] = {
     "documents": (("stand in other documents", 0.40, 0.60), ("stand in a document together", 0.60, 0.40)),
 }
 
+SHAPES: Final = frozenset(TABLES) - {"rarity", "neighbours", "documents"}
+"""Shapes of attributes."""
+
 COSINES: Final = (0.5, 0.7, 0.78, 0.85, 0.90, 0.95, 0.98)
 """Lower ends of the levels of cosine above the first."""
 _COSINE_PRIORS: Final = (-1.7, -0.8, 0.1, 1.2, 2.3, 3.2, 3.8, 4.2)
 
-_OTHER_WORDS: Final = (LEVEL["acronym"], LEVEL["alias"])  # what they share is no word
+_OTHER_WORDS: Final = (
+    LEVEL["acronym"],
+    LEVEL["alias"],
+    LEVEL["coded"],
+    LEVEL["organisation"],
+)  # what they share is no word
 RARE, UNMISTAKABLE = 2, 4
 """Codes of rarities: one in ten rows would share it by coincidence, and the highest."""
 _UNMISTAKABLE: Final = float(np.log(1e4))
@@ -118,10 +109,15 @@ _UNMISTAKABLE: Final = float(np.log(1e4))
 OWN: Final = frozenset(("email", "code"))
 """Shapes of identifiers that belong to one thing, where a phone or a page may be that of a house or a company."""
 
+PERSONAL: Final = OWN | {"date"}
+"""And those in which two things of one household, company or series differ as a rule."""
+
 FIELDS: Final = 2
 """Where the attributes begin among the comparisons."""
 
-_SHORT: Final = 24  # letters up to which Jaro-Winkler tells names apart: long ones that begin alike all look similar
+_MODELLED: Final = 0.8  # of the names of a type with a model code, from which one without is that of a kind
+_WORDED: Final = frozenset(("text", "category", "number"))  # shapes of attributes that may say what a name says as well
+_NOTHING: Final = 1e-4  # nats of a name that are none
 _NEIGHBOURS: Final = 3  # fewer neighbours than that say nothing
 
 
@@ -139,6 +135,11 @@ class Comparison:
     m: Reals
     u: Reals
     most: Reals | float = np.inf
+
+    @property
+    def attribute(self) -> bool:
+        """Whether it compares values of an attribute."""
+        return self.shape in SHAPES
 
     @property
     def prior(self) -> Reals:
@@ -163,16 +164,29 @@ class ComparisonLevels:
 class Comparer:
     """Compares rows of one entity type."""
 
-    def __init__(self, population: Population, kind: int, words: WordInformation) -> None:
+    def __init__(
+        self,
+        population: Population,
+        kind: int,
+        words: WordInformation,
+        read: tuple[ModelCodes, Organisations] | None = None,
+    ) -> None:
         self._population = population
         self._words = words
+        self._codes, self._organisations = read or (ModelCodes.of(population), Organisations.of(population))
         self.columns = population.attributes.of(kind)
         self._column_words = [WordInformation.of(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
         self._holders = np.bincount(population.names.plain[self._rows] + 1)
         self._holders[0] = 0  # rows without a name hold none
-        self.own = [c.shape in OWN and not _held_by_groups(population, words, c) for c in self.columns]
+        alone = [c.shape in PERSONAL and not _held_by_groups(population, words, c) for c in self.columns]
+        self.own = [is_alone and c.shape in OWN for is_alone, c in zip(alone, self.columns, strict=True)]
+        self.personal = alone
+        self.modelled = [
+            c.key == CODES and len(np.unique(c.rows)) >= _MODELLED * len(self._rows) for c in self.columns
+        ]  # nearly all names of the type say which model is meant
+        self._said: Any = None  # made when asked for
         self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
         self.comparisons = (
             _name_comparison(),
@@ -188,9 +202,14 @@ class Comparer:
         population = self._population
         levels = np.full((len(i), len(self.comparisons)), -1, np.int8)
         rarity = np.zeros(levels.shape)
-        name, information = _names(population, self._words, i, j)
+        name, information = name_levels(population, self._words, i, j)
+        coded = np.flatnonzero((name < LEVEL["coded"]) & self._codes.same(i, j))
+        name[coded[self._words.share_word(i[coded], j[coded])]] = LEVEL["coded"]
+        rest = np.flatnonzero((name < LEVEL["explained"]) & (name > LEVEL["different"]) & self._codes.same_offer(i, j))
+        name[rest[self._explained(i[rest], j[rest])]] = LEVEL["explained"]
+        name[self._organisations.same(i, j)] = LEVEL["organisation"]
         levels[:, 0] = name
-        shares_words = (name >= LEVEL["initials"]) & ~np.isin(name, _OTHER_WORDS)
+        shares_words = (name >= LEVEL["explained"]) & ~np.isin(name, _OTHER_WORDS)
         levels[:, 1] = np.where(shares_words, self._rarity(name, information, i), -1)
         for k, column in enumerate(self.columns):
             levels[:, k + FIELDS], rarity[:, k + FIELDS] = self._attribute(k, column, i, j)
@@ -204,6 +223,15 @@ class Comparer:
         stated = (_held(population.documents, i) > 0) & (_held(population.documents, j) > 0)
         levels[stated, -1] = shared(population.documents, i[stated], j[stated]) > 0
         return ComparisonLevels(levels, rarity, similarity)
+
+    def _explained(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
+        """Whether each name says nothing that is not in the other's name or attributes ("Blue River - Anna Berg" is by Anna Berg)."""
+        if self._said is None:
+            self._said = self._words.said([c for c in self.columns if c.shape in _WORDED])
+        found = self._words.left_over(self._said, i, j) <= _NOTHING
+        at = np.flatnonzero(found)
+        found[at] = self._words.left_over(self._said, j[at], i[at]) <= _NOTHING
+        return found
 
     def holders(self, rows: Ints) -> Ints:
         """How many rows of the type have the name of each of these (p,), folded."""
@@ -246,12 +274,13 @@ class Comparer:
         low, high = pairs // len(column.texts), pairs % len(column.texts)
         found = np.full(len(pairs), top, np.int8)
         unequal = np.flatnonzero(low != high)
-        found[unequal] = _value_levels(column, self._column_words[k], low[unequal], high[unequal])
+        found[unequal] = value_levels(column, self._column_words[k], low[unequal], high[unequal])
         levels[stated] = found[inverse]
         if column.repeated:
-            equal, values = _any_equal(column, i[stated], j[stated], len(self._population))
-            levels[stated[equal]] = top
-            a[stated[equal]] = values
+            equal, values = any_equal(column, i[stated], j[stated], len(self._population))
+            at = stated[equal]
+            levels[at] = top - (column.shape == "codes") * ~same_values(column, i[at], j[at], len(self._population))
+            a[at] = values
         equal = np.flatnonzero(levels == top)
         frequency = self._frequency[k]
         usual = np.log(max(float((column.counts * np.exp(frequency)).sum() / column.counts.sum()), 1e-12))
@@ -280,8 +309,8 @@ def _records(population: Population, rows: Ints, columns: Sequence[Column]) -> l
 
 def _name_comparison() -> Comparison:
     weights = np.array([weight for weight, _ in NAME_LEVELS.values()])
-    m = np.array([0.02, 0.03, 0.05, 0.05, 0.07, 0.06, 0.15, 0.03, 0.05, 0.07, 0.02, 0.06, 0.34])
-    most = np.where(weights <= weights[LEVEL["extended"]], weights + 1.5, np.inf)
+    m = np.array([0.02, 0.03, 0.05, 0.05, 0.04, 0.03, 0.03, 0.06, 0.15, 0.03, 0.04, 0.04, 0.06, 0.02, 0.06, 0.28, 0.02])
+    most = np.where(weights <= weights[LEVEL["contained"]], weights + 1.5, np.inf)
     return Comparison("name", "name", tuple(text for _, text in NAME_LEVELS.values()), m, m / np.exp(weights), most)
 
 
@@ -303,13 +332,6 @@ def _tabled(name: str, shape: str) -> Comparison:
     )
 
 
-def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
-    """How many columns of a 0/1 matrix the two rows of each pair share."""
-    if not matrix.nnz or not len(i):
-        return np.zeros(len(i))
-    return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
-
-
 def _held_by_groups(population: Population, words: WordInformation, column: Column) -> bool:
     """Whether values of a column belong to groups: more than half of the neighbouring rows that share one have other names, as those on
     one invoice or one filing. Looks at up to 20,000 pairs of rows."""
@@ -319,139 +341,10 @@ def _held_by_groups(population: Population, words: WordInformation, column: Colu
     at = at[:: -(-len(at) // _HELD)] if len(at) else at
     if len(at) < _HOLDERS:
         return False
-    level, _ = _names(population, words, rows[at], rows[at + 1])
+    level, _ = name_levels(population, words, rows[at], rows[at + 1])
     return float((level >= LEVEL["alike"]).mean()) < 0.5
 
 
 def _held(matrix: Any, rows: Ints) -> Ints:
     """How many columns of a 0/1 matrix each of the rows holds."""
     return matrix.indptr[rows + 1] - matrix.indptr[rows]
-
-
-def _any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
-    """For a column of lists: which pairs have a value in common, and its code (the rarest)."""
-    order = np.argsort(np.argsort(column.counts, kind="stable"), kind="stable")
-    ranks = len(column.texts) - order  # larger is rarer; never 0
-    matrix: Any = sparse.csr_matrix(
-        (ranks[column.codes].astype(float), (column.rows, column.codes)), shape=(n, len(ranks))
-    )
-    ones = matrix.copy()
-    ones.data[:] = 1
-    best: Any = matrix[i].multiply(ones[j]).tocsr()
-    top = np.asarray(best.max(axis=1).todense()).ravel().astype(np.int64)
-    code = np.empty(len(ranks) + 1, np.int64)
-    code[ranks] = np.arange(len(ranks))
-    at = np.flatnonzero(top > 0)
-    return at, code[top[at]]
-
-
-def _value_levels(column: Column, words: WordInformation | None, a: Ints, b: Ints) -> Levels:
-    """Levels of unequal distinct values. Only the values that are asked for are read, so that a few pairs cost little."""
-    read, at = np.unique(np.concatenate([a, b]), return_inverse=True)
-    asked, p, q = column.texts[read], at[: len(a)], at[len(a) :]
-    x, y = asked[p], asked[q]
-    letters = np.array([len(t) for t in asked], np.int64)
-    if column.shape in ("email", "phone", "code"):
-        cut = 2 if column.shape == "email" else 1
-        edits = each_pair(x, y, OSA.distance, cut, np.int32)
-        return ((edits <= cut) & (np.minimum(letters[p], letters[q]) >= 5)).astype(np.int8)
-    if column.shape == "url":
-        host = np.array([t.split("/")[0] for t in asked], np.object_)
-        return (host[p] == host[q]).astype(np.int8)
-    if column.shape == "date":
-        return _date_levels(x, y)
-    if column.shape == "number":
-        edits = each_pair(x, y, OSA.distance, 1, np.int32)
-        value = np.array([_float(t) for t in asked])
-        gap = np.abs(value[p] - value[q]) / np.maximum(np.maximum(np.abs(value[p]), np.abs(value[q])), 1e-9)
-        slip = (edits <= 1) & (np.minimum(letters[p], letters[q]) >= 3)
-        return np.select([slip, (gap <= 0.1) | (np.abs(value[p] - value[q]) <= 1)], [2, 1], 0).astype(np.int8)
-    winkler = each_pair(x, y, JaroWinkler.similarity, 0.7, np.float32)
-    figures = np.array([" ".join(_FIGURES.findall(t)) for t in asked], np.object_)
-    winkler[(figures[p] != figures[q]) & (figures[p] != "") & (figures[q] != "")] = 0  # "pages 12 31", "pages 45 61"
-    if words is None:
-        contained = each_pair(x, y, fuzz.token_set_ratio, 80, np.float32)
-        return np.select([winkler >= 0.92, (winkler >= 0.82) | (contained >= 99)], [2, 1], 0).astype(np.int8)
-    alike = np.round(cosine(words, a, b), 6)
-    return np.select([(alike >= 0.85) | (winkler >= 0.96), alike >= 0.5, alike >= 0.15], [3, 2, 1], 0).astype(np.int8)
-
-
-def _date_levels(x: NDArray[np.object_], y: NDArray[np.object_]) -> Levels:
-    """Levels of unequal dates in normal form (yyyymmdd; what is no date is compared letter by letter)."""
-    edits = each_pair(x, y, OSA.distance, 1, np.int32)
-    parts = [[np.array([t[at] for t in s], np.object_) for at in (slice(4), slice(4, 6), slice(6, 8))] for s in (x, y)]
-    (year, month, day), (other_year, other_month, other_day) = parts
-    same = (year == other_year).astype(int) + (month == other_month) + (day == other_day)
-    swapped = (year == other_year) & (month == other_day) & (day == other_month)
-    return np.select([(edits <= 1) | swapped, same >= 2], [2, 1], 0).astype(np.int8)
-
-
-def each_pair(x: NDArray[np.object_], y: NDArray[np.object_], scorer: Any, cutoff: float, dtype: Any) -> NDArray[Any]:
-    """Scores (p,) of pairs of texts, those beyond the cutoff as rapidfuzz gives them; a few pairs are not worth a second thread."""
-    workers = _WORKERS if len(x) >= _THREADED else 1
-    return process.cpdist(x, y, scorer=scorer, score_cutoff=cutoff, workers=workers, dtype=dtype)
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
-
-
-def _names(population: Population, words: WordInformation, i: Ints, j: Ints) -> tuple[Levels, Reals]:
-    """How the names of pairs agree, the strongest level that holds, and how much information (nats) they share."""
-    names = population.names
-    found = np.zeros(len(i), np.int8)
-
-    def raise_to(level: str, where: NDArray[np.bool_]) -> None:
-        np.maximum(found, np.where(where, LEVEL[level], 0), out=found, casting="unsafe")
-
-    def equal(codes: Ints) -> NDArray[np.bool_]:
-        return (codes[i] == codes[j]) & (codes[i] >= 0)
-
-    raise_to("exact", equal(names.plain))
-    raise_to("compact", equal(names.compact))
-    raise_to("reordered", equal(names.ordered))
-    if population.known_as.shape[1]:
-        raise_to("alias", shared(population.known_as, i, j) > 0)
-    for a in names.nickname.T:
-        for b in names.nickname.T:
-            raise_to("nickname", (a[i] == b[j]) & (a[i] >= 0))
-    for a in names.acronym.T:
-        raise_to("acronym", (a[i] == names.short[j]) & (a[i] >= 0))
-        raise_to("acronym", (a[j] == names.short[i]) & (a[j] >= 0))
-    raise_to("initials", equal(names.initial) & (names.abbreviated[i] | names.abbreviated[j]))
-    plain, mended = words.shared(i, j)
-    left = np.flatnonzero(found < LEVEL["acronym"])
-    found[left] = np.maximum(found[left], _word_levels(population, words, i[left], j[left], plain[left], mended[left]))
-    whole = np.isin(found, [LEVEL[level] for level in ("nickname", "compact", "exact")])
-    information = np.where(whole, np.minimum(words.total[i], words.total[j]), np.maximum(plain, mended))
-    return found, information
-
-
-def _word_levels(
-    population: Population, words: WordInformation, i: Ints, j: Ints, plain: Reals, mended: Reals
-) -> Levels:
-    """Levels of names that are not the same in any form: by letters when short, by what is left of their words else."""
-    names = population.names
-    level = np.zeros(len(i), np.int8)
-    over = [1 - mended / np.maximum(words.mended_total[rows], 1e-9) for rows in (i, j)]
-    fewer, more = np.minimum(*over), np.maximum(*over)
-    level[(mended > 0) & (more <= 0.8)] = LEVEL["similar"]
-    level[(more <= 0.35)] = LEVEL["replaced"]
-    level[(fewer <= 1e-6) & (mended > 0)] = LEVEL["extended"]
-    level[(more <= 1e-6) & (mended > 0)] = LEVEL["spelling"]
-    short = np.flatnonzero(np.maximum(names.length[i], names.length[j]) <= LONGEST)
-    p, q = i[short], j[short]
-    letters = np.minimum(names.length[p], names.length[q])
-    allowed = np.where(letters >= 12, 2, np.where(letters >= 6, 1, 0))
-    squeezed, folded = (names.squeezed[p], names.squeezed[q]), (names.folded[p], names.folded[q])
-    edits = each_pair(*squeezed, OSA.distance, 2, np.int32)
-    winkler = each_pair(*folded, JaroWinkler.similarity, 0.84, np.float32)  # a little under the least that counts
-    ratio = each_pair(*squeezed, OSA.normalized_similarity, 0.79, np.float32)
-    alike = (ratio >= 0.9) | ((winkler >= 0.92) & (ratio >= 0.8) & (letters <= _SHORT))
-    by_letters = np.where(alike, LEVEL["alike"], np.where((winkler >= 0.85) & (letters <= _SHORT), LEVEL["similar"], 0))
-    by_letters = np.where((edits <= allowed), LEVEL["spelling"], by_letters)
-    level[short] = np.maximum(level[short], by_letters)
-    return level

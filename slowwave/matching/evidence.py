@@ -18,9 +18,12 @@ from slowwave.config.settings import Settings
 from slowwave.matching.answers import AnsweredRows
 from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
 from slowwave.matching.calibration import ScoreCorrection
-from slowwave.matching.comparisons import FIELDS, LEVEL, TABLES, Comparer, Comparison, ComparisonLevels
+from slowwave.matching.comparisons import FIELDS, TABLES, Comparer, Comparison, ComparisonLevels
 from slowwave.matching.decided import Decided, Labelled
+from slowwave.matching.model_codes import ModelCodes
+from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import fold
+from slowwave.matching.organisations import Organisations
 from slowwave.matching.population import Population
 from slowwave.matching.traits import Traits, traits
 from slowwave.matching.weights import Weights, fit, probability
@@ -61,11 +64,11 @@ class Scores:
 
     ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
     vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
-    thing alone, as no phone of a house does; ``elsewhere``: the name is common, and what says which of its things is meant differs;
-    ``opposed``: attributes differ,
-    and as many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are;
-    ``near``: the cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band;
-    ``corrected``: answers have corrected the odds.
+    thing alone, as no phone of a house does; ``personal``: such a one or a date; ``elsewhere``: the name is common, and what says which of
+    its things is meant differs, or it lacks the model code that nearly all names of the type have; ``opposed``: attributes differ, and as
+    many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are; ``near``: the
+    cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band; ``corrected``: answers have
+    corrected the odds.
     """
 
     odds: Reals
@@ -76,6 +79,7 @@ class Scores:
     contested: Flags
     identified: Flags
     owned: Flags
+    personal: Flags
     elsewhere: Flags
     opposed: Flags
     supported: Flags
@@ -122,14 +126,17 @@ class Evidence:
         *,
         labelled: Labelled | None = None,
         model: WeightsByType | None = None,
+        teach: Flags | None = None,
     ) -> Evidence:
         """Learn the weights of each type from its candidate pairs; a type in ``model`` keeps those given.
 
-        A type with fewer than 100 pairs starts from what the others have learnt together.
+        A type with fewer than 100 pairs starts from what the others have learnt together. ``teach`` (p,) are the pairs to learn from, all
+        unless given: of pairs that only an equal value has brought together every stranger agrees in that very column.
         """
         words = WordInformation.of(population.names.folded)
         kinds = np.unique(population.kind[i]).tolist()
-        comparers = {kind: Comparer(population, kind, words) for kind in kinds}
+        read = ModelCodes.of(population), Organisations.of(population)
+        comparers = {kind: Comparer(population, kind, words, read) for kind in kinds}
         given, known = model or {}, Decided.of(labelled, population)
         learnt: dict[str, Weights] = {}
         small: list[int] = []
@@ -142,6 +149,8 @@ class Evidence:
             if len(at) < _FEW:
                 small.append(kind)
                 continue
+            if teach is not None:
+                at = at[teach[at]]
             at = at[:: -(-len(at) // _FIT)]
             levels = _levels(comparers[kind], i[at], j[at])
             learnt[name] = fit(comparers[kind].comparisons, levels, **known.teaches(name, comparers[kind]))
@@ -160,8 +169,8 @@ class Evidence:
         odds, cosine = np.zeros(len(i)), np.full(len(i), np.nan)
         name = np.zeros(len(i), np.int8)
         rarity = np.full(len(i), -1, np.int8)
-        contested, identified, owned, elsewhere, opposed, supported, learnt, corrected = (
-            np.zeros(len(i), bool) for _ in range(8)
+        contested, identified, owned, personal, elsewhere, opposed, supported, learnt, corrected = (
+            np.zeros(len(i), bool) for _ in range(9)
         )
         threshold = np.zeros(len(i))
         for kind, at in _by_kind(population.kind[i]):
@@ -174,11 +183,14 @@ class Evidence:
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
             not_here, here = _voices(voices[:, places])
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
+            for k in np.flatnonzero(comparer.modelled).tolist():  # a name without a model is that of a kind
+                elsewhere[at] |= (compared.levels[:, FIELDS + k] < 0) & (compared.levels[:, 0] != LEVEL["alias"])
             opposed[at], supported[at] = (against > 0) & (against >= for_), for_ > against
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
             flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
             contested[at], identified[at] = flags
-            owned[at] = _owned(comparer, compared.levels[:, FIELDS:])
+            owned[at] = _owned(comparer, comparer.own, compared.levels[:, FIELDS:])
+            personal[at] = _owned(comparer, comparer.personal, compared.levels[:, FIELDS:])
             learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
             threshold[at] = self._cosine(kind)
             if weights.calibration is not None:
@@ -196,6 +208,7 @@ class Evidence:
             contested=contested,
             identified=identified,
             owned=owned,
+            personal=personal,
             elsewhere=elsewhere,
             opposed=opposed,
             supported=supported,
@@ -377,9 +390,11 @@ def _identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np
     return contested, identified
 
 
-def _owned(comparer: Comparer, levels: NDArray[np.int8]) -> Flags:
-    """Whether an identifier that belongs to one thing alone is equal; ``levels`` (p, columns)."""
-    tops = [levels[:, k] == len(TABLES[c.shape]) - 1 for k, c in enumerate(comparer.columns) if comparer.own[k]]
+def _owned(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) -> Flags:
+    """Whether a column that is its holder's ``own`` is equal; ``levels`` (p, columns)."""
+    tops = [
+        levels[:, k] >= len(TABLES[c.shape]) - 1 - (c.shape == "date") for k, c in enumerate(comparer.columns) if own[k]
+    ]
     return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
 
 

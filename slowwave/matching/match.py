@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters, learning, thresholds
 from slowwave.matching.answers import AnsweredRows, Answers
-from slowwave.matching.comparisons import LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE
+from slowwave.matching.comparisons import RARE, UNMISTAKABLE
 from slowwave.matching.evidence import OVERWHELMING, Evidence, Labelled, Scores, WeightsByType
+from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
@@ -43,7 +44,7 @@ Flags = NDArray[np.bool_]
 
 REVIEW: Final = 0.10
 UNLEARNT: Final = 0.99
-MARGIN: Final[Mapping[Aim, float]] = {"precision": 3.0, "f1": 0.0}
+MARGIN: Final[Mapping[Aim, float]] = {"precision": 2.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
 
 ANSWER: Final = "answer"
@@ -191,7 +192,9 @@ def match(
         {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
     )
     counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
-    evidence = Evidence.learn(population, settings, i, j, labelled=labelled, model=model)
+    evidence = Evidence.learn(
+        population, settings, i, j, labelled=labelled, model=model, teach=~found.only_by("attribute")
+    )
     named = np.unique(np.concatenate([i, j]))
     vetoes = Vetoes.of(population, named, cannot_link or {})
     task = _Task(
@@ -283,10 +286,10 @@ def _judge(
         good[doubtful] = _worth_a_look(evidence, x[doubtful], y[doubtful], scores.take(doubtful))
         good = np.flatnonzero(good)
         scores = scores.take(good)
-        one_sided = vetoes.one_sided(x[good], y[good])
+        one_sided = vetoes.one_sided(x[good], y[good]) & (scores.name != LEVEL["explained"])
         other_word = _other_word(vetoes, x[good], y[good], scores)
         other_name = names.outvoted(x[good], y[good], scores)
-        may = _may(scores) & ~one_sided & ~other_word & ~other_name
+        may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name
         parts.append(_Judged(x[good], y[good], scores, one_sided, other_word, other_name, may))
     i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
     scores = Scores.join([p.scores for p in parts])
@@ -312,14 +315,19 @@ def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags
     return found
 
 
-def _may(scores: Scores) -> Flags:
+def _may(scores: Scores, names: OtherNames, i: Ints, j: Ints) -> Flags:
     """Which pairs may merge by the kind of their evidence, when it is strong enough."""
-    named, same = scores.name >= LEVEL["initials"], scores.name >= LEVEL["acronym"]
+    named, same = scores.name >= LEVEL["explained"], scores.name >= LEVEL["acronym"]
     seen = (
         (named & scores.near) | (same & scores.identified) | ((scores.rarity == UNMISTAKABLE) & np.isnan(scores.cosine))
     )
+    seen |= scores.name == LEVEL["organisation"]
     learnt = named | (scores.name == LEVEL["alike"]) | (scores.odds >= OVERWHELMING)
-    learnt &= ~scores.far & ~((scores.opposed | scores.elsewhere) & ~scores.near)
+    own = np.flatnonzero(~learnt & scores.personal)
+    learnt[own] = names.compatible(i[own], j[own]) | (scores.name[own] == LEVEL["extended"])
+    persons = np.flatnonzero(~learnt & names.person[i])
+    learnt[persons] = names.compatible(i[persons], j[persons])
+    learnt &= ~scores.far & ~((scores.opposed | scores.elsewhere) & ~scores.near & ~scores.personal)
     learnt = np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT))
     return (learnt | scores.corrected) & ~scores.contested
 
@@ -350,7 +358,7 @@ def _decide(
         for at in _chunks(len(x)):
             a, b = x[at], y[at]
             no = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
-            no |= vetoes.one_sided(a, b) | _same_source(population, sources, a, b)
+            no |= _same_source(population, sources, a, b)
             two = np.flatnonzero(~no & names.apart(a, b, known=True))
             no[two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
             found.append(no)
@@ -364,11 +372,15 @@ def _decide(
                 s.learnt
                 | s.corrected
                 | (np.nan_to_num(s.cosine, nan=-1) >= settings.operations.recompute_centroids.min_intra_cluster_cosine)
-                | _may(s)
+                | _may(s, names, x[at], y[at])
             )
-            held &= ~_other_word(vetoes, x[at], y[at], s) & ~names.outvoted(x[at], y[at], s)
+            two = np.flatnonzero(names.outvoted(x[at], y[at], s))
+            two = two[~s.personal[two] | names.apart(x[at][two], y[at][two], known=True)]
+            held &= ~_other_word(vetoes, x[at], y[at], s)
+            held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
+            held[two] = False
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)
-            found.append(held & (s.probability >= least) & ~(s.opposed & s.learnt & ~s.corrected & groups[at]))
+            found.append(held & (s.probability >= least))
         return np.concatenate(found)
 
     told = learning.joined(population.ids, vetoes, answered)

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from slowwave.matching.comparisons import LEVEL
 from slowwave.matching.evidence import Scores
+from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import LONGEST, UNNAMED
 from slowwave.matching.nicknames import FORMAL
 from slowwave.matching.population import Population
+from slowwave.texts.known_names import known_names
 from slowwave.texts.slips import respelt
 from slowwave.texts.statements import stem
 
@@ -29,7 +30,9 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _GIVEN: Final = frozenset(FORMAL) | {name for names in FORMAL.values() for name in names}
+_ONE: Final = -1
 _COMMON: Final = 5  # different names from which a word is known not to be a slip
+_PERSONS: Final = 0.5  # rows of a type whose names begin with a given name, from which it is one of persons
 _KNOWN: Final = 3  # different names from which a word is known
 _SLIPS: Final = 0.02  # share of a common word's names that may hold one slip of it
 _LOOKED: Final = 1_000_000  # pairs of names that are read once only
@@ -41,11 +44,13 @@ _SOUNDS: Final = 0.85  # Jaro-Winkler
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherNames:
-    """Folded names of n rows with their codes, and how many different names of all hold each word."""
+    """Folded names of n rows with their codes, how many different names of all hold each word, and whether a row is of a type of persons
+    (n,): most names of the type begin with a given name."""
 
     folded: NDArray[np.object_]
     code: Ints
     held: Mapping[str, int]
+    person: Flags
     looked: dict[int, int]
 
     @classmethod
@@ -53,21 +58,35 @@ class OtherNames:
         """Count the words. Time grows with the distinct names, about 1 µs each."""
         folded = population.names.folded
         held = Counter(word for name in set(folded.tolist()) for word in set(name.split()))
-        return cls(folded, population.names.plain, held, {})
+        given = _GIVEN | known_names().given
+        known = {
+            name: next((w for w in name.split() if w not in UNNAMED), "") in given for name in set(folded.tolist())
+        }
+        begins = np.array([known[name] for name in folded.tolist()], bool)
+        rows = np.maximum(np.bincount(population.kind, minlength=1), 1)
+        share = np.bincount(population.kind, begins, len(rows)) / rows
+        return cls(folded, population.names.plain, held, (share >= _PERSONS)[population.kind], {})
 
     def apart(self, i: Ints, j: Ints, *, known: bool = False) -> Flags:
         """Whether the names of pairs (p,) are two names; prose is not looked at. Each distinct pair of names is read once, in 5 to 15 µs.
 
         With ``known`` only where the words that are left over are known names, so that neither can be a slip too many.
         """
+        return self._looks(i, j) > known
+
+    def _looks(self, i: Ints, j: Ints) -> NDArray[np.int8]:
         a, b = self.code[i], self.code[j]
         asked = np.flatnonzero((a != b) & (a >= 0) & (b >= 0))
         keys = np.minimum(a, b)[asked] * (int(self.code.max(initial=0)) + 1) + np.maximum(a, b)[asked]
         distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         rows = zip(distinct.tolist(), i[asked[first]].tolist(), j[asked[first]].tolist(), strict=True)
-        found = np.zeros(len(i), bool)
-        found[asked] = np.array([self._look(*row) for row in rows], np.int8)[inverse] > known
+        found = np.zeros(len(i), np.int8)
+        found[asked] = np.array([self._look(*row) for row in rows], np.int8)[inverse]
         return found
+
+    def compatible(self, i: Ints, j: Ints) -> Flags:
+        """Pairs (p,) of short names of two words or more of which one has every word of the other, each in some form."""
+        return self._looks(i, j) == _ONE
 
     def outvoted(self, i: Ints, j: Ints, scores: Scores) -> Flags:
         """Pairs (p,) that are two names and have no identifier of their own in common: only what a group shares could make them one."""
@@ -85,10 +104,11 @@ class OtherNames:
         return self.looked[key]
 
     def _two(self, a: str, b: str) -> int:
-        """1 where words are left over on both sides, 2 where these are known."""
+        """1 where words are left over on both sides, 2 where these are known, ``_ONE`` where on one side at the most."""
         one, two = (Counter(w for w in name.split() if w not in UNNAMED) for name in (a, b))
         if max(one.total(), two.total()) > _WORDS:
             return 0
+        one_name = _ONE if min(one.total(), two.total()) > 1 else 0
         mine, theirs = list((one - two).elements()), list((two - one).elements())
         for left, right in ((mine, theirs), (theirs, mine)):
             for letter in [w for w in left if len(w) == 1]:
@@ -96,15 +116,15 @@ class OtherNames:
                     left.remove(letter)
                     right.remove(whole)
         if not mine or not theirs:
-            return 0
+            return one_name
         if len(mine) != len(theirs) and _near("".join(mine), "".join(theirs)):
-            return 0
+            return one_name
         for word in list(mine):
             if (other := next((w for w in theirs if self._same(word, w)), None)) is not None:
                 mine.remove(word)
                 theirs.remove(other)
         if not mine or not theirs:
-            return 0
+            return one_name
         return 2 if all(w in _GIVEN or self.held.get(w, 0) >= _KNOWN for w in (*mine, *theirs)) else 1
 
     def _same(self, a: str, b: str) -> bool:

@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 Aim = Literal["precision", "f1"]
 """What merges are for: to be right as often as the settings ask, or to be the best balance of right and complete."""
 
-FLOOR: Final = 0.95
+FLOOR: Final = 0.9
 """No pair merges for precision under it."""
 
 

@@ -43,11 +43,15 @@ _PSEUDO_M, _PSEUDO_U, _PSEUDO_PRIOR = 30.0, 30.0, 30.0  # pairs that the tables 
 _RAREST: Final = 0.01  # share of matches below which EM would lose them altogether
 _LABEL: Final = 5.0  # candidate pairs that a decided pair counts as
 _LIMIT: Final = 8.0  # no single level weighs more
-_OWN: Final = frozenset(("rarity", "email", "code"))  # what things of one context have each for themselves
+_OWN: Final = frozenset(("rarity", "email", "code", "codes"))  # what things of one context have each for themselves
 _APART: Final = frozenset(("name", "date"))  # and what they do as a rule
 _SPOKEN: Final = 1.5  # comparisons that a pair states, on average, for EM to have something to go by
 _DOUBT: Final = 10.0  # pairs that state more and would have to agree for silence to be judged by them
 _ENOUGH_MATCHES, _ENOUGH_PAIRS = 30.0, 100.0
+_TELLS: Final = (
+    3.0  # times that a value is likelier to be equal in matches than in others, from which its agreement tells
+)
+_DIFFER: Final = 0.5  # share of the matches that may differ in such a column
 _ROUNDS: Final = 100
 _STILL: Final = 1e-4
 
@@ -193,6 +197,8 @@ class _Classes:
         for k, c in enumerate(self._comparisons):
             hot = self._hot[k].T
             self.m[k], self.u[k] = _share(hot @ yes, c.m, _PSEUDO_M), _share(hot @ no, c.u, _PSEUDO_U)
+            if c.attribute and self.m[k][-1] >= _TELLS * self.u[k][-1]:
+                self.m[k] = _agreeing(self.m[k])
             if c.shape != "name":
                 self._among[k] = _share(hot @ near, c.u if c.shape in _APART else c.m, _PSEUDO_M)
         self._weigh()
@@ -308,6 +314,15 @@ def _one_hot(levels: Levels, size: int) -> Any:
 def _share(counts: Reals, prior: Reals, pseudo: float) -> Reals:
     """Posterior mean of the probabilities of the levels under a Dirichlet prior."""
     return (counts + pseudo * prior) / (counts.sum() + pseudo)
+
+
+def _agreeing(m: Reals) -> Reals:
+    """The same shares with at most ``_DIFFER`` of the matches differing altogether. What tells when it agrees would not differ in most
+    things that are one: if EM thinks so, it takes pairs for matches that agree in little but their names."""
+    if m[0] <= _DIFFER:
+        return m
+    rest = m[1:] * (1 - _DIFFER) / max(1 - m[0], 1e-9)
+    return np.concatenate([[_DIFFER], rest])
 
 
 def _ordered(weight: Reals, mass: Reals, most: Reals | float) -> Reals:

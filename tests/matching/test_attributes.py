@@ -84,3 +84,11 @@ def test_known_shapes_are_kept() -> None:
     """Labelled rows of earlier nights are read as tonight's columns are."""
     found = prepare(['{"code": "12"}'], np.zeros(1, np.int64), {(0, "code"): "code"})
     assert found.columns[0].shape == "code"
+
+
+def test_dates_with_slips_are_dates_still() -> None:
+    """Distinct values hold more slips than rows do: here six in ten are days of a calendar, and all are written as such."""
+    found = column("dob", ["1858-05-01", "1860-12-24", "1861-02-19", "1854-11-52", "1676-83-24"])
+    assert found.shape == "date"
+    assert found.texts.tolist() == ["16768324", "18541152", "18580501", "18601224", "18610219"]
+    assert column("reach", ["1858-45-81", "1860-92-74", "1861-82-99"]).shape != "date"

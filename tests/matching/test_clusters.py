@@ -116,3 +116,14 @@ def test_groups_that_are_joined_already_grow_as_one() -> None:
     assert grown.refused.tolist() == [True, False, False]
     many = grow(10, np.array([0]), np.array([9]), never, always, np.r_[np.zeros(9, np.int64), 9])
     assert many.label.tolist() == [0] * 10
+
+
+def test_a_row_that_many_of_its_cluster_suit_is_not_torn_by_one_outside() -> None:
+    """Eight rows say where row 0 belongs, one says otherwise with as much weight; of two against one nobody can tell."""
+    for own, torn in ((8, False), (1, True)):
+        i = np.zeros(own + 1, np.int64)
+        j = np.arange(1, own + 2)
+        odds = np.full(own + 1, 5.0)
+        grown = grow(own + 2, i, j, lambda a, b, last=own + 1: (b == last) & (a > 0), always)
+        assert grown.refused.tolist() == [False] * own + [True]
+        assert bool(ambiguous(grown, i, j, odds, 2.0)[0]) is torn

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.matching.comparisons import LEVEL, TABLES, UNMISTAKABLE, Comparer, ComparisonLevels
+from slowwave.matching.comparisons import TABLES, UNMISTAKABLE, Comparer, ComparisonLevels
+from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.population import Population
 from slowwave.matching.words import WordInformation
 
@@ -47,7 +48,7 @@ FILLER = [(f"filler{k} word{k % 7}", {}) for k in range(30)]
         ("Kubernetes", "Kubernets", "spelling"),
         ("Habrour lights committee", "Harbour lights committee", "spelling"),
         ("M. Reyes", "Mara Reyes", "initials"),
-        ("Acme Harbor Lisbon", "Acme Harbor", "extended"),
+        ("Acme Harbor Lisbon", "Acme Harbor", "contained"),
         ("Grafana", "Lisbon office", "different"),
     ],
 )
@@ -147,8 +148,9 @@ def test_every_pair_of_equal_rows_is_at_the_top() -> None:
     row = ("Mara Reyes", {"email": "m@a.org", "born": "1980-02-01", "size": 3, "about": "a short text of some words"})
     comparer, found = compare([row, row])
     for k, comparison in enumerate(comparer.comparisons):
-        if found.levels[0, k] >= 0 and comparison.shape != "rarity":
+        if found.levels[0, k] >= 0 and comparison.shape not in ("rarity", "name"):
             assert found.levels[0, k] == len(comparison.m) - 1
+    assert found.levels[0, 0] == LEVEL["exact"]
     assert comparer.wordings(np.array([0]), np.array([1]))[0] == pytest.approx(1)
 
 
@@ -187,3 +189,25 @@ def test_a_few_pairs_are_compared_as_many_are() -> None:
         one = comparer.compare(i[k : k + 1], j[k : k + 1])
         assert one.levels.tolist() == whole.levels[k : k + 1].tolist()
         assert one.rarity.tolist() == whole.rarity[k : k + 1].tolist()
+
+
+def test_two_persons_who_share_a_given_name_are_not_alike_as_values() -> None:
+    """Beginnings weigh much in Jaro-Winkler: of what is alike most letters are the same."""
+    rows = [("Blue Harbor", {"by": by}) for by in ("Jan Pavlov", "Jan Petrovic", "Jan Pavlo", "Pavlov")]
+    comparer, found = compare(rows, (0, 0, 0), (1, 2, 3))
+    assert [c.name for c in comparer.comparisons[2:3]] == ["by"]
+    assert found.levels[:, 2].tolist() == [0, 2, 1]
+
+
+def test_a_short_form_is_read_anywhere_and_beside_a_slip() -> None:
+    """ "Bill Claysin" is "William Clayson": a short form and a slip in one name."""
+    rows = [
+        ("Bill Claysin", {}),
+        ("William Clayson", {}),
+        ("William Clayson", {}),
+        ("William Clayson", {}),
+        ("William Clayson", {}),
+        *FILLER,
+    ]
+    _, found = compare(rows)
+    assert found.levels[0, 0] == LEVEL["spelling"]

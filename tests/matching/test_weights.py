@@ -156,3 +156,15 @@ def test_no_pairs_are_no_error() -> None:
     """An empty namespace has weights too: the priors."""
     found = fit(FIELDS, np.empty((0, 4), np.int8))
     assert found.odds(np.empty((0, 4), np.int8), np.empty((0, 4))).tolist() == []
+
+
+def test_what_tells_when_it_agrees_does_not_differ_in_most_matches() -> None:
+    """Four in five of the decided pairs differ in a column that is rarely equal by chance: at most half of all matches are believed to."""
+    by = Comparison("by", "category", ("differ", "same"), np.array([0.1, 0.9]), np.array([0.99, 0.01]))
+    noise = Comparison("noise", "category", ("differ", "same"), np.array([0.1, 0.9]), np.array([0.5, 0.5]))
+    levels = np.array([[0, 0]] * 1_000 + [[0, 1]] * 300, np.int8)
+    decided = np.array([[0, 0]] * 800 + [[1, 1]] * 200, np.int8)
+    learnt = fit((by, noise), levels, labelled=decided, same=np.ones(1_000, bool))
+    assert learnt.m[0][0] == pytest.approx(0.5)
+    assert learnt.weight[0][0] <= -0.5
+    assert learnt.m[1][0] > 0.6  # it says as little when it agrees

@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from slowwave.matching.comparisons import NAME_LEVELS, shared
 from slowwave.matching.judge import JudgedPairs, PairQuestion, judge
 from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
+from slowwave.matching.name_levels import NAME_LEVELS, shared
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.config.settings import Settings
-from slowwave.matching.comparisons import LEVEL
+from slowwave.matching.name_levels import LEVEL
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.operations import Inputs
 from slowwave.operations.planners.dedupe_entities import dedupe_entities

@@ -1,0 +1,232 @@
+"""Names of organisations: which are one but for abbreviations, legal form and address.
+
+"Univ. of Harrow, Harrow, U.K." and "University of Harrow" name one university; "Department of Physics, University of Harrow" names a part
+of it, which is another thing, and so are "Harrow State University", a firm of another legal form ("Harrow AG", "Harrow GmbH") and a
+branch in another town. A name is read into its core, its part, its legal forms and its places. Where commas are missing, words at the
+end are places when other names of the type have them as such.
+
+Types are told by what they hold: one of whose names fewer than ``_SHARE`` are those of organisations is left alone. The words stand in
+``organisations.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowwave.matching.names import LONGEST, fold
+from slowwave.matching.population import Population
+from slowwave.texts.known_names import known_names
+from slowwave.texts.lexicon import is_known
+from slowwave.texts.slips import near
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_SHARE: Final = 0.2
+_LEAST: Final = 20  # names from which can be told what a type holds
+_SAMPLE: Final = 2_000  # names of a type by which it is told what it holds
+_CORES: Final = 2  # different organisations behind which an address stands from which its words are places
+_WORDS: Final = 2  # words of a core that say something
+_PLACE: Final = 3  # words that a place may have
+_LONG: Final = 4  # words from which a core of plain words names one organisation
+
+
+class Words(NamedTuple):
+    """The lists of ``organisations.toml``, folded."""
+
+    heads: frozenset[str]
+    units: frozenset[str]
+    small: frozenset[str]
+    short: Mapping[str, str]
+    legal: Mapping[str, str]
+    lands: Mapping[str, str]
+
+
+class Read(NamedTuple):
+    """A name that was read: ``core`` and ``unit`` in full words, the families of its legal forms, its places from near to far."""
+
+    core: tuple[str, ...]
+    unit: tuple[str, ...]
+    legal: frozenset[str]
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Organisations:
+    """``number`` (n,) numbers the organisation, or part of one, that each name is read as, -1 where it is none; ``read`` holds the
+    legal forms and places of each folded name."""
+
+    number: Ints
+    text: Ints
+    read: Sequence[Read | None]
+
+    @classmethod
+    def of(cls, population: Population) -> Organisations:
+        """Read the names of all types that hold organisations: some 20 µs a distinct name."""
+        n = len(population)
+        number, text = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+        found: list[Read | None] = [None]
+        numbers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], int] = {}
+        for kind in np.unique(population.kind).tolist():
+            rows = np.flatnonzero(population.kind == kind)
+            if not _holds_organisations([str(t) for t in population.names.folded[rows[:: -(-len(rows) // _SAMPLE)]]]):
+                continue
+            names: dict[str, list[int]] = {}
+            for row in rows.tolist():
+                if len(name := population.display_names[row]) <= LONGEST:
+                    names.setdefault(name, []).append(row)
+            for name, read in zip(names, _read_all(list(names)), strict=True):
+                if read is not None:
+                    text[names[name]] = len(found)
+                    number[names[name]] = numbers.setdefault((kind, read.core, read.unit), len(numbers))
+                    found.append(read)
+        return cls(number, text, found)
+
+    def same(self, i: Ints, j: Ints) -> Flags:
+        """Whether the names of pairs (p,) are those of one organisation: neither legal forms nor places speak against it."""
+        found = (self.number[i] == self.number[j]) & (self.number[i] >= 0)
+        at = np.flatnonzero(found & (self.text[i] != self.text[j]))
+        texts = np.sort(np.stack([self.text[i[at]], self.text[j[at]]]), axis=0)
+        pairs, inverse = np.unique(texts, axis=1, return_inverse=True)
+        good = np.array([_agree(self.read[a], self.read[b]) for a, b in pairs.T.tolist()], bool)
+        found[at] = good[inverse.ravel()]
+        return found
+
+
+def _holds_organisations(names: Sequence[str]) -> bool:
+    """Whether a type is one of organisations, by a sample of its folded names."""
+    if len(names) < _LEAST:
+        return False
+    words = vocabulary()
+    known = words.heads | words.legal.keys() | {short for short, full in words.short.items() if full in words.heads}
+    return sum(not known.isdisjoint(name.split()) for name in names) >= _SHARE * len(names)
+
+
+def _read_all(names: Sequence[str]) -> list[Read | None]:
+    """Each name as it is read by itself, but for what other names teach: which words are places, and which cores are organisations."""
+    parted = [[_full(part) for part in _parts(name)] for name in names]
+    behind: dict[str, set[tuple[str, ...]]] = {}
+    for parts in parted:
+        heads = [part for part in parts if _head(part)]
+        for part in parts[1:]:
+            if part and not _head(part) and not _unit(part) and not _legal_only(part):
+                behind.setdefault(" ".join(part), set()).add(heads[0] if heads else parts[0])
+    places = (
+        {text for text, cores in behind.items() if len(cores) >= _CORES}
+        | known_names().lands
+        | vocabulary().lands.keys()
+    )
+    found = [_read(parts, places) for parts in parted]
+    named = Counter(
+        read.core for read, parts in zip(found, parted, strict=True) if read and (read.legal or any(map(_head, parts)))
+    )
+    return [read if read and read.core in named and _tells(read.core) else None for read in found]
+
+
+def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
+    words = vocabulary()
+    legal = frozenset(words.legal[w] for part in parts for w in part if w in words.legal)
+    cores = [part for part in parts if _head(part) and not _unit(part)]
+    if not cores:
+        cores = [part for part in parts[:1] if not _unit(part)] or [part for part in parts if _head(part)]
+    if len(cores) != 1:
+        return None
+    core, unit = list(cores[0]), [part for part in parts if part != cores[0] and _unit(part)]
+    where = [" ".join(part) for part in parts if part != cores[0] and not _unit(part) and not _legal_only(part)]
+    if len(unit) > 1 or any(place not in places and place.split()[0] in words.heads for place in where):
+        return None
+    core = [w for w in core if w not in words.legal] or core
+    at_end: list[str] = []
+    while cut := _place_at_end(core, places, bool(at_end)):
+        at_end.insert(0, " ".join(core[-cut:]))
+        del core[-cut:]
+    where = at_end + where
+    told = tuple(w for w in core if w not in words.small)
+    part = tuple(w for w in (unit[0] if unit else ()) if w not in words.small)
+    return Read(told, part, legal, tuple(words.lands.get(place, place) for place in where)) if told else None
+
+
+def _place_at_end(core: Sequence[str], places: Set[str], cut: bool) -> int:
+    """How many words at the end of a core are a place: one that the core has just named ("University of Harrow Harrow"), or that stands
+    behind another place or before one that was ``cut`` off; a single one is a part of the name ("Bank of India")."""
+    small = vocabulary().small
+    for words in range(min(_PLACE, len(core) - 1), 0, -1):
+        rest, end = core[:-words], core[-words:]
+        if rest[-1] in small or sum(w not in small for w in rest) < _WORDS:
+            continue
+        if rest[-words:] == end or (" ".join(end) in places and (cut or _ends_in_place(rest, places))):
+            return words
+    return 0
+
+
+def _ends_in_place(core: Sequence[str], places: Set[str]) -> bool:
+    return any(" ".join(core[-words:]) in places for words in range(1, min(_PLACE, len(core) - 1) + 1))
+
+
+def _tells(core: tuple[str, ...]) -> bool:
+    """Whether a core says which organisation is meant: by a word that is none of the language, or by many words; there is many a "Central
+    High School"."""
+    return len(core) >= _LONG or any(len(w) > 1 and (w in known_names().places or not is_known(w)) for w in core)
+
+
+def _agree(a: Read | None, b: Read | None) -> bool:
+    if a is None or b is None or (a.legal and b.legal and a.legal.isdisjoint(b.legal)):
+        return False
+    lands = {*vocabulary().lands.values(), *known_names().lands}
+    for far in (True, False):
+        here, there = ({place for place in read.places if (place in lands) == far} for read in (a, b))
+        if here and there and here.isdisjoint(there) and not any(near(x, y) for x in here for y in there):
+            return False
+    return True
+
+
+def _parts(name: str) -> list[str]:
+    return [
+        folded
+        for part in name.replace("(", ",").replace(")", ",").split(",")
+        if (folded := fold(part.replace("'", "")))
+    ]
+
+
+def _full(part: str) -> tuple[str, ...]:
+    """The words of a part, abbreviations in full; single letters behind each other are one word ("u k")."""
+    words = vocabulary()
+    if (land := words.lands.get(part)) is not None:
+        return tuple(land.split())
+    joined = part.split()
+    if len(joined) > 1 and all(len(w) == 1 for w in joined):
+        joined = ["".join(joined)]
+    return tuple(words.short.get(w, w) for w in joined)
+
+
+def _head(part: tuple[str, ...]) -> bool:
+    return not vocabulary().heads.isdisjoint(part)
+
+
+def _unit(part: tuple[str, ...]) -> bool:
+    """Whether it names a part of an organisation: "Department of Physics", not "Harrow School"."""
+    return bool(part) and part[0] in vocabulary().units and len(part) > 1
+
+
+def _legal_only(part: tuple[str, ...]) -> bool:
+    return all(w in vocabulary().legal for w in part)
+
+
+@cache
+def vocabulary() -> Words:
+    """The lists, read once."""
+    read = tomllib.loads(files("slowwave.matching").joinpath("organisations.toml").read_text("utf-8"))
+    legal = {word: family for family, words in read["legal"].items() for word in words}
+    lands = {form: land for land, forms in read["lands"].items() for form in (land, *forms)}
+    return Words(
+        frozenset(read["heads"]), frozenset(read["units"]), frozenset(read["small"]), read["short"], legal, lands
+    )
