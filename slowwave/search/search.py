@@ -25,7 +25,7 @@ from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
-from slowwave.search.priors import Wishes, bound, is_quarantined, prior, recall_weight, recency
+from slowwave.search.priors import Wishes, bound, days_of, is_quarantined, prior, recall_weight, recency
 from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
 from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
@@ -127,6 +127,8 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
+    if request.mode != "exact" and days_of(request.query, today):
+        depth *= _DEEPER  # what was said on those days may match less than much that was said on others
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
     steps = searcher.steps if searcher else frozenset[SearchStep]()
 
@@ -228,7 +230,7 @@ def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessi
         if request.mode == "recall":
             row.match = (1 - recall_weight()) * row.match + recall_weight() * recency(row.day, today)
             row.rank = row.match
-        elif False:
+        elif request.mode != "exact":
             row.rank += prior(row.path, row.day, {"status": row.status, **row.metadata}, today)
             row.rank += wishes.met(row.path, row.day)
         if min(1.0, max(0.0, row.rank)) >= request.min_relevance_score:

@@ -46,7 +46,7 @@ def test_what_is_stale_before_a_night_is_not_after_it(store: Store, tmp_path: Pa
     def stale(_: Collection[str], text: str) -> bool:
         return "Fiat" in text and "Kia" not in text
 
-    trial = Trial("talk", {"talk": [Question("Which car do I drive?", right, stale)]}, load)
+    trial = Trial("talk", {"talk": [Question("Which car do I drive?", right, stale)]}, load, datetime.now(UTC).date())
     rows = nights(store, trial, 1, embedder, lambda _: None)
     assert [row[0] for row in rows] == ["nothing", "night 1", *CONTROLS]
     assert [row[HEADER.index("items")] for row in rows[:2]] == ["–", "2"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -293,6 +293,22 @@ def test_a_day_that_the_query_names_comes_first(store: Store):
         file("other", "logs/daily/2026-01-01.md", "tea was poured twice", date="2026-01-01"),
     )
     assert ids(store, "tea poured yesterday", mode="bm25")[0] == uid("then")
+
+
+def test_a_day_that_the_query_names_is_found_behind_much_that_matches_better(store: Store):
+    """Of other days there is more than a list of candidates holds."""
+    then = datetime(2026, 2, 4, 12, tzinfo=UTC)
+    days = {f"other {n}": then + timedelta(days=n % 28 + 1) for n in range(60)} | {"then": then}
+    texts = {name: "tea was poured and drunk" if name != "then" else f"tea {'and so on ' * 9}" for name in days}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": n, "kind": "semantic", "current_version_id": f"v {n}", "valid_from": day} for n, day in days.items()
+        ],
+        memory_versions=[{"id": f"v {n}", "memory_id": n, "content": f"{text} {n}"} for n, text in texts.items()],
+    )
+    assert ids(store, "what was poured and drunk with tea on February 4th, 2026", mode="bm25")[0] == uid("then")
 
 
 def test_what_stood_then_is_searched_as_of_then(store: Store):
