@@ -289,8 +289,8 @@ def test_a_file_is_one_row_and_a_conversation_is_as_many_as_it_has_turns(store: 
 def test_a_day_that_the_query_names_comes_first(store: Store):
     corpus(
         store,
-        file("then", "logs/daily/2026-04-14.md", "tea was poured", date="2026-04-14"),
-        file("other", "logs/daily/2026-01-01.md", "tea was poured twice", date="2026-01-01"),
+        file("then", "logs/daily/2026-04-14.md", "tea was poured twice, and somebody sang", date="2026-04-14"),
+        file("other", "logs/daily/2026-01-01.md", "tea was poured", date="2026-01-01"),
     )
     assert ids(store, "tea poured yesterday", mode="bm25")[0] == uid("then")
 
@@ -309,6 +309,19 @@ def test_a_day_that_the_query_names_is_found_behind_much_that_matches_better(sto
         memory_versions=[{"id": f"v {n}", "memory_id": n, "content": f"{text} {n}"} for n, text in texts.items()],
     )
     assert ids(store, "what was poured and drunk with tea on February 4th, 2026", mode="bm25")[0] == uid("then")
+
+
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_of_two_that_match_alike_the_prior_decides(store: Store, first: str):
+    """The page that the corpus calls its own word, whichever it is."""
+    corpus(
+        store,
+        *(
+            file(name, f"wiki/{name}.md", f"tea is drunk {name}", date="2026-04-14", canonical=name == first)
+            for name in ("one", "two")
+        ),
+    )
+    assert ids(store, "tea is drunk", mode="bm25")[0] == uid(first)
 
 
 def test_what_stood_then_is_searched_as_of_then(store: Store):
