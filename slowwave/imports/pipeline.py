@@ -17,7 +17,7 @@ import psycopg
 
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
-from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
+from slowwave.imports.loading import LoadedVectors, analyse, insert, insert_vectors
 from slowwave.imports.namespaces import claim, found_id, namespace_embedder, refuse_read_only
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
@@ -91,6 +91,7 @@ def write_turns(
             tally.known += len(batch)
             target.write(batch, steps.part(len(batch)))
             steps.finish(len(batch))
+    analyse(connection, tally.added)
     return _summary(tuple(groups), tally, check)
 
 
@@ -131,6 +132,7 @@ def write_records(
             ":".join(_key(record)) for record in batch if known.get(_key(record), _said(record)) != _said(record)
         ]
         steps.finish(len(batch))
+    analyse(connection, tally.added)
     return _summary((slug,) if records else (), tally, check)
 
 

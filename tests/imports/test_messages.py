@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from slowwave.errors import ImportRefused, StoreError
+from slowwave.imports import loading
 from slowwave.imports.mentions import MOST_TIES, MentionContext, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.namespaces import namespace_id
@@ -43,6 +44,27 @@ def edges(connection) -> dict[frozenset[str], tuple[float, float, int]]:
     ).fetchall()
     assert all(ordered for *_, ordered in rows)
     return {frozenset((a, b)): (weight, confidence, chunks) for a, b, weight, confidence, chunks, _ in rows}
+
+
+def test_a_large_import_renews_the_statistics_by_which_searches_are_planned(store, embedder, jsonl, monkeypatch):
+    """Of what has grown and of the text index; a small one leaves them to PostgreSQL."""
+
+    def counted() -> dict[str, float]:
+        names = ["memories", "memory_vectors", "search_texts"]
+        return dict(
+            connection.execute(
+                "SELECT relname, reltuples FROM pg_class WHERE relnamespace = 'memory'::regnamespace AND relname = ANY (%s)",
+                (names,),
+            ).fetchall()
+        )
+
+    with store.connect("owner") as connection:
+        before = counted()
+        import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4))), embedder=embedder)
+        assert counted() == before
+        monkeypatch.setattr(loading, "_MANY", 4)
+        import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4, 9))), embedder=embedder)
+        assert min(counted().values()) >= 9
 
 
 def test_a_turn_becomes_chunk_memory_entities_and_their_tie(store, embedder, jsonl):
