@@ -25,7 +25,7 @@ from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
-from slowwave.search.priors import Wishes, bound, days_of, is_quarantined, prior, recall_weight, recency
+from slowwave.search.priors import Wishes, bound, is_quarantined, prior, recall_weight, recency
 from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
 from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
@@ -127,7 +127,8 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    if request.mode != "exact" and days_of(request.query, today):
+    wishes = Wishes.of(request.query, today)
+    if request.mode != "exact" and wishes.days:
         depth *= _DEEPER  # what was said on those days may match less than much that was said on others
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
     steps = searcher.steps if searcher else frozenset[SearchStep]()
@@ -145,7 +146,7 @@ def search_on(
         found = _joined([found, *map(found_by, plan.queries(domain.planes))])
         best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
         rows = _rows(connection, dict(best), request.as_of or datetime.now(UTC))
-        ordered = _ordered(rows, request, today, sessions=plan.include_sessions, most=most)
+        ordered = _ordered(rows, request, wishes, today, sessions=plan.include_sessions, most=most)
         crowded = any(row.also for row in ordered) or any(row.over for row in rows)
         if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not crowded:
             break
@@ -213,12 +214,13 @@ def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> 
     return found
 
 
-def _ordered(rows: Sequence[_Row], request: SearchRequest, today: date, *, sessions: bool, most: int) -> list[_Row]:
+def _ordered(
+    rows: Sequence[_Row], request: SearchRequest, wishes: Wishes, today: date, *, sessions: bool, most: int
+) -> list[_Row]:
     """What may be shown, best first: at most ``most`` things, one a file, one of several copies. ``sessions`` says that they are
     wanted.
     """
     sessions_asked = request.corpus != "all" or sessions or bool(set(words(request.query)) & _SESSION_WORDS)
-    wishes = Wishes.of(request.query, today)
     shown: list[_Row] = []
     for row in rows:
         if not request.include_retired and _is_retired(row, as_of=request.as_of is not None):
