@@ -18,9 +18,6 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Says = Callable[[Ints, Ints], Flags]
 """(p,), (p,) row numbers, smaller first → whether it holds of each pair."""
-Agrees = Callable[[Ints, Ints, Flags], Flags]
-"""The same, and whether both rows are in clusters of two or more, where one false link makes many false pairs."""
-
 
 CORE: Final = 6
 QUORUM: Final = 2 / 3
@@ -37,7 +34,7 @@ class Clusters:
     refused: Flags
 
 
-def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Agrees, start: Ints | None = None) -> Clusters:
+def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | None = None) -> Clusters:
     """Join n rows along edges (i, j), given strongest first; ``start`` (n,) is the smallest row of groups that are joined already.
 
     Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
@@ -104,15 +101,14 @@ def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:
     return np.take_along_axis(both, order, axis=1)[:, :CORE]
 
 
-def _quorum(core: Ints, a: Ints, b: Ints, agrees: Agrees) -> Flags:
+def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says) -> Flags:
     """Whether enough of the pairs across the cores of clusters ``a`` and ``b`` agree."""
     x = np.repeat(core[a], CORE, axis=1).ravel()
     y = np.tile(core[b], (1, CORE)).ravel()
     of = np.repeat(np.arange(len(a)), CORE * CORE)
     real = (x >= 0) & (y >= 0)
     x, y, of = x[real], y[real], of[real]
-    groups = (core[a, 1] >= 0) & (core[b, 1] >= 0)
-    good = agrees(np.minimum(x, y), np.maximum(x, y), groups[of])
+    good = agrees(np.minimum(x, y), np.maximum(x, y))
     share = np.bincount(of, weights=good, minlength=len(a)) / np.maximum(np.bincount(of, minlength=len(a)), 1)
     return share >= QUORUM - 1e-9
 

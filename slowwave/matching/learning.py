@@ -89,7 +89,7 @@ def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> 
         reason = vetoes.forbid(x, y, np.zeros(len(x), bool))
         return (reason > 0) & (reason <= decided)
 
-    grown = clusters.grow(answered.n, i, j, forbids, lambda x, _y, _groups: np.ones(len(x), bool))
+    grown = clusters.grow(answered.n, i, j, forbids, lambda x, _y: np.ones(len(x), bool))
     names, reason = vetoes.reasons(), vetoes.forbid(i, j, np.zeros(len(i), bool))
     against = np.flatnonzero((reason > decided) & ~grown.refused)
     reasons = {(str(ids[i[k]]), str(ids[j[k]])): OVERRULED.format(names[int(reason[k]) - 1]) for k in against.tolist()}

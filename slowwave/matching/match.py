@@ -364,7 +364,7 @@ def _decide(
             found.append(no)
         return np.concatenate(found)
 
-    def agrees(x: Ints, y: Ints, groups: Flags) -> Flags:
+    def agrees(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             s = evidence.score(x[at], y[at])

@@ -122,7 +122,7 @@ def match_memories(
         apart = [same.say(a, b).decision != "same" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
         return np.array(apart, bool)
 
-    def agrees(x: Ints, y: Ints, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def agrees(x: Ints, y: Ints) -> NDArray[np.bool_]:
         return np.ones(len(x), bool)
 
     grown = clusters.grow(len(memories.ids), i[merge][order], j[merge][order], forbids, agrees)

@@ -13,14 +13,14 @@ def never(a: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.zeros(len(a), bool)
 
 
-def always(a: np.ndarray, _: np.ndarray, __: np.ndarray) -> np.ndarray:
+def always(a: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.ones(len(a), bool)
 
 
 def test_a_chain_of_two_hundred_near_pairs_never_becomes_one_cluster() -> None:
     """Each link is strong, neighbours of neighbours do not agree: nothing larger than a pair comes out."""
     i = np.arange(199)
-    grown = grow(200, i, i + 1, never, lambda a, b, _: np.abs(a - b) <= 1)
+    grown = grow(200, i, i + 1, never, lambda a, b: np.abs(a - b) <= 1)
     assert np.bincount(grown.label).max() == 2
     assert grown.joined.sum() + grown.refused.sum() == 199
 
@@ -28,7 +28,7 @@ def test_a_chain_of_two_hundred_near_pairs_never_becomes_one_cluster() -> None:
 def test_a_chain_whose_links_reach_further_stays_short() -> None:
     """Even when rows agree with the next five, the core keeps the far ones out."""
     i = np.arange(199)
-    grown = grow(200, i, i + 1, never, lambda a, b, _: np.abs(a - b) <= 5)
+    grown = grow(200, i, i + 1, never, lambda a, b: np.abs(a - b) <= 5)
     assert np.bincount(grown.label).max() <= 12
 
 
@@ -52,7 +52,7 @@ def test_a_row_between_two_clusters_is_torn() -> None:
     """Row 2 suits (0, 1) and (3, 4) almost alike, and those two do not agree with each other: nobody can tell where it belongs."""
     i, j = np.array([0, 3, 1, 2]), np.array([1, 4, 2, 3])
     odds = np.array([9.0, 9.0, 6.0, 5.0])
-    grown = grow(5, i, j, never, lambda a, b, _: ~((a < 2) & (b > 2)))
+    grown = grow(5, i, j, never, lambda a, b: ~((a < 2) & (b > 2)))
     assert grown.label.tolist() == [0, 0, 0, 3, 3]
     assert ambiguous(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
     assert not ambiguous(grown, i, j, odds, 0.5).any()
@@ -71,7 +71,7 @@ def test_rounds_give_what_one_edge_at_a_time_gives(data: st.DataObject) -> None:
     j = np.array([b for _, b in edges], np.int64)
 
     def says(which: set[tuple[int, int]]):
-        return lambda a, b, *_: np.array([p in which for p in zip(a.tolist(), b.tolist(), strict=True)], bool)
+        return lambda a, b: np.array([p in which for p in zip(a.tolist(), b.tolist(), strict=True)], bool)
 
     grown = grow(n, i, j, says(bad), says(good))
 
