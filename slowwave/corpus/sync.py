@@ -22,7 +22,7 @@ from slowwave.corpus.profile import Profile, profile
 from slowwave.corpus.writing import PageTally, PageWrite, PageWriter
 from slowwave.errors import Refused
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, batches
-from slowwave.imports.loading import LoadedVectors
+from slowwave.imports.loading import LoadedVectors, analyse
 from slowwave.imports.namespaces import refuse_read_only
 from slowwave.imports.screening import BadRow, Screening
 from slowwave.imports.stored import row_id
@@ -192,6 +192,7 @@ class _Sync:
         if unfinished or whole != self._state:
             save_state(connection, self._corpus, whole)
         mark_synced(connection, self._corpus)
+        analyse(connection, self._tally.added)
         counts = {name: self._counts[name] for name in ("new", "changed", "moved", "unchanged")}
         return CorpusSync(
             self._corpus.id,

@@ -12,6 +12,7 @@ import psycopg
 
 from slowwave.demo.generator import DemoNamespace, generate
 from slowwave.demo.world import NAMESPACES
+from slowwave.imports.loading import analyse
 from slowwave.language.embedder import Embedder
 from slowwave.store import tables
 from slowwave.store.load import load_rows
@@ -48,6 +49,7 @@ def load_demo(
         rows = _load(connection, demo, embedder, texts, vectors)
         say(f"{slug}: {rows.total():,} rows loaded")
         added += rows
+    analyse(connection, added)
     return dict(added)
 
 

@@ -14,7 +14,7 @@ import psycopg
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
 from slowwave.imports.columns import ColumnMap, read_rows
-from slowwave.imports.loading import insert
+from slowwave.imports.loading import analyse, insert
 from slowwave.imports.namespaces import claim, refuse_read_only
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.imports.rows import (
@@ -95,6 +95,7 @@ def import_facts(
         known += len(batch) - len(fresh)
         left += [f.external_id for f in batch if standing.get(f.external_id, f.says) != f.says]
         steps.finish(len(batch))
+    analyse(connection, added)
     screening = check.screening
     return ImportSummary(
         (slug,) if facts else (),

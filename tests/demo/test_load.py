@@ -43,6 +43,10 @@ def test_the_demo_is_loaded_once_and_whole(store: Store) -> None:
         vectors = {name: sum(len(texts_to_embed(demo)[name][0]) for demo in demos) for name in texts_to_embed(demos[0])}
         assert vectors == {name: added[name] for name in vectors}
         assert len(lines) == 6
+        (planned,) = connection.execute(
+            "SELECT reltuples FROM pg_class WHERE oid = 'memory.entities'::regclass"
+        ).fetchone() or (None,)
+        assert planned == added["entities"]  # the statistics by which searches are planned
 
         connection.execute("UPDATE memory.entities SET name = 'renamed' WHERE external_id = 'entity-001'")
         assert load_demo(connection, Hashes(), now=datetime(2026, 4, 1, tzinfo=UTC)) == {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import ImportRefused
+from slowwave.imports import loading
 from slowwave.imports.facts import import_facts
 from slowwave.store.connect import Store
 from tests.imports.conftest import HashEmbedder
@@ -48,6 +49,17 @@ def test_a_table_of_facts_becomes_facts(
         again = import_facts(connection, table, embedder=embedder, namespace="people", columns=mapped)
         assert (again.added, again.known, again.left) == ({}, 2, ("f1",))
     assert contents() == before
+
+
+def test_many_facts_renew_the_statistics_by_which_searches_are_planned(
+    store: Store, embedder: HashEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_MANY", 3)
+    rows = (f"Mara,likes,{what}" for what in ("tea", "chess", "snow"))
+    table = write(tmp_path / "facts.csv", "subject,predicate,object", *rows)
+    with store.connect("owner") as connection:
+        import_facts(connection, table, embedder=embedder, namespace="people")
+    assert ask(store, "SELECT reltuples FROM pg_class WHERE oid = 'memory.memory_facts'::regclass") == [(3,)]
 
 
 @pytest.mark.parametrize(
