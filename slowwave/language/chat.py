@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
-from slowwave.language.endpoint import Endpoint
+from slowwave.language.endpoint import Endpoint, Reply
 
 ATTEMPTS: Final = 2
 
@@ -22,7 +22,8 @@ Kind = Literal["timeout", "unreachable", "error status", "refused", "bad answer"
 _SEED: Final = 7
 _LONGEST_PAUSE: Final = 10.0
 _MOST_BYTES: Final = 1_000_000
-_OPTIONAL: Final = ("response_format", "temperature", "seed", "max_tokens")
+_FORMATS: Final = ("json_schema", "json_object")
+_OPTIONAL: Final = ("temperature", "seed", "max_tokens")
 
 
 class Role(NamedTuple):
@@ -78,9 +79,11 @@ class Chat(Protocol):
 class EndpointChat:
     """Any server that speaks OpenAI's ``POST /v1/chat/completions``.
 
-    Temperature 0, a fixed seed and a strict ``json_schema`` are asked for. A server that refuses a parameter (400 or 422) is
-    asked again without it, and never with it again: the schema then stands in the instructions, and ``max_tokens`` is called
-    ``max_completion_tokens``. Statuses 429 and 5xx, broken connections and late answers are tried ``attempts`` times in all.
+    Temperature 0, a fixed seed and a strict ``json_schema`` are asked for. A server that refuses a parameter (400, 422, or a 500 about the
+    format, as llama-cpp-python gives) is asked again without it, and never with it again: ``max_tokens`` is then called
+    ``max_completion_tokens``, the schema stands in the instructions, and ``json_object`` is asked for with the schema beside it, as
+    llama-cpp-python takes it, or no format at all. Statuses 429 and 5xx, broken connections and late answers are tried ``attempts``
+    times in all.
     """
 
     def __init__(
@@ -112,6 +115,7 @@ class EndpointChat:
         self.model = model
         self._role = role
         self._left_out: set[str] = set()
+        self._formats = list(_FORMATS)
 
     def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
         """One answer. Raises ``ChatError``; refusals and answers that were cut off are errors, too."""
@@ -121,14 +125,14 @@ class EndpointChat:
             while True:
                 reply = self._endpoint.post(client, self._body(system, user, schema, max_tokens))
                 lost += reply.lost
-                if reply.status not in (400, 422) or not self._leave_out(reply.content):
+                if not self._leave_out(reply):
                     break
         if reply.kind:
             raise self._error(reply.kind, reply.problem, lost * estimate)
         return self._read(reply.content, lost * estimate, estimate)
 
     def _body(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> dict[str, object]:
-        if "response_format" in self._left_out:
+        if self._formats[:1] != ["json_schema"]:
             system += f"\nAnswer with one JSON object of this JSON schema and nothing else:\n{json.dumps(schema)}"
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         body: dict[str, object] = {
@@ -137,27 +141,35 @@ class EndpointChat:
             "max_tokens": max_tokens,
             "temperature": 0,
             "seed": _SEED,
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "answer", "strict": True, "schema": schema},
-            },
         }
+        match self._formats[:1]:
+            case ["json_schema"]:
+                strict = {"name": "answer", "strict": True, "schema": schema}
+                body["response_format"] = {"type": "json_schema", "json_schema": strict}
+            case ["json_object"]:
+                body["response_format"] = {"type": "json_object", "schema": schema}
+            case _:
+                pass
         if "max_tokens" in self._left_out:
             body["max_completion_tokens"] = max_tokens
         return {name: value for name, value in body.items() if name not in self._left_out}
 
-    def _leave_out(self, content: bytes) -> bool:
+    def _leave_out(self, reply: Reply) -> bool:
         """Whether a refused request may succeed without a parameter: the one that the server names, else the response format."""
-        try:
-            error: Any = json.loads(content)["error"]
-            name = str(error["param"]).partition(".")[0]
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-            name = ""
-        name = name if name in _OPTIONAL else "response_format"
-        if name in self._left_out:
+        if reply.status < 400 or reply.status == 429:
             return False
-        self._left_out.add(name)
-        return True
+        try:
+            error: Any = json.loads(reply.content)["error"]
+            name, said = str(error.get("param")).partition(".")[0], str(error.get("message"))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            name = said = ""
+        if reply.status in (400, 422) and name in _OPTIONAL:
+            if name in self._left_out:
+                return False
+            self._left_out.add(name)
+            return True
+        refused = reply.status in (400, 422) or "response_format" in said
+        return refused and bool(self._formats) and bool(self._formats.pop(0))
 
     def _read(self, content: bytes, lost: int, estimate: int) -> Answer:
         tokens = lost + estimate

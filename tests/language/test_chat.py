@@ -48,8 +48,26 @@ def test_a_server_without_schemas_is_told_in_words_and_once(server: Server):
     server.answer = lambda body, _: (400, {}, {}) if "response_format" in body else (200, completion("{}"), {})
     model = chat(server)
     assert ask(model) == ask(model) == ("{}", 100)
-    assert ["response_format" in r for r in server.requests] == [True, False, False]
-    assert '"verdict": {"type": "string"}' in server.requests[1]["messages"][0]["content"]
+    assert ["response_format" in r for r in server.requests] == [True, True, False, False]
+    assert '"verdict": {"type": "string"}' in server.requests[2]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_server_that_takes_a_schema_in_another_place_gets_it_there(server: Server, status: int):
+    """llama-cpp-python's calls ``json_schema`` an error of its own, and keeps to the schema beside ``json_object``."""
+    problem = "1 validation error: {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}"
+
+    def answer(body: dict[str, Any], _: int) -> tuple[int, Any, dict[str, str]]:
+        if body["response_format"]["type"] != "json_object":
+            return status, {"error": {"message": problem, "param": None}}, {}
+        return 200, completion("{}"), {}
+
+    server.answer = answer
+    model = chat(server)
+    assert ask(model)[0] == ask(model)[0] == "{}"
+    assert [r["response_format"]["type"] for r in server.requests[-2:]] == ["json_object"] * 2
+    assert server.requests[-1]["response_format"]["schema"] == SCHEMA
+    assert '"verdict": {"type": "string"}' in server.requests[-1]["messages"][0]["content"]
 
 
 def test_a_parameter_that_the_server_names_is_left_out(server: Server):
@@ -69,11 +87,11 @@ def test_a_parameter_that_the_server_names_is_left_out(server: Server):
 
 
 def test_a_server_that_refuses_everything_is_left_alone(server: Server):
-    """Once as it should be, once in plain words, and that is all."""
+    """Once as it should be, once in each plainer way, and that is all."""
     server.answer = lambda *_: (400, {"error": {"message": "no", "param": ["odd"]}}, {})
     with pytest.raises(ChatError, match="status 400") as caught:
         ask(chat(server))
-    assert (caught.value.kind, caught.value.tokens, len(server.requests)) == ("error status", 0, 2)
+    assert (caught.value.kind, caught.value.tokens, len(server.requests)) == ("error status", 0, 3)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
