@@ -335,19 +335,19 @@ SOUND = "Ilse Brandt inspected the harbor crane; its north arm has worn cables. 
         (f"{SOUND} The cables are 31 years old.", (), "says what no cited memory says"),
         (SOUND.replace("not ", ""), (), "says what no cited memory says"),
         (SOUND.replace(" over 12 tons", ""), (), "leaves out a specific"),
-        (SOUND, ("00000000-0000-4000-8000-000000000000",), "foreign or no ids"),
+        (SOUND, (99,), "what it was not shown"),
     ],
-    ids=["sound", "instruction", "number", "negation", "omission", "foreign id"],
+    ids=["sound", "instruction", "number", "negation", "omission", "foreign number"],
 )
 def test_story_15_what_a_model_makes_up_or_is_told_to_say_is_not_taken(
-    store: Store, said: str, foreign: Sequence[str], problem: str
+    store: Store, said: str, foreign: Sequence[int], problem: str
 ) -> None:
-    """Instructions, invented numbers, a lost "not" and foreign ids: the sources' own sentences stand. A sound text is taken."""
+    """Instructions, invented numbers, a lost "not" and foreign numbers: the sources' own sentences stand. A sound text is taken."""
 
     def answer(body: dict[str, Any], number: int) -> tuple[int, Any, dict[str, str]]:
         document = str(body["messages"][-1]["content"]).split("\n")[1]
-        ids = [m["id"] for m in json.loads(document)["memories"]]
-        return 200, completion(json.dumps({"text": said, "cited_ids": [*ids, *foreign]})), {}
+        numbers = [m["number"] for m in json.loads(document)["memories"]]
+        return 200, completion(json.dumps({"text": said, "cited": [*numbers, *foreign]})), {}
 
     with closing(Server(answer)) as server:
         toy(store, "toy", [r for r in memories() if r["id"].startswith("note")])

@@ -213,8 +213,8 @@ def test_three_full_budget_memories_consolidate_and_uncited_members_stay_unmarke
 
         def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
             shown = json.loads(user.split("\n")[1])["memories"]
-            ids = [m["id"] for m in shown if "Otto" not in m["text"]]
-            return Answer(json.dumps({"text": TALES["a"], "cited_ids": ids}), 50)
+            cited = [m["number"] for m in shown if "Otto" not in m["text"]]
+            return Answer(json.dumps({"text": TALES["a"], "cited": cited}), 50)
 
     told = world(*(memory(n, TALES["a"], k) for k, n in enumerate("abc")), memory("d", other, 9))
     (item,) = plan(told, consolidator=Scribe()).items
@@ -380,8 +380,8 @@ def test_a_model_that_cites_more_summaries_than_new_memories_is_not_followed() -
         model = "scribe"
 
         def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
-            ids = [m["id"] for m in json.loads(user.split("\n")[1])["memories"] if m["id"] != uid("b")]
-            return Answer(json.dumps({"text": TALES["a"], "cited_ids": ids}), 50)
+            shown = [m["number"] for m in json.loads(user.split("\n")[1])["memories"]]
+            return Answer(json.dumps({"text": TALES["a"], "cited": shown[:-1]}), 50)  # all but the newest, "b"
 
     old = {"kind": "summary", "attributes": {"kind": "semantic"}, "recorded_at": TAKEN_AT - timedelta(days=8)}
     rows = [memory(n, TALES["a"], k, **(old if n in "st" else {})) for k, n in enumerate("stab")]

@@ -188,7 +188,7 @@ def test_a_model_may_word_it_and_may_not_invent() -> None:
 
         def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
             (shown,) = json.loads(user.split("\n")[1])["memories"]
-            return Answer(json.dumps({"text": self.text, "cited_ids": [shown["id"]]}), 40)
+            return Answer(json.dumps({"text": self.text, "cited": [shown["number"]]}), 40)
 
     scribe = Scribe()
     (item,) = plan(world(memory("m", LONG)), consolidator=scribe).items
