@@ -73,7 +73,7 @@ SELECT m.id::text AS path, m.subject AS title, v.content, m.recorded_at, 0 AS ev
   ) AS made_of
   FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
  WHERE m.namespace_id = %(namespace)s AND m.state = 'active' AND m.invalidated_at IS NULL AND (m.valid_to IS NULL OR m.valid_to > now())
-   AND m.kind IN ('semantic', 'procedural', 'claim', 'topic', 'summary') AND m.sensitivity = ''
+   AND m.kind IN ('semantic', 'procedural', 'claim', 'topic', 'summary') AND m.sensitivity IN ('', 'none')
  ORDER BY m.pinned DESC, m.importance * m.confidence DESC, m.access_count DESC, m.id LIMIT %(limit)s"""
 
 

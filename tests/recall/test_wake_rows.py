@@ -127,6 +127,22 @@ def test_what_is_retired_or_secret_is_not_told(store: Store) -> None:
     assert KEY not in told.block
 
 
+def test_memories_of_a_privacy_class_are_not_told(store: Store) -> None:
+    """One of which somebody said that it is not sensitive is."""
+    classes = {"The inhaler is blue.": "health", "The boat is green.": "none", "The kite is red.": ""}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": text, "kind": "semantic", "sensitivity": name, "current_version_id": f"v {text}"}
+            for text, name in classes.items()
+        ],
+        memory_versions=[{"id": f"v {text}", "memory_id": text, "content": text} for text in classes],
+    )
+    block = waken(store).block
+    assert [text in block for text in classes] == [False, True, True]
+
+
 def test_boundaries_are_the_lines_that_say_so(store: Store) -> None:
     """The privacy profile tells lines of all core files, and nothing of what they keep."""
     remember(store, "acme")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slowwave.texts import injections, prefilter, secrets, sensitivity
 from slowwave.texts.screening import screen, screen_all
-from slowwave.texts.sensitivity import privacy_class, privacy_classes
+from slowwave.texts.sensitivity import private_word, private_words
 from tests.texts.made_secrets import harmless_of, secrets_of
 from tests.texts.test_injections import ORDERS, ORDINARY
 
@@ -136,6 +136,6 @@ def test_privacy_classes_of_a_column_are_those_of_its_texts() -> None:
     """Every term of every class, in small and large letters, and an address."""
     terms = [t.replace("_", " ") for words in sensitivity._WORDS.values() for t in words.split()]
     texts = [f"Her {t.upper()} now" for t in terms] + ["ann@example.org", "+49 30 1234 5678", "cancerous", "año"]
-    found = dict(privacy_classes(pa.array(texts + PLAIN)))
-    assert found == {place: name for place, text in enumerate(texts) if (name := privacy_class(text))}
+    found = dict(private_words(pa.array(texts + PLAIN)))
+    assert found == {place: word for place, text in enumerate(texts) if (word := private_word(text))}
     assert len(found) == len(terms) + 2

@@ -19,7 +19,7 @@ from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.frontmatter import body
 from slowwave.texts.sections import sections
-from slowwave.texts.sensitivity import privacy_class, privacy_classes
+from slowwave.texts.sensitivity import privacy_class, private_words
 
 LISTS: Final = {
     "state conflict": "{}",
@@ -62,7 +62,7 @@ def page_health(inputs: Inputs) -> Report:
     pages = pages.filter(pc.and_(pc.is_valid(pages["corpus_id"]), pc.equal(pages["plane"], "durable")))
     paths = set(zip(pages["corpus_id"].to_pylist(), pages["path"].to_pylist(), strict=True))
     sectioned = pc.match_substring_regex(pages["content"], _READ).to_pylist()
-    sensitive = {place for place, _ in privacy_classes(pages["content"])}
+    sensitive = {place for place, _ in private_words(pages["content"])}
     findings: list[tuple[str, dict[str, Any], str]] = []
     looked_at = 0
     for batch in pages.to_batches(max_chunksize=1_000):

@@ -116,20 +116,21 @@ def _worst(finding: Finding) -> tuple[bool, str, tuple[str, ...]]:
 
 def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
     """Privacy class → ids of the memories without one whose words are of it."""
-    from slowwave.texts.sensitivity import CLASSES, privacy_classes
+    from slowwave.texts.sensitivity import CLASSES, private_words
 
     open_ = memories.filter(pc.equal(memories["sensitivity"], ""))
     found: dict[str, list[str]] = {name: [] for name in CLASSES}
-    for place, name in privacy_classes(open_["text"]):
-        found[name].append(open_["id"][place].as_py())
-    return {name: ids for name, ids in found.items() if ids}
+    ids = open_["id"].to_pylist()
+    for place, word in private_words(open_["text"]):
+        found[word.name].append(ids[place])
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def _class_findings(unclassed: Mapping[str, Sequence[str]]) -> list[Finding]:
     """One finding a class: every memory of a diary would else have its own."""
     return [
         Finding(
-            f"{len(ids):,} memories without a privacy class read like {name} data. Set their sensitivity.",
+            f"{len(ids):,} memories without a privacy class read like {name} data. Set their sensitivity, or switch backfill_privacy on.",
             rows=tuple(ids[:_NAMED]),
             details={"class": name, "count": len(ids)},
         )

@@ -78,10 +78,7 @@ def test_every_live_text_is_screened_and_counted() -> None:
         uid("e"): (["lookalike (mixed-script word)"], "warning"),
         uid("p"): (["secret (github token)"], "warning"),
     }
-    assert (
-        report.findings[-1].message
-        == "1 memories without a privacy class read like health data. Set their sensitivity."
-    )
+    assert report.findings[-1].details == {"class": "health", "count": 1}
     assert report.findings[-1].rows == (uid("health"),)
 
 
