@@ -42,6 +42,8 @@ def test_the_first_word_of_the_class_is_named() -> None:
         ("What is a good therapist worth to you?", ""),
         ("You could ask a lawyer about the fence before anything is signed or paid.", ""),
         ("Walking can lower blood pressure and keeps the heart young, as many studies have found.", ""),
+        ("Walking may lower blood pressure.", ""),
+        ("Blood pressure: 130 to 85.", "health"),
         ("Happy birthday, Mara!", ""),
         ("Does a therapist help? My therapist does.", "health"),
         ("You will find the passphrase in the drawer.", "credentials"),
