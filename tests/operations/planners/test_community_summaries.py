@@ -277,12 +277,30 @@ class Desk:
         self.budget = Budget()
 
     def _answer(self, body: dict[str, Any], _: int) -> tuple[int, Any, dict[str, str]]:
-        content = self.says(document(body))
+        shown = document(body)
+        content = numbered(self.says(shown), shown)
         return (*content, {}) if isinstance(content, tuple) else (200, completion(json.dumps(content)), {})
 
     def plan(self, snapshot: Snapshot, **more: Any) -> Proposal:
         writer = EndpointChat(self.server.url, "scribe", timeout=5, pause=[].append, role=WRITER)
         return plan(snapshot, **({"writer": writer, "budget": self.budget} | more))
+
+
+def numbered(content: Any, shown: dict[str, Any]) -> Any:
+    """An answer of claims as a model would cite them: by the numbers that it was shown, one that it was not for a stranger."""
+    if not isinstance(content, dict):
+        return content
+    numbers = {uid(m["name"]): m["number"] for m in shown["members"]}
+
+    def cited(given: Any) -> Any:
+        return [numbers.get(id_, 99) for id_ in given] if isinstance(given, list) else numbers.get(given, 99)
+
+    return content | {
+        "claims": [
+            {"text": one["text"], "cited": cited(one["cited_entity_ids"])} if isinstance(one, dict) else one
+            for one in content["claims"]
+        ]
+    }
 
 
 @pytest.fixture
@@ -305,11 +323,11 @@ def claim(text: str, *cited: str) -> dict[str, Any]:
 
 def honest(shown: dict[str, Any]) -> dict[str, Any]:
     """A sentence about the first tie, under a text that nobody bears out."""
-    names = {m["id"]: m["name"] for m in shown["members"]}
-    tie = shown["ties"][0]
+    names = {m["number"]: m["name"] for m in shown["members"]}
+    one, other = (names[shown["ties"][0][end]] for end in ("from", "to"))
     return {
         "text": "Everything is secret since 1999.",
-        "claims": [claim(f"{names[tie['from']]} works with {names[tie['to']]}.", tie["from"], tie["to"])],
+        "claims": [claim(f"{one} works with {other}.", uid(one), uid(other))],
     }
 
 
