@@ -1,0 +1,1 @@
+"""What lets agents of other makers keep their memory in a namespace: one module an interface of theirs."""
