@@ -146,13 +146,13 @@ class _Reader:
             or row.get("isMeta")
         ):
             return
-        turn = _turn(message, row.get("timestamp"))
+        turn = turn_of(message, row.get("timestamp"))
         if turn is not None:
             yield "claude-code", _word(row.get("sessionId")) or self._name, _word(row.get("cwd")), turn
 
     def _codex_turn(self, message: Mapping[str, Any], at: object) -> Iterator[tuple[str, str, str, TranscriptTurn]]:
         session, folder = self._codex or (self._name, "")
-        if (turn := _turn(message, at)) is not None:
+        if (turn := turn_of(message, at)) is not None:
             yield "codex", session, folder, turn
 
     def _openai(
@@ -162,11 +162,12 @@ class _Reader:
             raise BadRow("a message is not a JSON object")
         at = next((message[k] for k in ("timestamp", "created_at", "created") if k in message), None)
         at = at if at is not None else next((row[k] for k in ("timestamp", "created_at", "created") if k in row), None)
-        if (turn := _turn(message, at)) is not None:
+        if (turn := turn_of(message, at)) is not None:
             yield _word(row.get("agent")) or "openai", session, "", turn
 
 
-def _turn(message: Mapping[str, Any], at: object) -> TranscriptTurn | None:
+def turn_of(message: Mapping[str, Any], at: object) -> TranscriptTurn | None:
+    """What a user or an assistant said in a message of a chat, ``at`` an instant as programs write it; None for anything else."""
     role, text = message.get("role"), _text(message.get("content"))
     if role not in _SPEAKERS or not text.strip() or _HARNESS.match(text):
         return None

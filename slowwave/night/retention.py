@@ -1,5 +1,5 @@
-"""Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, and, where
-a namespace wants it, before-images.
+"""Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, items of
+sessions that agents took back, and, where a namespace wants it, before-images.
 
 Kept for ever are approvals, applied plans, the journal, the event chain and the plans themselves. Nothing goes that a plan which can
 still be applied, or an undo that is still promised, would need. Snapshots go by themselves when a new one is taken.
@@ -55,6 +55,8 @@ _STATEMENTS: Final = {
         AND NOT EXISTS (SELECT 1 FROM newest n WHERE n.id = p.run_id)
         AND NOT EXISTS (SELECT 1 FROM open o WHERE o.plan_hash = p.plan_hash)
         AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.plan_hash = p.plan_hash)""",
+    "session_items": """
+        DELETE FROM memory.session_items i WHERE i.namespace_id = %(namespace)s AND i.invalidated_at < %(before)s""",
     "snapshots": """
         DELETE FROM night.snapshots s WHERE s.namespace_id = %(namespace)s AND s.deleted_at < %(before)s
         AND s.id <> (SELECT id FROM night.snapshots WHERE namespace_id = %(namespace)s ORDER BY taken_at DESC LIMIT 1)""",

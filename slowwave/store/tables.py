@@ -132,6 +132,19 @@ model_calls = Table(
     schema="memory",
 )
 
+session_items = Table(
+    "session_items",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    _namespace(),
+    Column("session_id", Text, nullable=False),
+    Column("page", Integer, nullable=False),
+    Column("item", Text, nullable=False),  # JSON, as it was given
+    _instant("recorded_at", required=True, now=True),
+    _instant("invalidated_at"),
+    schema="memory",
+)
+
 changes = Table(
     "changes",
     metadata,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from slowwave.corpus.session_page import session_page
 from slowwave.texts.frontmatter import frontmatter
 
@@ -13,3 +15,9 @@ def test_fields_are_read_back_as_they_were_given() -> None:
     head = frontmatter(page)
     assert head.fields == {name: value for name, value in fields.items() if value is not None}
     assert page[head.end :] == "\nsaid\n"
+
+
+@pytest.mark.parametrize("title", ["\x80", "a\x07b", "\x7f", "\ufffe", "é: \"quoted\" 'too'", "\x85\u2028"])
+def test_whatever_a_session_begins_with_its_head_can_be_read(title: str) -> None:
+    """A terminal's control characters made a page that nothing could take."""
+    assert frontmatter(session_page({"title": title}, "Hello.")).fields["title"] == title

@@ -26,7 +26,17 @@ from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World
 
 NOTHING = dict.fromkeys(
-    ("report_runs", "findings", "llm_usage", "model_calls", "plan_items", "snapshots", "before_images"), 0
+    (
+        "report_runs",
+        "findings",
+        "llm_usage",
+        "model_calls",
+        "plan_items",
+        "session_items",
+        "snapshots",
+        "before_images",
+    ),
+    0,
 )
 
 
@@ -302,3 +312,21 @@ def test_what_models_cost_by_day_goes_once_no_budget_asks_for_it(store: Store) -
     assert retain(store, world.slug, settings(retention_days=0))["model_calls"] == 1
     with store.connect("owner") as connection:
         assert connection.execute("SELECT count(*) FROM memory.model_calls").fetchone() == (2,)
+
+
+def test_what_an_agent_took_back_of_a_session_goes_in_the_end(store: Store) -> None:
+    """What stands in a session never does, however old."""
+    world = new_world(store)
+    with store.connect("owner") as connection:
+        for item, days in (("old", None), ("late", 1), ("gone", 40)):
+            connection.execute(
+                "INSERT INTO memory.session_items (namespace_id, session_id, page, item, recorded_at, invalidated_at) "
+                "VALUES (%s, 's', 1, %s, now() - interval '90 days', now() - make_interval(days => %s))",
+                (world.namespace_id, item, days),
+            )
+    assert retain(store, world.slug, settings())["session_items"] == 1
+    with store.connect("reader") as connection:
+        assert connection.execute("SELECT item FROM memory.session_items ORDER BY id").fetchall() == [
+            ("old",),
+            ("late",),
+        ]
