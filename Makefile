@@ -19,7 +19,7 @@ MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
 endif
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -50,6 +50,9 @@ bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds l
 
 bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for merges; DIR=folder adds labelled sets, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.answers $(DIR) $(if $(WRITE),--write)
+
+bench-agents: $(VENV)/.installed-dev ## how fast agents put and find items, beside LangGraph's own store on Postgres
+	$(BIN)/python -m benchmarks.agent_stores
 
 bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found, beside a matrix product in blocks
 	$(BIN)/python -m benchmarks.pairs

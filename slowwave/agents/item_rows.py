@@ -1,8 +1,8 @@
 """Items of LangGraph as memories hold them: found by key, listed, searched, and the namespaces that there are.
 
-An item is a live, active memory of the source ``langgraph``; a summary that a night wrote of some is one as well, under its own id. A key
-whose memory a night has merged gives what the one that absorbed it says. What is quarantined or deleted is given by nothing. Writing
-belongs to ``slowwave.agents.item_writing``.
+An item is a live, active memory that has not ended, of the source ``langgraph``; a summary that a night wrote of some is one as well, under
+its own id. A key whose memory a night has merged gives what the one that absorbed it says. What is quarantined or deleted is given by
+nothing. Writing belongs to ``slowwave.agents.item_writing``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _LEAST: Final = 40  # candidates of a search
 
 ITEMS: Final = sql.SQL(
     "m.namespace_id = %(namespace)s AND m.invalidated_at IS NULL AND m.state = 'active' AND m.scope <> '' "
+    "AND (m.valid_to IS NULL OR m.valid_to > now()) "
     "AND (m.kind = 'summary' OR (m.source = {} AND m.external_id IS NOT NULL))"
 ).format(sql.Literal(SOURCE))
 """Whether ``memory.memories m`` is an item."""

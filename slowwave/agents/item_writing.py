@@ -155,8 +155,9 @@ class ItemWriter:
         work = _work(self._puts, _held(connection, namespace, self._puts) if namespace else {})
         self._vectors.need((text for _, text in work.embedded()), lambda _: None)
 
-    def write(self, connection: Connection) -> None:
-        """Write all that is new. Writers of a namespace take turns. Raises ``Refused`` where it is read-only."""
+    def write(self, connection: Connection) -> int:
+        """Write all that is new; returns how many memories were added. Writers of a namespace take turns. Raises ``Refused`` where it is
+        read-only."""
         namespace = self._claimed(connection)
         work = _work(self._puts, _held(connection, namespace, self._puts))
         embedded = work.embedded()
@@ -174,6 +175,7 @@ class ItemWriter:
             connection.execute(_FORGET_VECTORS, (namespace, [row["id"] for row in work.changed if row["version"]]))
         if embedded:
             self._insert_vectors(connection, namespace, embedded)
+        return len(work.fresh)
 
     def _claimed(self, connection: Connection) -> str:
         row = connection.execute(_NAMESPACE, (self._slug,)).fetchone()

@@ -28,7 +28,7 @@ from slowwave.agents.item_texts import WHOLE
 from slowwave.agents.item_writing import ItemPut, ItemWriter, screened
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
-from slowwave.imports.loading import LoadedVectors
+from slowwave.imports.loading import MANY, LoadedVectors, analyse
 from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.search.namespace_settings import KnownNamespace, known_namespace
@@ -79,6 +79,7 @@ class SlowwaveStore(BaseStore):
         self._writer: Connection | None = None
         self._open = ExitStack()
         self._tried = 0.0
+        self._added = 0
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations in one transaction: what is read is what was there before them; of two puts of a key the last one counts."""
@@ -98,7 +99,10 @@ class SlowwaveStore(BaseStore):
             writer.prepare(connection, known.id if known else None)
             with connection.transaction():
                 answers = self._answers(connection, asked)
-                writer.write(connection)
+                self._added += writer.write(connection)
+            if self._added >= MANY:
+                analyse(connection, dict.fromkeys(("memories", "memory_versions", "memory_vectors"), self._added))
+                self._added = 0
         return answers
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

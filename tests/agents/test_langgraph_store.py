@@ -272,3 +272,12 @@ def test_without_langgraph_the_extra_is_named() -> None:
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "Install slowwave[langgraph]" in said
+
+
+def test_many_items_renew_what_searches_are_planned_by(store: Store, items: SlowwaveStore) -> None:
+    """In batches too small for each to: until PostgreSQL does so by itself a search takes ten times as long."""
+    analysed = "SELECT count(*) FROM pg_stats WHERE schemaname = 'memory' AND tablename = 'memories'"
+    for start in range(0, 1_000, 250):
+        assert ask(store, analysed) == [(0,)]
+        items.batch([PutOp(MARA, f"k{start + n}", {"n": n}) for n in range(250)])
+    assert ask(store, analysed) != [(0,)]

@@ -131,10 +131,15 @@ def test_a_secret_that_a_night_took_out_is_given_by_no_key(store: Store, items: 
     assert items.search(MARA, query=secret) == [] or secret not in str(items.search(MARA, query=secret))
 
 
-def test_what_is_archived_has_left_the_lists_and_not_its_key(store: Store, items: SlowwaveStore) -> None:
+@pytest.mark.parametrize(
+    "change", ["state = 'archived'", "valid_from = now() - interval '2 days', valid_to = now() - interval '1 day'"]
+)
+def test_what_is_archived_or_over_has_left_the_lists_and_not_its_key(
+    store: Store, items: SlowwaveStore, change: str
+) -> None:
     """Nobody asked for it for long; whoever knows the key still has it, and putting it again brings it back."""
     items.put(MARA, ONE, {"content": "Mara drinks tea."})
-    ask(store, "UPDATE memory.memories SET state = 'archived'")
+    ask(store, f"UPDATE memory.memories SET {change}")
     assert (items.search(()), items.search((), query="tea"), value(items, ONE)) == (
         [],
         [],

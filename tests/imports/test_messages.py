@@ -62,7 +62,7 @@ def test_a_large_import_renews_the_statistics_by_which_searches_are_planned(stor
         before = counted()
         import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4))), embedder=embedder)
         assert counted() == before
-        monkeypatch.setattr(loading, "_MANY", 4)
+        monkeypatch.setattr(loading, "MANY", 4)
         import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4, 9))), embedder=embedder)
         assert min(counted().values()) >= 9
 
