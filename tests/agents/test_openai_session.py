@@ -164,6 +164,10 @@ def test_two_processes_add_to_one_session(store: Store, session: SlowwaveSession
         list(pool.map(talk, range(4)))
     texts = [str(item["content"]) for item in asyncio.run(session.get_items()) if "content" in item][1:]
     assert [text[:-2] for text in texts[::2]] == [text[:-2] for text in texts[1::2]]
+    pages = " ".join(
+        str(page) for (page,) in ask(store, "SELECT content FROM memory.documents WHERE invalidated_at IS NULL")
+    )
+    assert [text for text in texts if text not in pages] == []
     for who in range(4):
         assert [text for text in texts if text[0] == str(who)] == [
             f"{who} {n} {part}" for n in range(4) for part in "ab"
