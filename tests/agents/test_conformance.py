@@ -6,6 +6,7 @@ items in the order in which they were first put; ours tells those that changed l
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -145,3 +146,19 @@ def test_a_value_comes_back_as_it_was_put(store: Store, value: dict[str, Any]) -
     found = items.get(("a",), "k")
     assert found is not None
     assert repr(found.value) == repr(value)
+
+
+def test_every_condition_on_namespaces_is_met_alike(store: Store) -> None:
+    """Prefixes and suffixes of up to three labels, with and without wildcards, at every depth."""
+    items, reference = SlowwaveStore("acme", store), InMemoryStore()
+    spaces = [space for n in (1, 2, 3) for space in product("ab", repeat=n)]
+    puts: list[Op] = [PutOp(space, "k", {"n": 1}) for space in spaces]
+    assert items.batch(puts) == reference.batch(puts)
+    conditions = [
+        MatchCondition(kind, path)
+        for kind in ("prefix", "suffix")
+        for n in range(4)
+        for path in product("ab*", repeat=n)
+    ]
+    lists: list[Op] = [ListNamespacesOp((c,), depth, 100, 0) for c in conditions for depth in (None, 1, 2)]
+    assert items.batch(lists) == reference.batch(lists)
