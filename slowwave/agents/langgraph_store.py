@@ -28,13 +28,14 @@ from slowwave.agents.item_texts import WHOLE
 from slowwave.agents.item_writing import ItemPut, ItemWriter, screened
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
-from slowwave.imports.loading import MANY, LoadedVectors, analyse
+from slowwave.imports.loading import LoadedVectors
 from slowwave.imports.rows import chosen_slug
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.search.namespace_settings import KnownNamespace, known_namespace
 from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import SearchScope
 from slowwave.store.connect import Connection, Store
+from slowwave.store.load import MANY, analyse
 from slowwave.store.opening import open_store
 
 try:

@@ -22,12 +22,13 @@ from slowwave.corpus.profile import Profile, profile
 from slowwave.corpus.writing import PageTally, PageWrite, PageWriter
 from slowwave.errors import Refused
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, batches
-from slowwave.imports.loading import LoadedVectors, analyse
+from slowwave.imports.loading import LoadedVectors
 from slowwave.imports.namespaces import refuse_read_only
 from slowwave.imports.screening import BadRow, Screening
 from slowwave.imports.stored import row_id
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Connection
+from slowwave.store.load import analyse
 from slowwave.texts.frontmatter import UnreadableFile
 
 DEBOUNCE: Final = 1.0

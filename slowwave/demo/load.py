@@ -12,10 +12,9 @@ import psycopg
 
 from slowwave.demo.generator import DemoNamespace, generate
 from slowwave.demo.world import NAMESPACES
-from slowwave.imports.loading import analyse
 from slowwave.language.embedder import Embedder
 from slowwave.store import tables
-from slowwave.store.load import load_rows
+from slowwave.store.load import analyse, load_rows
 
 Texts = Mapping[str, tuple[list[str], list[str]]]
 """Vectors table → (ids, texts), row by row."""

@@ -14,7 +14,7 @@ import psycopg
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
 from slowwave.imports.columns import ColumnMap, read_rows
-from slowwave.imports.loading import analyse, insert
+from slowwave.imports.loading import insert
 from slowwave.imports.namespaces import claim, refuse_read_only
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.imports.rows import (
@@ -30,6 +30,7 @@ from slowwave.imports.rows import (
 )
 from slowwave.language.embedder import Embedder
 from slowwave.store import tables
+from slowwave.store.load import analyse
 
 FIELDS: Final = ("subject", "predicate", "object", "id", "text", "confidence", "valid_from", "valid_to", "session")
 REQUIRED: Final = ("subject", "object", "predicate")

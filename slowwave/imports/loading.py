@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 import psycopg
-from psycopg import sql
 from sqlalchemy import Table
 
 from slowwave.errors import StoreError
@@ -18,9 +17,6 @@ from slowwave.store.load import load_rows
 
 _BLOCK: Final = 256
 """Texts embedded, and vectors inserted, between two steps of a progress bar; both take about as long."""
-
-MANY: Final = 1_000
-"""Rows added to a table from which its statistics are renewed: .1 s for 6,000 memories with their vectors."""
 
 
 def insert(
@@ -68,15 +64,6 @@ class LoadedVectors:
     def forget(self) -> None:
         """Let go of all."""
         self._of.clear()
-
-
-def analyse(connection: psycopg.Connection[Any], added: Mapping[str, int]) -> None:
-    """Renew the statistics of the tables that have grown by many rows: until PostgreSQL does so by itself, it plans searches as if there
-    were next to none. It leaves out, with a warning of its own, what the login may not analyse.
-    """
-    if any(count >= MANY for count in added.values()):
-        names = sql.SQL(", ").join(sql.Identifier("memory", name) for name in sorted({*added, "search_texts"}))
-        connection.execute(sql.SQL("ANALYZE {}").format(names))
 
 
 def vector_rows(

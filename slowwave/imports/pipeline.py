@@ -17,13 +17,14 @@ import psycopg
 
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, Steps, batches
-from slowwave.imports.loading import LoadedVectors, analyse, insert, insert_vectors
+from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
 from slowwave.imports.namespaces import claim, found_id, namespace_embedder, refuse_read_only
 from slowwave.imports.rows import RowCheck, SkippedRow
 from slowwave.imports.screening import State
 from slowwave.imports.turns import ImportTally, ImportTarget, Turn
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
+from slowwave.store.load import analyse
 
 
 @dataclass(frozen=True, slots=True)

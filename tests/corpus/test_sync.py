@@ -12,7 +12,7 @@ import pytest
 from slowwave.corpus.corpora import add_corpus
 from slowwave.corpus.sync import one_sync, sync_corpus
 from slowwave.errors import Refused
-from slowwave.imports import loading
+from slowwave.store import load
 from slowwave.store.connect import Store
 from tests.corpus.folders import Folder
 from tests.toy import key
@@ -79,7 +79,7 @@ def test_an_unchanged_folder_writes_nothing_and_a_changed_one_is_a_change_of_the
 def test_many_pages_renew_the_statistics_by_which_searches_are_planned(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "_MANY", 3)
+    monkeypatch.setattr(load, "MANY", 3)
     for name in ("one", "two", "three"):
         folder.write(f"{name}.md", f"# {name}\n\nThis is the page {name}.\n")
     folder.sync()

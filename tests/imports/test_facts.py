@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import ImportRefused
-from slowwave.imports import loading
 from slowwave.imports.facts import import_facts
+from slowwave.store import load
 from slowwave.store.connect import Store
 from tests.imports.conftest import HashEmbedder
 from tests.memories import ask
@@ -54,7 +54,7 @@ def test_a_table_of_facts_becomes_facts(
 def test_many_facts_renew_the_statistics_by_which_searches_are_planned(
     store: Store, embedder: HashEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "_MANY", 3)
+    monkeypatch.setattr(load, "MANY", 3)
     rows = (f"Mara,likes,{what}" for what in ("tea", "chess", "snow"))
     table = write(tmp_path / "facts.csv", "subject,predicate,object", *rows)
     with store.connect("owner") as connection:

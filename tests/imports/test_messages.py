@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from slowwave.errors import ImportRefused, StoreError
-from slowwave.imports import loading
 from slowwave.imports.mentions import MOST_TIES, MentionContext, entity_id, grow, plan_graph, read_names
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.namespaces import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
+from slowwave.store import load
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 NS = namespace_id("demo")
@@ -62,7 +62,7 @@ def test_a_large_import_renews_the_statistics_by_which_searches_are_planned(stor
         before = counted()
         import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4))), embedder=embedder)
         assert counted() == before
-        monkeypatch.setattr(loading, "MANY", 4)
+        monkeypatch.setattr(load, "MANY", 4)
         import_messages(connection, jsonl(*(turn(f"tea {n}", n) for n in range(4, 9))), embedder=embedder)
         assert min(counted().values()) >= 9
 
