@@ -133,10 +133,10 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
     assert found == [(2,)]
 
 
-def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_add_sessions_and_nothing_else(
+def test_the_owner_of_definers_can_note_changes_keep_the_text_index_add_sessions_and_claims_and_nothing_else(
     store: Store,
 ) -> None:
-    """Its rights on tables and columns, and its memberships. It deletes nothing and ends nothing but a session's passages."""
+    """Its rights on tables and columns, and its memberships. It deletes nothing and ends nothing but passages, pages and claims."""
     with store.connect("owner") as connection:
         rights = connection.execute(
             "SELECT c.oid::regclass::text, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a "
@@ -173,7 +173,20 @@ def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_add_sess
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
     }
     assert columns == [
-        ("memory.chunks", "UPDATE", ["end_line", "invalidated_at", "ordinal", "start_line"]),
-        ("memory.documents", "UPDATE", ["content", "content_hash", "metadata", "title", "valid_from"]),
+        ("memory.chunks", "UPDATE", ["end_line", "invalidated_at", "invalidated_by", "ordinal", "start_line"]),
+        (
+            "memory.documents",
+            "UPDATE",
+            ["content", "content_hash", "invalidated_at", "invalidated_by", "metadata", "title", "valid_from"],
+        ),
+        (
+            "memory.memories",
+            "UPDATE",
+            [
+                *("invalidated_at", "invalidated_by", "reinforcement_count"),
+                *("source_chunk_ids", "source_document_ids", "valid_to"),
+            ],
+        ),
+        ("night.snapshots", "SELECT", ["deleted_at", "namespace_id"]),
     ]
     assert member == (0,)
