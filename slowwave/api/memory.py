@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,9 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
 
 if TYPE_CHECKING:
+    from slowwave.claims.remember_request import RememberResponse
+    from slowwave.claims.subject_ref import Family
+    from slowwave.claims.trail import ClaimResponse, SubjectHistoryResponse
     from slowwave.config.settings import Settings
     from slowwave.corpus.session_request import SessionIngestResponse
     from slowwave.recall.active_request import ActiveMemoryResponse
@@ -125,6 +128,71 @@ class Memory:
         request = _request(SessionIngestRequest, given)
         with self.store.connect("owner") as connection:
             return session_ingest(connection, self.namespace, request, settings_of(connection, self.namespace))
+
+    def remember(
+        self,
+        content: str,
+        subject: str = "",
+        *,
+        action: str = "write",
+        kind: str = "fact",
+        scope: Family | str | None = None,
+        confidence: float = 1.0,
+        occurred_at: datetime | None = None,
+        reason: str = "",
+        source: str = "",
+        claim_ids: Sequence[str] = (),
+        soft: bool = False,
+        dry_run: bool = False,
+        force_inbox: bool = False,
+        allow_canonical: bool = False,
+        agent: str = "",
+        session_id: str = "",
+        origin_surface: str = "python",
+    ) -> RememberResponse:
+        """Remember a statement about a subject; see ``slowwave.claims.remember_request.RememberRequest``. Raises as ``search`` does."""
+        given = locals()
+        from slowwave.claims.remember import remember
+        from slowwave.claims.remember_request import RememberRequest
+        from slowwave.search.namespace_settings import settings_of
+
+        request = _request(RememberRequest, given)
+        with self.store.connect("owner") as connection:
+            return remember(connection, self.namespace, request, settings_of(connection, self.namespace))
+
+    def forget(
+        self,
+        subject: str,
+        content: str = "",
+        *,
+        kind: str = "note",
+        scope: Family | str | None = None,
+        reason: str = "",
+        claim_ids: Sequence[str] = (),
+        dry_run: bool = False,
+        agent: str = "",
+        session_id: str = "",
+        origin_surface: str = "python",
+    ) -> RememberResponse:
+        """Forget what is known about a subject, of one ``kind`` or of all (``note``), or the one statement that ``content`` says."""
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self.remember(action="forget", **given)
+
+    def history(self, subject: str, *, scope: Family | str | None = None, limit: int = 50) -> SubjectHistoryResponse:
+        """What was believed of a subject, the newest first; see ``slowwave.claims.trail``. Raises as ``search`` does."""
+        given = locals()
+        from slowwave.claims.trail import SubjectHistoryRequest, subject_history
+
+        with self.store.connect("server") as connection:
+            return subject_history(connection, self.namespace, _request(SubjectHistoryRequest, given))
+
+    def claim(self, id: str) -> ClaimResponse:  # noqa: A002 - the request's word
+        """A claim by its id, or the first characters of it: what it rests on and what became of it. Raises as ``search`` does."""
+        given = locals()
+        from slowwave.claims.trail import ClaimRequest, claim
+
+        with self.store.connect("server") as connection:
+            return claim(connection, self.namespace, _request(ClaimRequest, given))
 
     def _told(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request

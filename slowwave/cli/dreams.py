@@ -72,12 +72,8 @@ def dream(
         raise typer.Exit(1)
 
 
-def history(
-    namespace: Namespace,
-    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
-    json: Json = False,
-) -> None:
-    """Show a namespace's runs, the newest first."""
+def show_runs(namespace: str, limit: int, *, json: bool) -> None:
+    """The runs of a namespace, the newest first."""
     runs = dream_history(namespace, limit, store=open_store())
     if json:
         show_json([run.to_json() for run in runs])

@@ -31,7 +31,11 @@ VERBS: Final = {
         "undo",
         "Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it.",
     ),
-    "history": Verb("dreams", "history", "Show a namespace's runs, the newest first."),
+    "history": Verb(
+        "history",
+        "history",
+        "Show a namespace's runs, the newest first; with a subject, what was believed of it and when.",
+    ),
     "switch": Verb(
         "switches",
         "switch",
@@ -43,13 +47,17 @@ VERBS: Final = {
         "Show a namespace, or make it read-only or writable. An agent's own writes are not affected.",
     ),
     "why": Verb(
-        "why", "why", "Say why an item is in a plan: its rows side by side, the evidence step by step, the sources."
+        "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
     ),
     "as-of": Verb(
         "as_of",
         "as_of",
         "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
     ),
+    "remember": Verb(
+        "remember", "remember", "Remember a statement about a subject, with its evidence, and say what near is known."
+    ),
+    "forget": Verb("remember", "forget", "Forget what is known about a subject, and say what still holds the words."),
     "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
     "wake": Verb(
         "wake",

@@ -1,4 +1,4 @@
-"""``slowwave why``: what an item would do, and each piece of evidence for it."""
+"""``slowwave why``: what an item of a plan would do, and each piece of evidence for it; or what a claim rests on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from slowwave.cli.claims import claim_of, show_claim
 from slowwave.cli.plans import Plan, read_stored
 from slowwave.cli.session import (
     Json,
@@ -31,12 +32,15 @@ from slowwave.store.connect import Store
 _QUOTED = 5
 _UNBOUNDED = 10_000
 
-ItemId = Annotated[str, typer.Argument(help="An item's id, or its first characters.")]
+ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or its first characters.")]
 
 
 def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
-    """Say why an item is in a plan: its rows side by side, the evidence step by step, the sources."""
+    """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
     store = open_store()
+    if plan is None and (claim := claim_of(store, namespace, item.strip().lower())) is not None:
+        show_claim(namespace, claim, json=json)
+        return
     found = read_stored(store, namespace, plan, item=item.strip().lower())
     stored = _chosen(found, item)
     chosen = stored.item

@@ -166,7 +166,7 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
     others = [
         s
         for s, apart in zip(others, differ.tolist(), strict=True)
-        if apart and _comparable(relation, s.object, last.object)
+        if apart and is_comparable(relation, s.object, last.object)
     ]
     statements = np.array([s.statement for s in others], np.int64)
     overlap = rows.overlap(statements, np.full(len(others), last.statement)).tolist()
@@ -174,7 +174,7 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
     return [s for s, both in zip(others, overlap, strict=True) if both], many
 
 
-def _comparable(relation: str, one: str, other: str) -> bool:
+def is_comparable(relation: str, one: str, other: str) -> bool:
     """Whether two objects exclude each other: a town and its country do not."""
     lands = known_names().lands
     return relation != "lives in" or (one in lands) == (other in lands)

@@ -16,6 +16,10 @@ from slowwave.store.connect import Connection
 
 SESSIONS_ROOT: Final = "sessions:"
 """The root of the corpus that imported sessions are in: no folder."""
+EVIDENCE_ROOT: Final = "evidence:"
+"""The root of the corpus that the pages of what agents said are in (``slowwave.claims``): no folder either."""
+UNFOLLOWED: Final = (SESSIONS_ROOT, EVIDENCE_ROOT)
+"""Roots that are no folders."""
 SESSIONS_STANDING: Final = 0.5
 SESSIONS_PROFILE: Final = "dory"
 DEFAULT_PROFILE: Final = "plain"
@@ -37,7 +41,7 @@ class Corpus:
     @property
     def folder(self) -> Path | None:
         """Where its files are; None where it has none."""
-        return None if self.root == SESSIONS_ROOT else Path(self.root)
+        return None if self.root in UNFOLLOWED else Path(self.root)
 
 
 def corpora_of(connection: Connection, namespace_id: str) -> list[Corpus]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from slowwave.corpus.corpora import SESSIONS_ROOT, Corpus
+from slowwave.corpus.corpora import UNFOLLOWED, Corpus
 from slowwave.errors import Refused
 from slowwave.pages.git import QUIET, git_environment
 from slowwave.store.connect import Connection
@@ -57,7 +57,7 @@ def export_corpora(
     done: list[CorpusExport] = []
     names: dict[str, int] = {}
     for corpus in corpora:
-        name = "sessions" if corpus.root == SESSIONS_ROOT else Path(corpus.root).name or "corpus"
+        name = corpus.root.rstrip(":") if corpus.root in UNFOLLOWED else Path(corpus.root).name or "corpus"
         names[name] = names.get(name, 0) + 1
         target = folder if len(corpora) == 1 else folder / (name if names[name] == 1 else f"{name}-{names[name]}")
         if git:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slowwave.config.settings import Settings
-from slowwave.corpus.corpora import SESSIONS_ROOT, Corpus
+from slowwave.corpus.corpora import UNFOLLOWED, Corpus
 from slowwave.corpus.folder_scan import FolderScan, scan_folder
 from slowwave.corpus.profile import profile
 from slowwave.errors import Refused, SettingsError
@@ -18,7 +18,7 @@ from slowwave.store.connect import Connection
 _FOLLOWED: Final = """
 SELECT n.slug, n.settings, k.sync_state, k.id::text, k.namespace_id::text, k.root, k.profile, k.standing, k.synced_at
 FROM memory.corpora k JOIN memory.namespaces n ON n.id = k.namespace_id
-WHERE n.slug = ANY(%s) AND NOT n.read_only AND k.invalidated_at IS NULL AND k.root <> %s ORDER BY n.slug, k.recorded_at, k.id
+WHERE n.slug = ANY(%s) AND NOT n.read_only AND k.invalidated_at IS NULL AND k.root <> ALL(%s) ORDER BY n.slug, k.recorded_at, k.id
 """
 
 
@@ -39,7 +39,7 @@ class FolderState:
 
 def folder_states(connection: Connection, namespaces: Collection[str]) -> list[FolderState]:
     """The folders that some namespaces follow, without those of read-only ones. One query, and a look at each folder."""
-    rows: Any = connection.execute(_FOLLOWED.encode(), (list(namespaces), SESSIONS_ROOT)).fetchall()
+    rows: Any = connection.execute(_FOLLOWED.encode(), (list(namespaces), list(UNFOLLOWED))).fetchall()
     return [_state(slug, overlay, synced, Corpus(*corpus)) for slug, overlay, synced, *corpus in rows]
 
 

@@ -12,6 +12,15 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
+from slowwave.claims.remember_request import RememberRequest, RememberResponse
+from slowwave.claims.trail import (
+    ClaimRequest,
+    ClaimResponse,
+    SubjectHistoryRequest,
+    SubjectHistoryResponse,
+    claim,
+    subject_history,
+)
 from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
@@ -40,7 +49,7 @@ class Call:
 
     ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
     with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
-    that is not the answer as JSON.
+    that is not the answer as JSON. ``at`` is the field of the request that is the end of the path of a GET, where one is.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Call:
     answer: Callable[[Connection, Caller, Any], BaseModel | Answered[Any]]
     method: Literal["GET", "POST"] = "POST"
     text: Callable[[Any], str] | None = None
+    at: str = ""
 
     @property
     def tool(self) -> str:
@@ -60,7 +70,7 @@ class Call:
     @property
     def path(self) -> str:
         """Where it is asked for over HTTP."""
-        return f"/v1/{self.name}"
+        return f"/v1/{self.name}/{{{self.at}}}" if self.at else f"/v1/{self.name}"
 
 
 class ProfilesRequest(BaseModel):
@@ -150,6 +160,21 @@ def _session_ingest(connection: Connection, caller: Caller, request: SessionInge
     return session_ingest(connection, caller.namespace, request, settings, token=caller.token)
 
 
+def _remember(connection: Connection, caller: Caller, request: RememberRequest) -> RememberResponse:
+    from slowwave.claims.remember import remember  # screens and compares texts, which no call that only reads does
+
+    settings = settings_of(connection, caller.namespace)
+    return remember(connection, caller.namespace, request, settings, token=caller.token)
+
+
+def _claim(connection: Connection, caller: Caller, request: ClaimRequest) -> ClaimResponse:
+    return claim(connection, caller.namespace, request)
+
+
+def _history(connection: Connection, caller: Caller, request: SubjectHistoryRequest) -> SubjectHistoryResponse:
+    return subject_history(connection, caller.namespace, request)
+
+
 def _public_artifacts(connection: Connection, caller: Caller, request: PublicArtifactsRequest) -> PublicArtifacts:
     return public_artifacts(connection, caller.namespace, request)
 
@@ -235,6 +260,33 @@ _CALLS: Final = (
         SessionIngestResponse,
         "write",
         _session_ingest,
+    ),
+    Call(
+        "memory-write",
+        "Remember, replace or forget one statement about a subject; the answer says what near is known, or whom the subject may mean.",
+        RememberRequest,
+        RememberResponse,
+        "write",
+        _remember,
+    ),
+    Call(
+        "claims",
+        "What a remembered statement rests on and what became of it: who said it, when, in which session, and what replaced it.",
+        ClaimRequest,
+        ClaimResponse,
+        "read",
+        _claim,
+        "GET",
+        at="id",
+    ),
+    Call(
+        "history",
+        "What was believed of a subject, since when and until when, and why it changed; the newest first.",
+        SubjectHistoryRequest,
+        SubjectHistoryResponse,
+        "read",
+        _history,
+        "GET",
     ),
     Call(
         "public-artifacts",

@@ -81,12 +81,17 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
 def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     if call.method == "POST":
         return {"requestBody": {"required": True, **_content("", reference)}}
-    return {"parameters": _parameters(reference, defined)}
+    return {"parameters": _parameters(reference, defined, call.at)}
 
 
-def _parameters(reference: dict[str, Any], defined: dict[str, Any]) -> list[dict[str, Any]]:
+def _parameters(reference: dict[str, Any], defined: dict[str, Any], at: str = "") -> list[dict[str, Any]]:
     schema = defined[reference["$ref"].rsplit("/", 1)[1]]
     return [
-        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
+        {
+            "name": name,
+            "in": "path" if name == at else "query",
+            "required": name in schema.get("required", ()),
+            "schema": told,
+        }
         for name, told in schema.get("properties", {}).items()
     ]

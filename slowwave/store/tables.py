@@ -349,20 +349,22 @@ memory_versions = Table(
     schema="memory",
 )
 
-claim_events = Table(  # written by memory.remember and memory.forget (migration 0019) alone; no content, as it holds no statement
-    "claim_events",
-    metadata,
-    Column("id", BigInteger, primary_key=True),
-    _namespace(),
-    Column("claim_id", Uuid, nullable=False),
-    Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
-    Column("other_id", Uuid),  # the claim that replaced or contradicts it
-    Column("evidence_id", Uuid),  # the document that holds what was said
-    Column("agent", Text, nullable=False, server_default=""),
-    Column("session_id", Text),
-    Column("reason", Text, nullable=False, server_default=""),
-    _instant("recorded_at", required=True, now=True),
-    schema="memory",
+claim_events = (
+    Table(  # written by memory.remember and memory.forget (migration 0019) alone; no content, as it holds no statement
+        "claim_events",
+        metadata,
+        Column("id", BigInteger, primary_key=True),
+        _namespace(),
+        Column("claim_id", Uuid, nullable=False),
+        Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
+        Column("other_id", Uuid),  # the claim that replaced or contradicts it
+        Column("evidence_id", Uuid),  # the document that holds what was said
+        Column("agent", Text, nullable=False, server_default=""),
+        Column("session_id", Text),
+        Column("reason", Text, nullable=False, server_default=""),
+        _instant("recorded_at", required=True, now=True),
+        schema="memory",
+    )
 )
 
 recall_events = (

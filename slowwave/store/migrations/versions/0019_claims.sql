@@ -133,7 +133,7 @@ CREATE FUNCTION memory.remember(
   vec real[], name_vec real[]
 ) RETURNS jsonb LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  scope uuid := memory.writable(to_namespace, bearer);
+  space uuid := memory.writable(to_namespace, bearer);
   kept record;
   claim uuid;
   version uuid;
@@ -161,73 +161,73 @@ BEGIN
        OR length(as_name) > 200 THEN
       RAISE EXCEPTION 'A new subject has a type, a slug and a name. Nothing was stored.';
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended(scope::text || as_ref, 4));
-    SELECT e.id INTO about FROM memory.entities e WHERE e.namespace_id = scope AND e.source = 'semantic' AND e.external_id = as_ref;
+    PERFORM pg_advisory_xact_lock(hashtextextended(space::text || as_ref, 4));
+    SELECT e.id INTO about FROM memory.entities e WHERE e.namespace_id = space AND e.source = 'semantic' AND e.external_id = as_ref;
     IF about IS NULL THEN
       about := gen_random_uuid();
       INSERT INTO memory.entities (id, namespace_id, external_id, source, entity_type, name, mention_count)
-        VALUES (about, scope, as_ref, 'semantic', split_part(as_ref, ':', 1), as_name, 1);
+        VALUES (about, space, as_ref, 'semantic', split_part(as_ref, ':', 1), as_name, 1);
       IF name_vec IS NOT NULL AND EXISTS (
            SELECT 1 FROM memory.vector_models v WHERE v.model = of_model AND v.dimensions = array_length(name_vec, 1)) THEN
-        INSERT INTO memory.entity_vectors (id, model, namespace_id, vector) VALUES (about, of_model, scope, name_vec);
+        INSERT INTO memory.entity_vectors (id, model, namespace_id, vector) VALUES (about, of_model, space, name_vec);
       END IF;
     END IF;
   END IF;
   subjects := memory.merged_with(about);
   SELECT e.id, e.name INTO about, called FROM memory.entities e
-    WHERE e.id = ANY (subjects) AND e.namespace_id = scope AND e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL;
+    WHERE e.id = ANY (subjects) AND e.namespace_id = space AND e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL;
   IF about IS NULL THEN
     RAISE EXCEPTION 'There is no such subject in the namespace. Nothing was stored.';
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended(scope::text || about::text, 4));
+  PERFORM pg_advisory_xact_lock(hashtextextended(space::text || about::text, 4));
   IF coalesce(also, '') <> '' THEN
-    INSERT INTO memory.entity_aliases (id, namespace_id, entity_id, alias, source) VALUES (gen_random_uuid(), scope, about, also, 'semantic')
+    INSERT INTO memory.entity_aliases (id, namespace_id, entity_id, alias, source) VALUES (gen_random_uuid(), space, about, also, 'semantic')
       ON CONFLICT DO NOTHING;
   END IF;
 
-  SELECT * INTO kept FROM memory.keep_evidence(scope, at_path, head, page, fields || '{"type": "source", "source_kind": "semantic"}', hidden,
+  SELECT * INTO kept FROM memory.keep_evidence(space, at_path, head, page, fields || '{"type": "source", "source_kind": "semantic"}', hidden,
     CASE WHEN NOT hidden THEN statement END, first_line, last_line, of_model, vec);
   IF repeats IS NULL THEN
     claim := gen_random_uuid();
     version := gen_random_uuid();
     INSERT INTO memory.memories (id, namespace_id, kind, state, subject, author, source, session_id, confidence, attributes,
         source_document_ids, source_chunk_ids, current_version_id, valid_from, valid_to)
-      VALUES (claim, scope, 'claim', CASE WHEN hidden THEN 'quarantined' ELSE 'active' END, called, coalesce(agent, ''), 'semantic', session, sure,
+      VALUES (claim, space, 'claim', CASE WHEN hidden THEN 'quarantined' ELSE 'active' END, called, coalesce(agent, ''), 'semantic', session, sure,
         coalesce(more, '{}') || jsonb_build_object('claim_kind', of_kind, 'entity_id', about), ARRAY[kept.document],
         CASE WHEN kept.chunk IS NULL THEN '{}' ELSE ARRAY[kept.chunk] END, version, since, until);
-    INSERT INTO memory.memory_versions (id, namespace_id, memory_id, content, reason) VALUES (version, scope, claim, statement, 'remember');
+    INSERT INTO memory.memory_versions (id, namespace_id, memory_id, content, reason) VALUES (version, space, claim, statement, 'remember');
     IF vec IS NOT NULL AND NOT hidden THEN
-      INSERT INTO memory.memory_vectors (id, model, namespace_id, vector) VALUES (claim, of_model, scope, vec);
+      INSERT INTO memory.memory_vectors (id, model, namespace_id, vector) VALUES (claim, of_model, space, vec);
     END IF;
   ELSE
     claim := repeats;
     UPDATE memory.memories m SET source_document_ids = m.source_document_ids || kept.document,
         source_chunk_ids = m.source_chunk_ids || kept.chunk, reinforcement_count = m.reinforcement_count + 1
-      WHERE m.id = repeats AND m.namespace_id = scope AND m.kind = 'claim' AND m.state = 'active' AND m.invalidated_at IS NULL
+      WHERE m.id = repeats AND m.namespace_id = space AND m.kind = 'claim' AND m.state = 'active' AND m.invalidated_at IS NULL
         AND m.attributes->>'entity_id' = ANY (subjects::text[]);
     IF NOT FOUND THEN
       RAISE EXCEPTION 'The claim has changed since it was read. Nothing was stored.' USING ERRCODE = 'serialization_failure';
     END IF;
   END IF;
   INSERT INTO memory.claim_events (namespace_id, claim_id, event, evidence_id, agent, session_id, reason)
-    VALUES (scope, claim, CASE WHEN repeats IS NULL THEN 'added' ELSE 'supported' END, kept.document, coalesce(agent, ''), session, coalesce(why, ''));
+    VALUES (space, claim, CASE WHEN repeats IS NULL THEN 'added' ELSE 'supported' END, kept.document, coalesce(agent, ''), session, coalesce(why, ''));
 
   UPDATE memory.memories m SET valid_to = since
-    WHERE m.id = ANY (closes) AND m.id <> claim AND m.namespace_id = scope AND m.kind = 'claim' AND m.invalidated_at IS NULL
+    WHERE m.id = ANY (closes) AND m.id <> claim AND m.namespace_id = space AND m.kind = 'claim' AND m.invalidated_at IS NULL
       AND m.attributes->>'entity_id' = ANY (subjects::text[]) AND m.valid_from <= since AND (m.valid_to IS NULL OR m.valid_to > since);
   GET DIAGNOSTICS touched = ROW_COUNT;
   IF touched <> cardinality(closes) OR cardinality(opposes) + (until IS NOT NULL)::integer <> (
        SELECT count(*) FROM memory.memories m WHERE m.id = ANY (opposes || CASE WHEN until IS NULL THEN '{}' ELSE ARRAY[ended_by] END)
-         AND m.id <> claim AND m.namespace_id = scope AND m.kind = 'claim' AND m.invalidated_at IS NULL
+         AND m.id <> claim AND m.namespace_id = space AND m.kind = 'claim' AND m.invalidated_at IS NULL
          AND m.attributes->>'entity_id' = ANY (subjects::text[])) THEN
     RAISE EXCEPTION 'The claim has changed since it was read. Nothing was stored.' USING ERRCODE = 'serialization_failure';
   END IF;
   INSERT INTO memory.claim_events (namespace_id, claim_id, event, other_id, evidence_id, agent, session_id, reason)
-    SELECT scope, e.claim, e.event, e.other, kept.document, coalesce(agent, ''), session, coalesce(why, '') FROM (
-      SELECT c AS claim, 'replaced' AS event, remember.claim AS other FROM unnest(closes) AS c
-      UNION ALL SELECT remember.claim, 'replaced', ended_by WHERE until IS NOT NULL
-      UNION ALL SELECT o, 'contradicted', remember.claim FROM unnest(opposes) AS o
-      UNION ALL SELECT remember.claim, 'contradicted', o FROM unnest(opposes) AS o) e;
+    SELECT space, e.of_claim, e.became, e.by_claim, kept.document, coalesce(agent, ''), session, coalesce(why, '') FROM (
+      SELECT c AS of_claim, 'replaced' AS became, claim AS by_claim FROM unnest(closes) AS c
+      UNION ALL SELECT claim, 'replaced', ended_by WHERE until IS NOT NULL
+      UNION ALL SELECT o, 'contradicted', claim FROM unnest(opposes) AS o
+      UNION ALL SELECT claim, 'contradicted', o FROM unnest(opposes) AS o) e;
   RETURN jsonb_build_object('claim', claim, 'entity', about, 'evidence', kept.document);
 END $$;
 
@@ -238,7 +238,7 @@ CREATE FUNCTION memory.forget(
   fields jsonb
 ) RETURNS jsonb LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  scope uuid := memory.writable(to_namespace, bearer);
+  space uuid := memory.writable(to_namespace, bearer);
   subjects uuid[] := memory.merged_with(about);
   kept record;
   documents uuid[];
@@ -249,16 +249,16 @@ BEGIN
      OR coalesce(length(why), 0) NOT BETWEEN 1 AND 1000 OR at_path !~ '^sources/semantic/' THEN
     RAISE EXCEPTION 'What is forgotten are claims, for a reason, within bounds. Nothing was forgotten.';
   END IF;
-  SELECT e.id INTO about FROM memory.entities e WHERE e.id = ANY (subjects) AND e.namespace_id = scope AND e.merged_into IS NULL;
+  SELECT e.id INTO about FROM memory.entities e WHERE e.id = ANY (subjects) AND e.namespace_id = space AND e.merged_into IS NULL;
   IF about IS NULL THEN
     RAISE EXCEPTION 'There is no such subject in the namespace. Nothing was forgotten.';
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended(scope::text || about::text, 4));
-  SELECT * INTO kept FROM memory.keep_evidence(scope, at_path, head, page, fields || '{"type": "source", "source_kind": "semantic"}', false, NULL,
+  PERFORM pg_advisory_xact_lock(hashtextextended(space::text || about::text, 4));
+  SELECT * INTO kept FROM memory.keep_evidence(space, at_path, head, page, fields || '{"type": "source", "source_kind": "semantic"}', false, NULL,
     NULL, NULL, NULL, NULL);
   documents := ARRAY(SELECT DISTINCT d FROM memory.memories m, unnest(m.source_document_ids) AS d WHERE m.id = ANY (claims));
   UPDATE memory.memories m SET valid_to = greatest(m.valid_from, least(m.valid_to, now())), invalidated_at = now(), invalidated_by = kept.document
-    WHERE m.id = ANY (claims) AND m.namespace_id = scope AND m.kind = 'claim' AND m.invalidated_at IS NULL
+    WHERE m.id = ANY (claims) AND m.namespace_id = space AND m.kind = 'claim' AND m.invalidated_at IS NULL
       AND m.attributes->>'entity_id' = ANY (subjects::text[]);
   GET DIAGNOSTICS touched = ROW_COUNT;
   IF touched <> cardinality(claims) THEN
@@ -266,18 +266,18 @@ BEGIN
   END IF;
   -- What only these claims rest on; a page of a folder or of a session is not theirs.
   documents := ARRAY(SELECT d.id FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id AND c.root = 'evidence:'
-    WHERE d.id = ANY (documents) AND d.namespace_id = scope AND d.invalidated_at IS NULL AND NOT EXISTS (
-      SELECT 1 FROM memory.memories m WHERE m.namespace_id = scope AND m.kind = 'claim' AND m.invalidated_at IS NULL
+    WHERE d.id = ANY (documents) AND d.namespace_id = space AND d.invalidated_at IS NULL AND NOT EXISTS (
+      SELECT 1 FROM memory.memories m WHERE m.namespace_id = space AND m.kind = 'claim' AND m.invalidated_at IS NULL
         AND m.attributes->>'entity_id' = ANY (subjects::text[]) AND d.id = ANY (m.source_document_ids)));
   UPDATE memory.documents d SET invalidated_at = now(), invalidated_by = kept.document WHERE d.id = ANY (documents);
   UPDATE memory.chunks c SET invalidated_at = now(), invalidated_by = kept.document
     WHERE c.document_id = ANY (documents) AND c.invalidated_at IS NULL;
   GET DIAGNOSTICS passages = ROW_COUNT;
   INSERT INTO memory.claim_events (namespace_id, claim_id, event, evidence_id, agent, session_id, reason)
-    SELECT scope, c, 'retired', kept.document, coalesce(agent, ''), session, why FROM unnest(claims) AS c;
+    SELECT space, c, 'retired', kept.document, coalesce(agent, ''), session, why FROM unnest(claims) AS c;
   RETURN jsonb_build_object('claims', touched, 'passages', passages, 'evidence', cardinality(documents), 'tombstone', kept.document,
     'versions', (SELECT count(*) FROM memory.memory_versions v WHERE v.memory_id = ANY (claims)),
-    'snapshots', (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = scope AND s.deleted_at IS NULL));
+    'snapshots', (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = space AND s.deleted_at IS NULL));
 END $$;
 
 GRANT USAGE ON SCHEMA night TO slowwave_recorder;

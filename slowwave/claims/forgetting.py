@@ -1,0 +1,173 @@
+"""Forgetting by day: statements about a subject leave memory with what was said of them, in one transaction, and a page says that they did.
+
+The rows stay, retired, until a night purges them. What else holds the words is counted and told: nobody finds it out later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import psycopg
+
+from slowwave.claims.claim import Claim, to_forget
+from slowwave.claims.evidence import evidence
+from slowwave.claims.remember_request import RememberPreview, RememberRequest, RememberResponse, StillHeld
+from slowwave.claims.screened_request import ScreenedRequest
+from slowwave.claims.subjects import Resolution
+from slowwave.claims.telling import refusal
+from slowwave.errors import Refused
+from slowwave.search.words import words
+from slowwave.store.connect import Connection
+
+_NO_REASON: Final = "Nobody said why."
+
+_FORGET: Final = """
+SELECT memory.forget(%s::text, %s::text, %s::uuid, %s::uuid[], %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb)"""
+
+_ELSEWHERE: Final = """
+SELECT count(DISTINCT t.id) FILTER (WHERE t.kind = 'memories'), count(DISTINCT t.id) FILTER (WHERE t.kind = 'chunks')
+  FROM unnest(%(queries)s::text[]) AS q (said) JOIN memory.search_texts t ON t.words @@ q.said::tsquery
+ WHERE t.namespace_id = %(namespace)s AND t.live AND t.kind IN ('memories', 'chunks')"""
+
+
+def forget(
+    connection: Connection,
+    namespace: str,
+    scope: str,
+    screened: ScreenedRequest,
+    found: Resolution,
+    *,
+    token: str,
+    now: datetime,
+) -> RememberResponse:
+    """Forget the statements of a kind (``note``: of any) about a subject, or of those the one that ``content`` says.
+
+    Claims that have ended and those in quarantine go with the others: who asks for this wants to hear nothing of it again.
+    """
+    request, subject = screened.request, found.subject
+    if subject is None:
+        raise AssertionError
+    with connection.transaction():
+        claims = _chosen(to_forget(connection, scope, subject.id, request.kind), request)
+        statements = [claim.statement for claim in claims]
+        # What was said is not repeated on the page that says that it is gone.
+        bare = request.model_copy(update={"content": ""})
+        page = evidence(bare, subject.name, _tombstone(bare, len(claims)), now)
+        held: dict[str, Any] = {}
+        if claims and not request.dry_run:
+            values = (
+                *(
+                    namespace,
+                    token,
+                    subject.id,
+                    [claim.id for claim in claims],
+                    request.agent,
+                    request.session_id or None,
+                ),
+                *(
+                    request.reason or _NO_REASON,
+                    page.path,
+                    page.title,
+                    page.page,
+                    json.dumps(page.fields, ensure_ascii=False),
+                ),
+            )
+            try:
+                row = connection.execute(_FORGET, values).fetchone()
+            except psycopg.errors.SerializationFailure:
+                raise Refused(
+                    "The subject is being written by somebody else. Nothing was forgotten: try again."
+                ) from None
+            except (psycopg.errors.InsufficientPrivilege, psycopg.errors.RaiseException) as problem:
+                raise refusal(problem) from None
+            held = row[0] if row else {}  # type: ignore[assignment]
+        elsewhere = _elsewhere(connection, scope, statements) if held else (0, 0)
+    counts = StillHeld(
+        versions=held.get("versions", 0),
+        evidence=held.get("evidence", 0),
+        snapshots=held.get("snapshots", 0),
+        memories=elsewhere[0],
+        passages=elsewhere[1],
+    )
+    ref = subject.ref
+    return RememberResponse.told(
+        resolved=found.outcome,
+        action="forget",
+        kind=request.kind,
+        subject_ref=str(ref),
+        target_path=ref.path,
+        result="forgotten" if held else "preview" if request.dry_run else "rejected",
+        confidence=found.sureness,
+        indexed=bool(held),
+        quarantined=False,
+        message=_message(request, len(claims), counts if held else None),
+        evidence_path=page.path if claims else "",
+        matched_by=found.matched_by,
+        forgotten=tuple(claim.id for claim in claims),
+        still_held=counts if held else None,
+        warnings=screened.warnings,
+        preview=RememberPreview(
+            action="forget",
+            subject=request.subject,
+            subject_ref=str(ref),
+            target_subject_ref=str(ref),
+            target_path=ref.path,
+            family=ref.family,
+            kind=request.kind,
+            resolved_mode=found.outcome,
+            matched_by=found.matched_by,
+            match_confidence=found.sureness,
+            evidence_path=page.path,
+            canonical_target=True,
+        )
+        if request.dry_run
+        else None,
+    )
+
+
+def _chosen(claims: Sequence[Claim], request: RememberRequest) -> list[Claim]:
+    """All claims; those that are named, where some are; those that say what is said, where something is."""
+    chosen = [claim for claim in claims if not request.claim_ids or claim.id in request.claim_ids]
+    if not request.content:
+        return chosen
+    from slowwave.texts.sameness import sameness
+
+    return [claim for claim in chosen if sameness(request.content, claim.statement).decision == "same"]
+
+
+def _tombstone(request: RememberRequest, count: int) -> str:
+    of = "" if request.kind == "note" else f" of the kind {request.kind}"
+    return f"{_statements(count)}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or _NO_REASON}"
+
+
+def _elsewhere(connection: Connection, namespace_id: str, statements: Sequence[str]) -> tuple[int, int]:
+    """Live memories, and live passages, with all the words of a statement. One query, by the index of words."""
+    tag = namespace_id[:8]
+    queries = sorted(
+        {" & ".join(f"'{tag}:{word}'" for word in dict.fromkeys(words(text))) for text in statements} - {""}
+    )
+    row = connection.execute(_ELSEWHERE, {"queries": queries, "namespace": namespace_id}).fetchone()
+    return (int(str(row[0])), int(str(row[1]))) if row else (0, 0)
+
+
+def _message(request: RememberRequest, count: int, held: StillHeld | None) -> str:
+    if not count:
+        what = "says that" if request.content else "is among these" if request.claim_ids else "is of that kind"
+        return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
+    if held is None:
+        return f"Nothing was changed: {_statements(count)} would be forgotten."
+    kept = f"{held.versions:,} versions and {held.evidence:,} pages of evidence are kept, retired, until a purge"
+    kept += f"; {held.snapshots:,} snapshots hold them until their retention is over" if held.snapshots else ""
+    live = (
+        f" {held.memories:,} memories and {held.passages:,} passages still say the same words."
+        if held.memories + held.passages
+        else ""
+    )
+    return f"{_statements(count)} forgotten: no search finds {'it' if count == 1 else 'them'}. {kept}.{live}"
+
+
+def _statements(count: int) -> str:
+    return f"{count:,} statement" if count == 1 else f"{count:,} statements"

@@ -1,0 +1,393 @@
+"""Remembering by day: a statement becomes a claim with its evidence, or evidence of a claim that says the same, in one transaction.
+
+What near is known is answered in the same call. A statement of which only one can be true at a time ends the one before it; one that
+contradicts another otherwise stands beside it, and both are marked. What a server's login may write is the function ``memory.remember``,
+which every way in uses. No canonical page is changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import psycopg
+
+from slowwave.claims.claim import Claim, named_periods, nearest, periods
+from slowwave.claims.claim_vectors import ClaimVectors, claim_vectors
+from slowwave.claims.evidence import Evidence, capture, evidence
+from slowwave.claims.forgetting import forget
+from slowwave.claims.nearness import Nearness, nearness
+from slowwave.claims.remember_request import (
+    KnownStatement,
+    Relation,
+    RememberPreview,
+    RememberRequest,
+    RememberResponse,
+)
+from slowwave.claims.screened_request import ScreenedRequest, screened_request
+from slowwave.claims.subject_ref import SubjectRef
+from slowwave.claims.subjects import Resolution, Subject, names_of, resolve
+from slowwave.claims.succession import Period, Succession, succession
+from slowwave.claims.telling import conclusion, refusal, unresolved
+from slowwave.config.settings import Settings
+from slowwave.errors import Refused
+from slowwave.language.embedder import Embedder, embedder_for, entity_text
+from slowwave.store.connect import Connection
+from slowwave.store.namespaces import namespace_id
+
+_ATTEMPTS: Final = 3
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 4))"
+
+_REMEMBER: Final = """
+SELECT memory.remember(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::text, %s::boolean, %s::float8, %s::text,
+  %s::text, %s::jsonb, %s::text, %s::timestamptz, %s::timestamptz, %s::uuid, %s::uuid, %s::uuid[], %s::uuid[], %s::text, %s::text, %s::text,
+  %s::jsonb, %s::integer, %s::integer, %s::text, %s::real[], %s::real[])"""
+
+_CAPTURE: Final = """
+SELECT memory.capture(%s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::boolean, %s::text, %s::integer, %s::integer,
+  %s::text, %s::real[])"""
+
+
+_ALONE: Final = Succession(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known near to a statement. ``repeated`` says the same; ``place`` is the statement's own among those that it follows or that
+    follow it; ``opposed`` contradict it and stay."""
+
+    near: Sequence[tuple[Claim, Nearness]] = ()
+    repeated: Claim | None = None
+    place: Succession = _ALONE
+    opposed: tuple[str, ...] = ()
+
+    def told(self) -> tuple[KnownStatement, ...]:
+        """As an answer tells it: what says the same first, then what contradicts."""
+        order: list[Relation] = ["same", "contradicts", "near"]
+        found: list[tuple[Claim, Relation]] = [(c, r) for r in order for c, n in self.near if n.relation == r]
+        return tuple(
+            KnownStatement(
+                id=claim.id,
+                kind=claim.kind,
+                statement=claim.statement,
+                relation=relation,
+                since=claim.since.isoformat(),
+                until=None if claim.until is None else claim.until.isoformat(),
+            )
+            for claim, relation in found
+        )
+
+
+def remember(
+    connection: Connection,
+    namespace: str,
+    request: RememberRequest,
+    settings: Settings,
+    *,
+    token: str = "",
+    embedder: Callable[[Settings], Embedder] = embedder_for,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> RememberResponse:
+    """Remember, replace or forget a statement in a namespace (its name). ``token`` is what a login that does not own memory shows.
+
+    Raises ``Refused`` for what cannot be taken, ``Forbidden`` without a token that may write. A subject that is in doubt or unknown is an
+    answer: ``rejected``. Time: some milliseconds, whatever else the namespace holds.
+    """
+    moment = now()
+    scope = namespace_id(connection, namespace)
+    screened = screened_request(namespace, request, settings, moment)
+    call = _Call(connection, namespace, scope, token, settings, screened, moment)
+    if request.force_inbox:
+        return call.captured(embedder, quarantined=screened.hidden)
+    found = resolve(connection, scope, screened.request.subject, request.scope)
+    if found.outcome == "ambiguous" or (found.outcome == "unresolved" and not request.soft):
+        return unresolved(screened.request, found)
+    if request.action == "forget":
+        if found.subject is None:
+            return unresolved(screened.request, found)
+        return forget(connection, namespace, scope, screened, found, token=token, now=moment)
+    if found.outcome == "unresolved" or (screened.hidden and found.subject is None):
+        return call.captured(embedder, quarantined=True)
+    texts = [screened.said]
+    if found.new is not None:
+        texts.append(entity_text(screened.request.subject, found.new.family))
+    vectors = ClaimVectors()
+    if not (request.dry_run or screened.hidden):
+        vectors = claim_vectors(connection, texts, settings, embedder)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with connection.transaction():
+                return call.remembered(found, vectors)
+        except psycopg.errors.SerializationFailure:
+            if attempt == _ATTEMPTS:
+                raise Refused("The subject is being written by somebody else. Nothing was stored: try again.") from None
+    raise AssertionError
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request against one namespace (``scope`` is its id)."""
+
+    connection: Connection
+    namespace: str
+    scope: str
+    token: str
+    settings: Settings
+    screened: ScreenedRequest
+    now: datetime
+
+    @property
+    def request(self) -> RememberRequest:
+        return self.screened.request
+
+    def captured(self, embedder: Callable[[Settings], Embedder], *, quarantined: bool) -> RememberResponse:
+        """Keep the statement as it came, about no subject."""
+        request, said, hidden = self.request, self.screened.said, quarantined or self.screened.hidden
+        page = capture(request, said, self.now, quarantined=hidden)
+        if not request.dry_run:
+            vectors = ClaimVectors() if hidden else claim_vectors(self.connection, [said], self.settings, embedder)
+            self._run(
+                _CAPTURE,
+                *(
+                    self.namespace,
+                    self.token,
+                    page.path,
+                    page.title,
+                    page.page,
+                    json.dumps(page.fields, ensure_ascii=False),
+                    hidden,
+                ),
+                *(
+                    None if hidden else said,
+                    page.first_line,
+                    page.last_line,
+                    self.settings.embedding_model,
+                    vectors.of(0),
+                ),
+            )
+        why = (
+            "It is set aside for a person to look at: no search finds it."
+            if hidden
+            else "It was kept in the inbox, about no subject."
+        )
+        return RememberResponse.told(
+            resolved="unresolved",
+            action=request.action,
+            kind=request.kind,
+            subject_ref="",
+            target_path=page.path,
+            result="preview" if request.dry_run else "quarantined" if hidden else "written",
+            confidence="low",
+            indexed=not hidden and not request.dry_run,
+            quarantined=hidden,
+            message=f"{'Nothing was stored. ' if request.dry_run else ''}{why}",
+            evidence_path=page.path,
+            warnings=self.screened.warnings,
+        )
+
+    def remembered(self, found: Resolution, vectors: ClaimVectors) -> RememberResponse:
+        """Store the statement, inside the caller's transaction: what is read here stays as it is until it ends."""
+        found = self._locked(found)
+        subject = found.subject
+        title = str(_name(self.request, found)) if subject is None else subject.name
+        page = evidence(self.request, title, self.screened.said, self.now)
+        known = _Known() if subject is None or self.screened.hidden else self._known(subject)
+        claim_id = None if self.request.dry_run else self._stored(found, known, page, vectors)
+        return self._told(found, known, page, claim_id, vectors.warning)
+
+    def _locked(self, found: Resolution) -> Resolution:
+        """The same subject, which nobody else writes now; one that somebody has just made is found."""
+        if self.request.dry_run:
+            return found
+        if found.new is not None:
+            self.connection.execute(_LOCK, (f"{self.scope}{found.new}",))
+            found = resolve(self.connection, self.scope, self.request.subject, self.request.scope)
+        if found.subject is not None:
+            self.connection.execute(_LOCK, (f"{self.scope}{found.subject.id}",))
+        return found
+
+    def _known(self, subject: Subject) -> _Known:
+        """Compare the statement with the nearest claims of its subject."""
+        request, said, since = self.request, self.screened.said, self.screened.since
+        relations = _relations(said)
+        claims = nearest(self.connection, self.scope, subject.id, said, subject.name, relations)
+        names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
+        near = [(claim, _relation(request, said, claim, names)) for claim in claims]
+        same = [c for c, n in near if n.relation == "same" and (c.holds(since) or c.holds(self.now))]
+        repeated = min(same, key=lambda c: (not c.holds(since), c.recorded_at, c.id), default=None)
+        if request.action == "replace" and request.claim_ids:
+            held = self._named(subject)
+        elif request.action == "replace":
+            held = periods(self.connection, self.scope, subject.id, request.kind)
+        else:
+            held = [claim.period for claim, n in near if n.ends]
+        if repeated is not None:
+            closed = (
+                succession(since, [p for p in held if p.id != repeated.id]).closes
+                if request.action == "replace"
+                else ()
+            )
+            return _Known(near, repeated, Succession(closed))
+        place = succession(since, held)
+        following = {p.id for p in held}
+        opposed = [
+            claim.id
+            for claim, n in near
+            if n.relation == "contradicts" and claim.id not in following and _overlaps(claim.period, since, place.until)
+        ]
+        return _Known(near, None, place, tuple(opposed))
+
+    def _named(self, subject: Subject) -> list[Period]:
+        held = named_periods(self.connection, self.scope, subject.id, self.request.claim_ids)
+        if unknown := set(self.request.claim_ids) - {period.id for period in held}:
+            raise Refused(f"{min(unknown)} is no claim about {subject.name} that stands. Nothing was stored.")
+        return held
+
+    def _stored(self, found: Resolution, known: _Known, page: Evidence, vectors: ClaimVectors) -> str:
+        request, screened = self.request, self.screened
+        more: dict[str, object] = {
+            "relations": _relations(screened.said) or None,
+            "source": request.source or None,
+            "origin_surface": request.origin_surface or None,
+            "target_subject_ref": str(_target(request, found)),
+        }
+        row = self._run(
+            _REMEMBER,
+            *(self.namespace, self.token, None if found.subject is None else found.subject.id),
+            *(None if found.new is None else str(found.new), _name(request, found), found.learnt or None),
+            *(
+                request.kind,
+                screened.said,
+                screened.hidden,
+                request.confidence,
+                request.agent,
+                request.session_id or None,
+            ),
+            *(json.dumps({k: v for k, v in more.items() if v is not None}, ensure_ascii=False), request.reason),
+            *(
+                screened.since,
+                known.place.until,
+                known.place.ended_by,
+                None if known.repeated is None else known.repeated.id,
+            ),
+            *(
+                list(known.place.closes),
+                list(known.opposed),
+                page.path,
+                page.title if not screened.hidden else page.path,
+                page.page,
+            ),
+            *(
+                json.dumps(page.fields, ensure_ascii=False),
+                page.first_line,
+                page.last_line,
+                self.settings.embedding_model,
+            ),
+            *(vectors.of(0), vectors.of(1)),
+        )
+        return str(row["claim"])
+
+    def _run(self, query: str, *values: object) -> Any:
+        try:
+            row = self.connection.execute(query.encode(), values).fetchone()
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.RaiseException) as problem:
+            raise refusal(problem) from None
+        return row[0] if row else None
+
+    def _told(
+        self, found: Resolution, known: _Known, page: Evidence, claim_id: str | None, warning: str
+    ) -> RememberResponse:
+        request, hidden = self.request, self.screened.hidden
+        ref = found.subject.ref if found.subject is not None else found.new
+        target = _target(request, found)
+        replaced = known.place.closes
+        done = "quarantined" if hidden else "replaced" if replaced or request.action == "replace" else "written"
+        return RememberResponse.told(
+            resolved=found.outcome,
+            action=request.action,
+            kind=request.kind,
+            subject_ref=str(ref),
+            target_path=target.path,
+            result="preview" if claim_id is None else done,
+            confidence=found.sureness,
+            indexed=claim_id is not None and not hidden,
+            quarantined=hidden,
+            message=conclusion(
+                request,
+                found,
+                repeated=known.repeated,
+                place=known.place,
+                opposed=known.opposed,
+                near=sum(n.relation == "near" for _, n in known.near),
+                path=target.path,
+                hidden=hidden,
+            ),
+            evidence_path=page.path,
+            matched_by=found.matched_by,
+            claim_id=claim_id,
+            known=known.told(),
+            conflicts_with=known.opposed,
+            replaced=replaced,
+            warnings=(*self.screened.warnings, *((warning,) if warning else ())),
+            preview=None
+            if claim_id is not None
+            else RememberPreview(
+                action=request.action,
+                subject=request.subject,
+                subject_ref=str(ref),
+                target_subject_ref=str(target),
+                target_path=target.path,
+                family=target.family,
+                kind=request.kind,
+                resolved_mode=found.outcome,
+                matched_by=found.matched_by,
+                match_confidence=found.sureness,
+                evidence_path=page.path,
+                canonical_target=True,
+            ),
+        )
+
+
+def _relation(request: RememberRequest, said: str, claim: Claim, names: frozenset[str]) -> Nearness:
+    """A note contradicts nothing: it is no statement of what is."""
+    found = nearness(said, request.kind, claim.statement, claim.kind, names)
+    if found.relation == "contradicts" and "note" in (request.kind, claim.kind):
+        return Nearness("near")
+    return found
+
+
+def _relations(said: str) -> list[str]:
+    """The relations that a statement states, of those that take one object."""
+    from slowwave.claims.nearness import LONGEST
+    from slowwave.texts.stated_relations import stated_relations
+
+    return sorted({s.relation for s in stated_relations(said)}) if len(said) <= LONGEST else []
+
+
+def _overlaps(period: Period, since: datetime, until: datetime | None) -> bool:
+    return (period.until is None or period.until > since) and (until is None or period.since < until)
+
+
+def _target(request: RememberRequest, found: Resolution) -> SubjectRef:
+    """The subject whose page the statement belongs on: a decision about something else has a page of its own."""
+    ref = found.subject.ref if found.subject is not None else found.new
+    if ref is None:
+        raise AssertionError
+    return (
+        SubjectRef("decision", ref.slug)
+        if request.kind == "decision" and ref.family not in ("decision", "core")
+        else ref
+    )
+
+
+def _name(request: RememberRequest, found: Resolution) -> str | None:
+    """What a new subject is called: as it was said, or as its reference reads."""
+    if found.new is None:
+        return None
+    read = SubjectRef.read(request.subject)
+    if read is None:
+        return request.subject
+    return read.slug if read.family == "core" else read.slug.replace("-", " ").title()

@@ -1,0 +1,218 @@
+"""Subjects: the entity that a name means, or that it may mean one of several, or none.
+
+Looked up by reference, then by name, then by alias, each through an index; what remains is compared with the names that begin alike
+(``slowwave.matching``). Of several that are equally good none is chosen. An entity that was merged is the one it was merged into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from slowwave.claims.remember_request import Candidate, Matched, Sureness
+from slowwave.claims.subject_ref import CORE, Family, SubjectRef, family_of, slug_of
+from slowwave.search.words import words
+from slowwave.store.connect import Connection
+
+NEAR: Final = 50
+"""Names that a name which nobody has is compared with, at most."""
+
+SHOWN: Final = 5
+"""Candidates that are told."""
+
+_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+_LIVE: Final = "e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL"
+_COLUMNS: Final = "e.id::text, e.name, e.entity_type, CASE WHEN e.source = 'semantic' THEN e.external_id END"
+
+_SURVIVORS: Final = f"""
+WITH RECURSIVE found AS (
+  SELECT e.id, e.merged_into FROM memory.entities e WHERE e.namespace_id = %(namespace)s AND {{which}}
+  UNION SELECT e.id, e.merged_into FROM memory.entities e JOIN found f ON e.id = f.merged_into)
+SELECT DISTINCT {_COLUMNS} FROM found JOIN memory.entities e USING (id) WHERE {_LIVE} AND e.namespace_id = %(namespace)s"""  # noqa: S608
+
+_BY_ID: Final = _SURVIVORS.format(which="e.id = %(key)s::uuid")
+_BY_REF: Final = _SURVIVORS.format(which="e.source = 'semantic' AND e.external_id = %(key)s")
+_BY_NAME: Final = _SURVIVORS.format(which='memory.name_key(e.name) COLLATE "C" = %(key)s')
+_BY_ALIAS: Final = _SURVIVORS.format(
+    which="e.id IN (SELECT a.entity_id FROM memory.entity_aliases a WHERE a.namespace_id = %(namespace)s "
+    'AND memory.name_key(a.alias) COLLATE "C" = %(key)s)'
+)
+
+_BEGIN_ALIKE: Final = f"""
+SELECT {_COLUMNS} FROM unnest(%(beginnings)s::text[]) AS b (key) CROSS JOIN LATERAL (
+  SELECT * FROM memory.entities e WHERE e.namespace_id = %(namespace)s AND memory.name_key(e.name) COLLATE "C" >= b.key
+     AND memory.name_key(e.name) COLLATE "C" < b.key || chr(1114109) AND {_LIVE} LIMIT %(limit)s) e
+UNION SELECT {_COLUMNS} FROM unnest(%(beginnings)s::text[]) AS b (key) CROSS JOIN LATERAL (
+  SELECT a.entity_id FROM memory.entity_aliases a WHERE a.namespace_id = %(namespace)s AND memory.name_key(a.alias) COLLATE "C" >= b.key
+     AND memory.name_key(a.alias) COLLATE "C" < b.key || chr(1114109) LIMIT %(limit)s) a JOIN memory.entities e ON e.id = a.entity_id
+   WHERE {_LIVE}"""  # noqa: S608
+
+_NAMES: Final = """
+SELECT e.name FROM memory.entities e WHERE e.id = ANY (memory.merged_with(%s::uuid))
+UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = ANY (memory.merged_with(%s::uuid))"""
+
+
+class Subject(NamedTuple):
+    """An entity that statements may be about."""
+
+    id: str
+    name: str
+    ref: SubjectRef
+
+    @property
+    def family(self) -> Family:
+        """Its family."""
+        return self.ref.family
+
+    def candidate(self) -> Candidate:
+        """As an answer tells it."""
+        return Candidate(subject_ref=str(self.ref), subject_id=self.id, name=self.name, family=self.ref.family)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """``subject`` is who or what is meant where that is sure enough; ``new`` is what would be made where nobody is. ``learnt`` is a way to
+    write the name that was not known. Where neither is, ``candidates`` may be meant.
+    """
+
+    outcome: Literal["known", "created", "ambiguous", "unresolved"]
+    subject: Subject | None = None
+    new: SubjectRef | None = None
+    matched_by: Matched = ""
+    sureness: Sureness = "low"
+    candidates: tuple[Candidate, ...] = ()
+    learnt: str = ""
+
+
+def name_key(name: str) -> str:
+    """A name as ``memory.name_key`` has it."""
+    return " ".join(words(name[:1000]))[:200]
+
+
+def resolve(connection: Connection, namespace_id: str, said: str, scope: Family | None) -> Resolution:
+    """Who or what ``said`` means, among the subjects of a family where ``scope`` names one. Two to five look-ups by index."""
+    said = said.strip()
+    ref = SubjectRef.read(said)
+    family = ref.family if ref is not None else scope
+    for by, query, key in _ways(said, ref):
+        found = _of_family(
+            _subjects(connection, query, namespace_id, key), None if by == "id" and ref is None else family
+        )
+        if len(found) == 1:
+            return Resolution("known", found[0], matched_by=by, sureness="high")
+        if found:
+            return Resolution("ambiguous", candidates=_told(found))
+    if ref is None and not _ID.fullmatch(said.lower()):
+        near, learnt = _near(said, _of_family(_begin_alike(connection, namespace_id, said), family))
+        if len(near) == 1 and near[0][1] != "low":
+            return Resolution(
+                "known", near[0][0], matched_by="matching", sureness=near[0][1], learnt=said if learnt else ""
+            )
+        if near:
+            return Resolution("ambiguous", candidates=_told([subject for subject, _ in near]))
+    elif ref is None:
+        return Resolution("unresolved")
+    new = ref or (SubjectRef(scope, slug_of(said)) if scope is not None else None)
+    if new is None or (new.family == "core" and new.slug not in CORE):
+        return Resolution("unresolved")
+    return Resolution("created", new=new, matched_by="scope", sureness="high")
+
+
+def names_of(connection: Connection, subject: Subject) -> frozenset[str]:
+    """All names of a subject, folded."""
+    from slowwave.texts.tokens import normalise_name
+
+    return frozenset(normalise_name(str(name)) for (name,) in connection.execute(_NAMES, (subject.id, subject.id)))
+
+
+def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str]]:
+    if _ID.fullmatch(said.lower()):
+        yield "id", _BY_ID, said.lower()
+        return
+    if ref is not None:
+        yield "id", _BY_REF, str(ref)
+    key = name_key(ref.slug.replace("-", " ") if ref is not None else said)
+    if key:
+        yield "name", _BY_NAME, key
+        yield "alias", _BY_ALIAS, key
+
+
+def _subjects(connection: Connection, query: str, namespace_id: str, key: str) -> list[Subject]:
+    rows = connection.execute(query.encode(), {"namespace": namespace_id, "key": key}).fetchall()
+    return [_subject(*map(_text, row)) for row in rows]
+
+
+def _subject(id_: str, name: str, entity_type: str, external: str) -> Subject:
+    ref = SubjectRef.read(external) or SubjectRef(family_of(entity_type), slug_of(name))
+    return Subject(id_, name, ref)
+
+
+def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[Subject]:
+    """Subjects with a name or alias that begins as ``said`` does, or as what its first word is short for."""
+    from slowwave.matching.nicknames import FORMAL
+
+    first, *_ = name_key(said).split(" ")
+    turned = name_key(said.partition(",")[2])
+    starts = {first, *FORMAL.get(first, ()), turned.split(" ")[0]}
+    beginnings = sorted({start[:_BEGINNING] for start in starts if len(start) >= _BEGINNING})
+    if not beginnings:
+        return []
+    values = {"namespace": namespace_id, "beginnings": beginnings, "limit": NEAR}
+    rows = connection.execute(_BEGIN_ALIKE.encode(), values).fetchall()
+    return [_subject(*map(_text, row)) for row in rows[:NEAR]]
+
+
+def _near(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
+    """The best of the subjects whose name is nearly ``said``, each with how sure that is; and whether it is only written otherwise.
+
+    ``medium``: the same words otherwise written or in another order, a nickname, or a person's given or family name alone. ``low``: a slip
+    of the finger, or a part of the name.
+    """
+    if not subjects:
+        return [], False
+    from slowwave.matching.names import prepare
+
+    names = prepare([said, *(subject.name for subject in subjects)])
+    form, formal, partly = list[Subject](), list[Subject](), list[Subject]()
+    mine = str(names.folded[0]).split()
+    for k, subject in enumerate(subjects, 1):
+        theirs = str(names.folded[k]).split()
+        if any(getattr(names, of)[0] == getattr(names, of)[k] >= 0 for of in ("compact", "ordered")):
+            form.append(subject)
+        elif set(names.nickname[0]) & set(names.nickname[k]) - {-1}:
+            formal.append(subject)
+        elif len(mine) == 1 < len(theirs) and mine[0] in (theirs[0], theirs[-1]):
+            (formal if subject.family == "person" else partly).append(subject)
+        elif _one_word_mistyped(mine, theirs):
+            partly.append(subject)
+    best: tuple[tuple[list[Subject], Sureness], ...] = ((form, "medium"), (formal, "medium"), (partly, "low"))
+    for found, sureness in best:
+        if found:
+            return [(subject, sureness) for subject in found], found is form
+    return [], False
+
+
+def _one_word_mistyped(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether two names have the same words but for one that is a slip away; figures never are."""
+    from slowwave.texts.slips import near
+
+    if len(mine) != len(theirs):
+        return False
+    apart = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(apart) == 1 and near(*apart[0])
+
+
+def _of_family(subjects: Sequence[Subject], family: Family | None) -> list[Subject]:
+    return [subject for subject in subjects if family is None or subject.family == family]
+
+
+def _told(subjects: Sequence[Subject]) -> tuple[Candidate, ...]:
+    return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,126 @@
+"""``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowwave.cli.session import Json, Namespace, instant_of, open_store, out, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from slowwave.claims.remember_request import RememberResponse
+
+Subject = Annotated[
+    str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
+]
+Scope = Annotated[str | None, typer.Option(help="person, project, concept, decision or core; a new subject needs it.")]
+Claims = Annotated[
+    list[str] | None, typer.Option("--claim", help="Only this claim, by its whole id; may be given again.")
+]
+Reason = Annotated[str, typer.Option(help="Why.")]
+Agent = Annotated[str, typer.Option(help="Who says it.")]
+Session = Annotated[str, typer.Option(help="The session in which it is said.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+
+
+def remember(
+    namespace: Namespace,
+    statement: Annotated[str, typer.Argument(help="One plain statement.")],
+    subject: Subject = "",
+    kind: Annotated[str, typer.Option(help="fact, preference, state, decision or note.")] = "fact",
+    scope: Scope = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="It ends what was so until now: --claim, or all of the kind.")
+    ] = False,
+    claim: Claims = None,
+    since: Annotated[str | None, typer.Option(help="Since when it is true, where that is not now.")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure it is, from 0 to 1.")] = 1.0,
+    reason: Reason = "",
+    source: Annotated[str, typer.Option(help="Where it comes from: a page, a call, a person.")] = "",
+    agent: Agent = "",
+    session: Session = "",
+    inbox: Annotated[bool, typer.Option("--inbox", help="Keep it as it came, about no subject.")] = False,
+    soft: Annotated[bool, typer.Option("--soft", help="Put it aside where its subject is unknown.")] = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Remember a statement about a subject, with its evidence, and say what near is known."""
+    from slowwave.api.memory import Memory
+
+    _show(
+        Memory(namespace, open_store()).remember(
+            statement,
+            subject,
+            action="replace" if replace else "write",
+            kind=kind,
+            scope=scope,
+            confidence=confidence,
+            occurred_at=instant_of("since", since),
+            reason=reason,
+            source=source,
+            claim_ids=claim or (),
+            soft=soft,
+            dry_run=dry_run,
+            force_inbox=inbox,
+            agent=agent,
+            session_id=session,
+            origin_surface="cli",
+        ),
+        json=json,
+    )
+
+
+def forget(
+    namespace: Namespace,
+    subject: Annotated[str, typer.Argument(help="A name, an alias, or a reference (project:rowan).")],
+    statement: Annotated[str, typer.Option(help="Only what says this.")] = "",
+    kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
+    scope: Scope = None,
+    claim: Claims = None,
+    reason: Reason = "",
+    agent: Agent = "",
+    session: Session = "",
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Forget what is known about a subject, and say what still holds the words."""
+    from slowwave.api.memory import Memory
+
+    _show(
+        Memory(namespace, open_store()).forget(
+            subject,
+            statement,
+            kind=kind,
+            scope=scope,
+            reason=reason,
+            claim_ids=claim or (),
+            dry_run=dry_run,
+            agent=agent,
+            session_id=session,
+            origin_surface="cli",
+        ),
+        json=json,
+    )
+
+
+def _show(done: RememberResponse, *, json: bool) -> None:
+    """What was done; 2 where nothing was."""
+    if json:
+        show_json(done.model_dump(mode="json", exclude_unset=True))
+    else:
+        about = f" · {done.subject_ref}" if done.subject_ref else ""
+        say(f"{done.result}{about}")
+        say(done.message)
+        for warning in done.warnings:
+            say(warning)
+        if done.known:
+            out.print()
+            rows = [(k.id, k.relation, k.kind, k.since[:10], (k.until or "")[:10], k.statement) for k in done.known]
+            show_table("Known", ("claim", "is", "kind", "since", "until", "statement"), rows)
+        if done.claim_id:
+            say(f"claim {done.claim_id}")
+        if done.evidence_path:
+            say(f"evidence {done.evidence_path}")
+    if done.result == "rejected":
+        raise typer.Exit(2)
