@@ -1,0 +1,142 @@
+"""Who or what a name means: by reference, name, alias, or nearly; two who may be meant are two, and never the first of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.claims.subjects import Resolution, name_key, resolve
+from slowwave.store.connect import Store
+from tests.claims import tell
+from tests.memories import ago, ask, remember
+from tests.snapshots import uid
+
+
+@pytest.fixture
+def known(acme: Store) -> Store:
+    """Persons, a project and a concept of one name, an alias, an entity that was merged; one of another namespace."""
+    remember(
+        acme,
+        "acme",
+        entities=[
+            {"id": "mara", "entity_type": "person", "name": "Mara Lind"},
+            {"id": "nils", "entity_type": "person", "name": "Nils Berg"},
+            {"id": "lena", "entity_type": "person", "name": "Nils Holm"},
+            {"id": "rowan", "entity_type": "project", "name": "Rowan"},
+            {"id": "tree", "entity_type": "concept", "name": "Rowan"},
+            {"id": "plan", "entity_type": "project", "name": "Harbour Renewal Plan"},
+            {"id": "old", "entity_type": "project", "name": "Quayside"},
+            {"id": "gone", "entity_type": "project", "name": "Retired", "invalidated_at": ago(3)},
+        ],
+        entity_aliases=[
+            {"id": "a", "entity_id": "plan", "alias": "HRP"},
+            {"id": "b", "entity_id": "old", "alias": "Quay work"},
+            {"id": "c", "entity_id": "rowan", "alias": "The Tree"},
+            {"id": "d", "entity_id": "tree", "alias": "the tree"},
+        ],
+    )
+    remember(acme, "rival", entities=[{"id": "theirs", "entity_type": "person", "name": "Zora Quist"}])
+    ask(
+        acme,
+        "UPDATE memory.entities SET merged_into = %s, invalidated_at = now() WHERE id = %s RETURNING 1",
+        uid("plan"),
+        uid("old"),
+    )
+    return acme
+
+
+def found(store: Store, said: str, scope: str | None = None) -> Resolution:
+    with store.connect("server") as connection:
+        return resolve(connection, uid("acme"), said, scope)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("said", "scope", "meant", "by", "sureness"),
+    [
+        ("person:mara-lind", None, "mara", "name", "high"),
+        ("mara LIND", None, "mara", "name", "high"),
+        ("Lind, Mara", None, "mara", "matching", "medium"),
+        ("Mara", None, "mara", "matching", "medium"),
+        ("Rowan", "project", "rowan", "name", "high"),
+        ("concept:rowan", None, "tree", "name", "high"),
+        ("hrp", None, "plan", "alias", "high"),
+        ("Quayside", None, "plan", "name", "high"),
+        ("quay work", None, "plan", "alias", "high"),
+        ("harbour-renewal plan", None, "plan", "name", "high"),
+    ],
+)
+def test_a_name_that_means_one(known: Store, said: str, scope: str | None, meant: str, by: str, sureness: str) -> None:
+    """However it is written; the name of what was merged means what it was merged into."""
+    answer = found(known, said, scope)
+    assert answer.subject is not None
+    assert (answer.outcome, answer.subject.id, answer.matched_by, answer.sureness) == (
+        "known",
+        uid(meant),
+        by,
+        sureness,
+    )
+    assert found(known, uid(meant)).matched_by == "id"
+
+
+@pytest.mark.parametrize(
+    ("said", "scope", "meant"),
+    [
+        ("Rowan", None, {"rowan", "tree"}),
+        ("the tree", None, {"rowan", "tree"}),
+        ("Nils", None, {"nils", "lena"}),
+        ("Nils", "person", {"nils", "lena"}),
+    ],
+)
+def test_dory_two_candidates_are_an_answer_and_never_the_first_of_them(
+    known: Store, said: str, scope: str | None, meant: set[str]
+) -> None:
+    """Both are named, by what tells them apart."""
+    answer = found(known, said, scope)
+    assert (answer.outcome, answer.subject, answer.new) == ("ambiguous", None, None)
+    assert {c.subject_id for c in answer.candidates} == {uid(name) for name in meant}
+
+
+def test_nobody_is_made_of_an_unknown_name_without_its_family(known: Store) -> None:
+    """Neither of another namespace's, nor of one that is retired, nor of an id that is not there."""
+    for said in ("Zora Quist", "Retired", uid("theirs"), "!!!", "core:anything"):
+        answer = found(known, said)
+        assert (answer.outcome, answer.subject, answer.new) == ("unresolved", None, None), said
+    assert found(known, "Anything", "core").outcome == "unresolved"
+    assert str(found(known, "Zora Quist", "person").new) == "person:zora-quist"
+    assert str(found(known, "core:user").new) == "core:user"
+
+
+def test_a_slip_of_a_known_name_makes_no_subject_unless_it_is_given_as_a_reference(known: Store) -> None:
+    """``Harbour Renewel Plan`` may be a slip: who means another writes its reference. Figures are no slips."""
+    answer = found(known, "Harbour Renewel Plan", "project")
+    assert (answer.outcome, [c.subject_id for c in answer.candidates]) == ("ambiguous", [uid("plan")])
+    assert found(known, "project:harbour-renewel-plan").outcome == "created"
+    tell(known, "Crane 11 is red.", "Crane 11", scope="concept")
+    assert found(known, "Crane 12", "concept").outcome == "created"
+
+
+def test_dory_learnt_aliases_survive_what_is_said_later(known: Store) -> None:
+    """A name that is only written otherwise is learnt; nothing that is said takes an alias away."""
+    before = ask(known, "SELECT id, alias FROM memory.entity_aliases ORDER BY alias")
+    tell(known, "Mara likes tea.", "Lind, Mara")
+    tell(known, "Mara likes tea.", "Mara Lind")
+    after = ask(known, "SELECT id, alias FROM memory.entity_aliases ORDER BY alias")
+    assert set(before) < set(after)
+    assert {alias for _, alias in set(after) - set(before)} == {"Lind, Mara"}
+    assert found(known, "Lind, Mara").matched_by == "alias"
+
+
+@pytest.mark.parametrize(
+    "name", ["Mara Lind", "Łódź’s Söhne", "O'Neill & Sons", "東京 Tower", "C++", " a\tb ", "x" * 400, "ÀÉ (2nd)"]
+)
+def test_the_store_and_the_program_have_one_key_of_a_name(acme: Store, name: str) -> None:
+    assert ask(acme, "SELECT memory.name_key(%s)", name) == [(name_key(name),)]
+
+
+def test_a_name_is_looked_up_by_index(acme: Store) -> None:
+    """However many entities there are: no plan of these queries reads them all."""
+    remember(
+        acme, "acme", entities=[{"id": f"e{n}", "entity_type": "concept", "name": f"Crane {n}"} for n in range(2_000)]
+    )
+    ask(acme, "ANALYZE memory.entities")
+    query = "EXPLAIN SELECT id FROM memory.entities e WHERE namespace_id = %s AND memory.name_key(e.name) COLLATE \"C\" = 'crane 7'"
+    assert "entities_name_key" in str(ask(acme, query, uid("acme")))
