@@ -43,6 +43,11 @@ def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: 
     return _page(f"inbox/semantic/{now:%Y%m%dt%H%M%S%f}-{slug}.md", request, said.splitlines()[0][:80], said, now)
 
 
+def said_on(page: str) -> str:
+    """What was said, of the text of a page."""
+    return page.partition("\n---\n\n")[2].removesuffix("\n")
+
+
 def _page(path: str, request: RememberRequest, title: str, said: str, now: datetime) -> Evidence:
     told = {
         "title": title,

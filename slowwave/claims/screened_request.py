@@ -37,7 +37,7 @@ def screened_request(namespace: str, request: RememberRequest, settings: Setting
         hidden = screening.state(namespace, "\n".join((plain, *told.values()))) == "quarantined"
     except BadRow as problem:
         raise Refused(f"It cannot be remembered: {problem}. Nothing was stored.") from None
-    said = cleaned(plain)
+    said = cleaned(plain).strip()
     if not said and request.action != "forget":
         raise Refused("Nothing is left of the statement once calls of tools are taken out. Nothing was stored.")
     kept: Mapping[str, str] = {name: _one_line(redact(text)) for name, text in told.items()}

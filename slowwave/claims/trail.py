@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.claims.claim import Status
+from slowwave.claims.evidence import said_on
 from slowwave.claims.remember_request import Candidate
 from slowwave.claims.subject_ref import Family, SubjectRef, family_of, slug_of
 from slowwave.claims.subjects import Subject, resolve
@@ -223,13 +224,11 @@ def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, Sequence[Any
 
 
 def _evidence(row: Sequence[Any]) -> ClaimEvidence:
-    from slowwave.texts.frontmatter import body
-
     _, path, content, at, _, written, title = row
     fields: Mapping[str, Any] = written if isinstance(written, dict) else {}
     return ClaimEvidence(
         path=path or title,
-        said=body(content).strip(),
+        said=said_on(content),
         at=at,
         **{name: str(fields[name]) for name in ("agent", "session_id", "origin_surface", "source") if fields.get(name)},
     )
