@@ -216,7 +216,7 @@ class _Call:
         claims = nearest(self.connection, self.scope, subject.id, said, subject.name, relations)
         names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
         near = [(claim, _relation(request, said, claim, names)) for claim in claims]
-        same = [c for c, n in near if n.relation == "same" and (c.holds(since) or c.holds(self.now))]
+        same = [c for c, n in near if n.relation == "same" and (c.until is None or c.holds(since))]
         repeated = min(same, key=lambda c: (not c.holds(since), c.recorded_at, c.id), default=None)
         if request.action == "replace" and request.claim_ids:
             held = self._named(subject)

@@ -539,7 +539,10 @@ def test_dory_a_process_killed_between_any_two_statements_leaves_all_or_nothing(
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
-    writing = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%%memory.remember(%%' AND pid <> pg_backend_pid() AND state <> 'idle'"
+    writing = (
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE query LIKE '%%memory.remember(%%' AND pid <> pg_backend_pid() AND state <> 'idle'"
+    )
     until(lambda: ask(acme, writing) == [(0,)])
     assert held(acme) == before
     ask(acme, f"DROP TRIGGER zz_hold ON memory.{table}")
