@@ -94,7 +94,7 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
     if plan.items:
         raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
     raise Refused(
-        f"{prefix[:64]!r} is no item of plan {short}. `slowwave plans show {argument(namespace)}` lists its items; "
+        f"{prefix[:64]!r} is no item of plan {short}, nor a claim. `slowwave plans show {argument(namespace)}` lists its items; "
         "--plan names another plan."
     )
 

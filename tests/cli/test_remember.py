@@ -1,0 +1,91 @@
+"""``slowwave remember``, ``forget``, ``history NS SUBJECT`` and ``why NS CLAIM``: what agents do, by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.memories import remember
+
+
+@pytest.fixture
+def acme(store: Store) -> Store:
+    """A namespace that knows nothing yet."""
+    remember(store, "acme")
+    return store
+
+
+def test_a_statement_from_its_beginning_to_its_end(acme: Store, run: Run) -> None:
+    """Remembered, contradicted, corrected, asked for, forgotten; the words of memory are no markup."""
+    code, out, _ = run(
+        "remember",
+        "acme",
+        "[bold]The review[/] takes 40 days.",
+        "--subject",
+        "Rowan",
+        "--scope",
+        "project",
+        "--agent",
+        "mara",
+    )
+    assert code == 0
+    assert "written · project:rowan" in out
+    code, out, _ = run("remember", "acme", "[bold]The review[/] takes 50 days.", "--subject", "Rowan", "--json")
+    against = json.loads(out)
+    (other,) = against["conflicts_with"]
+    code, out, _ = run(
+        "remember",
+        "acme",
+        "[bold]The review[/] takes 60 days.",
+        "--subject",
+        "Rowan",
+        "--replace",
+        "--claim",
+        other,
+        "--reason",
+        "Measured.",
+    )
+    assert code == 0
+    assert "replaced · project:rowan" in out
+    assert "[bold]The review[/] takes 40 days." in out
+    code, out, _ = run("history", "acme", "Rowan")
+    assert code == 0
+    assert "Rowan (project:rowan)" in out
+    assert "Measured." in out
+    assert "replaced by" in out
+    code, out, _ = run("why", "acme", other[:8])
+    assert code == 0
+    assert other in out
+    assert "sources/semantic/" in out
+    assert "[bold]The review[/] takes 40 days." in out
+    assert json.loads(run("why", "acme", other, "--json")[1])["status"] == "replaced"
+    code, out, _ = run("forget", "acme", "Rowan", "--dry-run")
+    assert (code, "3 statements would be forgotten" in out) == (0, True)
+    code, out, _ = run("forget", "acme", "Rowan", "--reason", "Over.")
+    assert (code, "3 statements forgotten" in out) == (0, True)
+    out = run("history", "acme", "Rowan")[1]
+    assert "(forgotten)" in out
+    assert "review" not in out
+
+
+def test_what_is_refused_has_the_code_of_a_refusal(acme: Store, run: Run) -> None:
+    """A subject that nobody knows, one in doubt, a field that cannot be, an id of nobody."""
+    code, out, _ = run("remember", "acme", "It is late.", "--subject", "Nobody")
+    assert (code, "Nothing was stored" in out) == (2, True)
+    assert run("forget", "acme", "Nobody")[0] == 2
+    assert run("remember", "acme", "It is late.", "--subject", "Nobody", "--kind", "rumour")[0] == 2
+    assert run("history", "acme", "Nobody")[0] == 2
+    assert run("why", "acme", "0123abcd")[0] == 2
+
+
+def test_history_without_a_subject_shows_the_runs(acme: Store, run: Run) -> None:
+    assert run("history", "acme")[0] == 0
+    assert "Runs of acme" in run("history", "acme")[1]
+
+
+def test_the_inbox_needs_no_subject(acme: Store, run: Run) -> None:
+    code, out, _ = run("remember", "acme", "Ask Mara.", "--inbox")
+    assert (code, "inbox/semantic/" in out) == (0, True)
