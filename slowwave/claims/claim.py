@@ -16,7 +16,7 @@ COMPARED: Final = 8
 """Claims of a subject that a statement is compared with: those that share most words with it."""
 
 _OF_SUBJECT: Final = """
-m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes->>'entity_id' = ANY (memory.merged_with(%(subject)s::uuid)::text[])"""
+m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes->>'entity_id' = ANY (%(subjects)s::text[])"""
 
 _STANDS: Final = "m.invalidated_at IS NULL AND m.state = 'active'"
 
@@ -72,12 +72,12 @@ class Claim(NamedTuple):
 def nearest(
     connection: Connection,
     namespace_id: str,
-    subject_id: str,
+    subject_ids: Sequence[str],
     statement: str,
     heading: str,
     relations: Sequence[str] = (),
 ) -> list[Claim]:
-    """The claims of a subject, those that have ended among them, that are nearest to a statement: those that state one of its
+    """The claims of a subject (by its ids), those that have ended among them, that are nearest to a statement: those that state one of its
     ``relations``, then those that share most words with it. ``heading`` is the subject's name, whose words all of them share.
     """
     named = set(asked(heading))
@@ -87,27 +87,29 @@ def nearest(
         return []
     tag = namespace_id[:8]
     query = " | ".join(f"'{tag}:{word}'" for word in told)
-    values = {"namespace": namespace_id, "subject": subject_id, "query": query, "limit": COMPARED}
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "query": query, "limit": COMPARED}
     return _claims(connection.execute(_NEAREST.encode(), values | {"relations": list(relations)}).fetchall())
 
 
-def periods(connection: Connection, namespace_id: str, subject_id: str, kind: str) -> list[Period]:
+def periods(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Period]:
     """When the claims of a subject and kind held, or hold."""
-    values = {"namespace": namespace_id, "subject": subject_id, "kind": kind}
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
     rows: list[Any] = list(connection.execute(_PERIODS.encode(), values))
     return [Period(str(id_), since, until) for id_, since, until in rows]
 
 
-def named_periods(connection: Connection, namespace_id: str, subject_id: str, ids: Sequence[str]) -> list[Period]:
+def named_periods(
+    connection: Connection, namespace_id: str, subject_ids: Sequence[str], ids: Sequence[str]
+) -> list[Period]:
     """When those of the named claims that stand, and are of the subject, held."""
-    values = {"namespace": namespace_id, "subject": subject_id, "ids": list(ids)}
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "ids": list(ids)}
     rows: list[Any] = list(connection.execute(_NAMED.encode(), values))
     return [Period(str(id_), since, until) for id_, since, until in rows]
 
 
-def to_forget(connection: Connection, namespace_id: str, subject_id: str, kind: str) -> list[Claim]:
+def to_forget(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Claim]:
     """The claims of a subject that were not forgotten, those that have ended or are quarantined among them; ``note``: of any kind."""
-    values = {"namespace": namespace_id, "subject": subject_id, "kind": kind}
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
     return _claims(connection.execute(_TO_FORGET.encode(), values).fetchall())
 
 

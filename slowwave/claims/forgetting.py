@@ -51,7 +51,7 @@ def forget(
     if subject is None:
         raise AssertionError
     with connection.transaction():
-        claims = _chosen(to_forget(connection, scope, subject.id, request.kind), request)
+        claims = _chosen(to_forget(connection, scope, subject.ids, request.kind), request)
         statements = [claim.statement for claim in claims]
         # What was said is not repeated on the page that says that it is gone.
         bare = request.model_copy(update={"content": ""})

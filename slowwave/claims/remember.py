@@ -213,7 +213,7 @@ class _Call:
         """Compare the statement with the nearest claims of its subject."""
         request, said, since = self.request, self.screened.said, self.screened.since
         relations = _relations(said)
-        claims = nearest(self.connection, self.scope, subject.id, said, subject.name, relations)
+        claims = nearest(self.connection, self.scope, subject.ids, said, subject.name, relations)
         names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
         near = [(claim, _relation(request, said, claim, names)) for claim in claims]
         same = [c for c, n in near if n.relation == "same" and (c.until is None or c.holds(since))]
@@ -221,7 +221,7 @@ class _Call:
         if request.action == "replace" and request.claim_ids:
             held = self._named(subject)
         elif request.action == "replace":
-            held = periods(self.connection, self.scope, subject.id, request.kind)
+            held = periods(self.connection, self.scope, subject.ids, request.kind)
         else:
             held = [claim.period for claim, n in near if n.ends]
         if repeated is not None:
@@ -241,7 +241,7 @@ class _Call:
         return _Known(near, None, place, tuple(opposed))
 
     def _named(self, subject: Subject) -> list[Period]:
-        held = named_periods(self.connection, self.scope, subject.id, self.request.claim_ids)
+        held = named_periods(self.connection, self.scope, subject.ids, self.request.claim_ids)
         if unknown := set(self.request.claim_ids) - {period.id for period in held}:
             raise Refused(f"{min(unknown)} is no claim about {subject.name} that stands. Nothing was stored.")
         return held

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from slowwave.claims.remember_request import Candidate, Matched, Sureness
 from slowwave.claims.subject_ref import CORE, Family, SubjectRef, family_of, slug_of
@@ -26,7 +26,8 @@ _BEGINNING: Final = 3  # letters that names have to begin with to be compared
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _LIVE: Final = "e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL"
-_COLUMNS: Final = "e.id::text, e.name, e.entity_type, CASE WHEN e.source = 'semantic' THEN e.external_id END"
+_REF: Final = "CASE WHEN e.source = 'semantic' THEN e.external_id END"
+_COLUMNS: Final = f"e.id::text, e.name, e.entity_type, {_REF}, memory.merged_with(e.id)::text[]"
 
 _SURVIVORS: Final = f"""
 WITH RECURSIVE found AS (
@@ -52,16 +53,17 @@ UNION SELECT {_COLUMNS} FROM unnest(%(beginnings)s::text[]) AS b (key) CROSS JOI
    WHERE {_LIVE}"""  # noqa: S608
 
 _NAMES: Final = """
-SELECT e.name FROM memory.entities e WHERE e.id = ANY (memory.merged_with(%s::uuid))
-UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = ANY (memory.merged_with(%s::uuid))"""
+SELECT e.name FROM memory.entities e WHERE e.id = ANY (%(ids)s::uuid[])
+UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = ANY (%(ids)s::uuid[])"""
 
 
 class Subject(NamedTuple):
-    """An entity that statements may be about."""
+    """An entity that statements may be about; ``ids`` are its own and those of what was merged into it."""
 
     id: str
     name: str
     ref: SubjectRef
+    ids: tuple[str, ...]
 
     @property
     def family(self) -> Family:
@@ -126,7 +128,8 @@ def names_of(connection: Connection, subject: Subject) -> frozenset[str]:
     """All names of a subject, folded."""
     from slowwave.texts.tokens import normalise_name
 
-    return frozenset(normalise_name(str(name)) for (name,) in connection.execute(_NAMES, (subject.id, subject.id)))
+    rows = connection.execute(_NAMES, {"ids": list(subject.ids)}).fetchall()
+    return frozenset(normalise_name(str(name)) for (name,) in rows)
 
 
 def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str]]:
@@ -142,13 +145,14 @@ def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str
 
 
 def _subjects(connection: Connection, query: str, namespace_id: str, key: str) -> list[Subject]:
-    rows = connection.execute(query.encode(), {"namespace": namespace_id, "key": key}).fetchall()
-    return [_subject(*map(_text, row)) for row in rows]
+    rows: list[Any] = list(connection.execute(query.encode(), {"namespace": namespace_id, "key": key}))
+    return [_subject(row) for row in rows]
 
 
-def _subject(id_: str, name: str, entity_type: str, external: str) -> Subject:
-    ref = SubjectRef.read(external) or SubjectRef(family_of(entity_type), slug_of(name))
-    return Subject(id_, name, ref)
+def _subject(row: Sequence[Any]) -> Subject:
+    id_, name, entity_type, external, ids = row
+    ref = SubjectRef.read(external or "") or SubjectRef(family_of(entity_type), slug_of(name))
+    return Subject(id_, name, ref, tuple(ids))
 
 
 def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[Subject]:
@@ -162,8 +166,8 @@ def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[S
     if not beginnings:
         return []
     values = {"namespace": namespace_id, "beginnings": beginnings, "limit": NEAR}
-    rows = connection.execute(_BEGIN_ALIKE.encode(), values).fetchall()
-    return [_subject(*map(_text, row)) for row in rows[:NEAR]]
+    rows: list[Any] = list(connection.execute(_BEGIN_ALIKE.encode(), values))
+    return [_subject(row) for row in rows[:NEAR]]
 
 
 def _near(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
@@ -212,7 +216,3 @@ def _of_family(subjects: Sequence[Subject], family: Family | None) -> list[Subje
 
 def _told(subjects: Sequence[Subject]) -> tuple[Candidate, ...]:
     return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)

@@ -15,7 +15,7 @@ from slowwave.claims.claim import Status
 from slowwave.claims.evidence import said_on
 from slowwave.claims.remember_request import Candidate
 from slowwave.claims.subject_ref import Family, SubjectRef, family_of, slug_of
-from slowwave.claims.subjects import Subject, resolve
+from slowwave.claims.subjects import resolve
 from slowwave.errors import NotInCorpus, Refused
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
@@ -37,7 +37,7 @@ WHERE m.namespace_id = %(namespace)s AND m.kind = 'claim'"""
 
 _ONE: Final = f"{_COLUMNS} AND m.id::text LIKE %(beginning)s ORDER BY m.id LIMIT 2"
 
-_OF_SUBJECT: Final = f"""{_COLUMNS} AND m.attributes->>'entity_id' = ANY (memory.merged_with(%(subject)s::uuid)::text[])
+_OF_SUBJECT: Final = f"""{_COLUMNS} AND m.attributes->>'entity_id' = ANY (%(subjects)s::text[])
 ORDER BY m.valid_from DESC NULLS LAST, m.recorded_at DESC, m.id LIMIT %(limit)s"""
 
 _EVENTS: Final = """
@@ -141,11 +141,12 @@ def claim(connection: Connection, namespace: str, request: ClaimRequest) -> Clai
     (told,) = _believed(connection, rows)
     retired = told.status == "retired"
     pages = {} if retired else _pages(connection, row[11])
-    subject = _subject(row)
+    name, entity_type, external = (str(value or "") for value in row[13:16])
+    ref = SubjectRef.read(external) or SubjectRef(family_of(entity_type), slug_of(name))
     return ClaimResponse(
         **told.model_dump(),
-        subject_ref=str(subject.ref),
-        subject=subject.name,
+        subject_ref=str(ref),
+        subject=name,
         evidence=tuple(_evidence(pages[id_]) for id_ in row[11] if id_ in pages),
     )
 
@@ -158,7 +159,7 @@ def subject_history(connection: Connection, namespace: str, request: SubjectHist
         return SubjectHistoryResponse(subject_ref="", subject=request.subject, candidates=found.candidates)
     if found.subject is None:
         raise NotInCorpus(f"Nothing is known about {request.subject!r} in {namespace}.")
-    values = {"namespace": scope, "subject": found.subject.id, "limit": request.limit}
+    values = {"namespace": scope, "subjects": list(found.subject.ids), "limit": request.limit}
     rows: list[Any] = list(connection.execute(_OF_SUBJECT.encode(), values))
     return SubjectHistoryResponse(
         subject_ref=str(found.subject.ref), subject=found.subject.name, claims=tuple(_believed(connection, rows))
@@ -232,8 +233,3 @@ def _evidence(row: Sequence[Any]) -> ClaimEvidence:
         at=at,
         **{name: str(fields[name]) for name in ("agent", "session_id", "origin_surface", "source") if fields.get(name)},
     )
-
-
-def _subject(row: Sequence[Any]) -> Subject:
-    id_, name, entity_type, external = (str(value or "") for value in row[12:16])
-    return Subject(id_, name, SubjectRef.read(external) or SubjectRef(family_of(entity_type), slug_of(name)))
