@@ -1,4 +1,4 @@
-"""Evidence: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed."""
+"""EvidencePage: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slowwave.corpus.session_page import session_page
 _SLUG: Final = 48
 
 
-class Evidence(NamedTuple):
+class EvidencePage(NamedTuple):
     """A page: its path and title, its text, its fields, and the lines in which the statement stands (from 1)."""
 
     path: str
@@ -25,7 +25,7 @@ class Evidence(NamedTuple):
     last_line: int
 
 
-def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> Evidence:
+def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
     """The page of a statement about a subject, by its day."""
     stamp = f"{now:%Y%m%dt%H%M%S%f}"
     path = (
@@ -34,7 +34,7 @@ def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> 
     return _page(path, request, title, said, now)
 
 
-def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: bool) -> Evidence:
+def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: bool) -> EvidencePage:
     """The page of a statement that is about no subject: in the inbox, or set aside in quarantine."""
     slug = _slug(request.subject or said[:_SLUG])
     if quarantined:
@@ -48,7 +48,7 @@ def said_on(page: str) -> str:
     return page.partition("\n---\n\n")[2].removesuffix("\n")
 
 
-def _page(path: str, request: RememberRequest, title: str, said: str, now: datetime) -> Evidence:
+def _page(path: str, request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
     told = {
         "title": title,
         "action": request.action,
@@ -66,7 +66,7 @@ def _page(path: str, request: RememberRequest, title: str, said: str, now: datet
     page = session_page(written, said)
     first = page[: page.index(f"\n\n{said}") + 2].count("\n") + 1 if said else 1
     fields: dict[str, object] = {k: v for k, v in written.items() if k in ("agent", "session_id", "created")}
-    return Evidence(path, title, page, fields | {"frontmatter": written}, first, first + said.count("\n"))
+    return EvidencePage(path, title, page, fields | {"frontmatter": written}, first, first + said.count("\n"))
 
 
 def _slug(text: str) -> str:

@@ -1,6 +1,6 @@
 """Forgetting by day: statements about a subject leave memory with what was said of them, in one transaction, and a page says that they did.
 
-The rows stay, retired, until a night purges them. What else holds the words is counted and told: nobody finds it out later.
+The rows stay, retired; a night purges claims once their retention is over. What else holds the words is counted and told: nobody finds it out later.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _message(request: RememberRequest, count: int, held: StillHeld | None) -> st
         return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
     if held is None:
         return f"Nothing was changed: {_statements(count)} would be forgotten."
-    kept = f"{held.versions:,} versions and {held.evidence:,} pages of evidence are kept, retired, until a purge"
+    kept = f"{held.versions:,} versions and {held.evidence:,} pages of evidence are kept, retired"
     kept += f"; {held.snapshots:,} snapshots hold them until their retention is over" if held.snapshots else ""
     live = (
         f" {held.memories:,} memories and {held.passages:,} passages still say the same words."

@@ -17,7 +17,7 @@ import psycopg
 
 from slowwave.claims.claim import Claim, named_periods, nearest, periods
 from slowwave.claims.claim_vectors import ClaimVectors, claim_vectors
-from slowwave.claims.evidence import Evidence, capture, evidence
+from slowwave.claims.evidence import EvidencePage, capture, evidence
 from slowwave.claims.forgetting import forget
 from slowwave.claims.nearness import Nearness, nearness
 from slowwave.claims.remember_request import (
@@ -246,7 +246,7 @@ class _Call:
             raise Refused(f"{min(unknown)} is no claim about {subject.name} that stands. Nothing was stored.")
         return held
 
-    def _stored(self, found: Resolution, known: _Known, page: Evidence, vectors: ClaimVectors) -> str:
+    def _stored(self, found: Resolution, known: _Known, page: EvidencePage, vectors: ClaimVectors) -> str:
         request, screened = self.request, self.screened
         more: dict[str, object] = {
             "relations": _relations(screened.said) or None,
@@ -298,7 +298,7 @@ class _Call:
         return row[0] if row else None
 
     def _told(
-        self, found: Resolution, known: _Known, page: Evidence, claim_id: str | None, warning: str
+        self, found: Resolution, known: _Known, page: EvidencePage, claim_id: str | None, warning: str
     ) -> RememberResponse:
         request, hidden = self.request, self.screened.hidden
         ref = found.subject.ref if found.subject is not None else found.new

@@ -91,7 +91,7 @@ class RememberRequest(BaseModel):
         return self
 
 
-class Candidate(BaseModel):
+class SubjectCandidate(BaseModel):
     """A subject that may be meant."""
 
     subject_ref: str
@@ -129,7 +129,7 @@ class RememberPreview(BaseModel):
 
 
 class StillHeld(BaseModel):
-    """What holds forgotten words after all, as counts: versions and evidence on record until a purge, snapshots until their retention is
+    """What holds forgotten words after all, as counts: versions and evidence on record, retired; snapshots until their retention is
     over, live memories and passages that say the same."""
 
     versions: int
@@ -162,7 +162,7 @@ class RememberResponse(BaseModel):
     replaced: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     still_held: StillHeld | None = None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[SubjectCandidate, ...] = ()
     warnings: tuple[str, ...] = ()
     preview: RememberPreview | None = None
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from slowwave.claims.remember_request import Candidate, Matched, Sureness
+from slowwave.claims.remember_request import SubjectCandidate, Matched, Sureness
 from slowwave.claims.subject_ref import CORE, Family, SubjectRef, family_of, slug_of
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
@@ -70,9 +70,9 @@ class Subject(NamedTuple):
         """Its family."""
         return self.ref.family
 
-    def candidate(self) -> Candidate:
+    def candidate(self) -> SubjectCandidate:
         """As an answer tells it."""
-        return Candidate(subject_ref=str(self.ref), subject_id=self.id, name=self.name, family=self.ref.family)
+        return SubjectCandidate(subject_ref=str(self.ref), subject_id=self.id, name=self.name, family=self.ref.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Resolution:
     new: SubjectRef | None = None
     matched_by: Matched = ""
     sureness: Sureness = "low"
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[SubjectCandidate, ...] = ()
     learnt: str = ""
 
 
@@ -214,5 +214,5 @@ def _of_family(subjects: Sequence[Subject], family: Family | None) -> list[Subje
     return [subject for subject in subjects if family is None or subject.family == family]
 
 
-def _told(subjects: Sequence[Subject]) -> tuple[Candidate, ...]:
+def _told(subjects: Sequence[Subject]) -> tuple[SubjectCandidate, ...]:
     return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.claims.claim import Status
 from slowwave.claims.evidence import said_on
-from slowwave.claims.remember_request import Candidate
+from slowwave.claims.remember_request import SubjectCandidate
 from slowwave.claims.subject_ref import Family, SubjectRef, family_of, slug_of
 from slowwave.claims.subjects import resolve
 from slowwave.errors import NotInCorpus, Refused
@@ -126,7 +126,7 @@ class SubjectHistoryResponse(BaseModel):
     subject_ref: str
     subject: str
     claims: tuple[BelievedClaim, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[SubjectCandidate, ...] = ()
 
 
 def claim(connection: Connection, namespace: str, request: ClaimRequest) -> ClaimResponse:

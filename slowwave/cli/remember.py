@@ -117,7 +117,7 @@ def _show(done: RememberResponse, *, json: bool) -> None:
         if done.known:
             out.print()
             rows = [(k.id, k.relation, k.kind, k.since[:10], (k.until or "")[:10], k.statement) for k in done.known]
-            show_table("Known", ("claim", "is", "kind", "since", "until", "statement"), rows)
+            show_table("Known", ("claim", "relation", "kind", "since", "until", "statement"), rows)
         if done.claim_id:
             say(f"claim {done.claim_id}")
         if done.evidence_path:

@@ -232,7 +232,7 @@ BEGIN
 END $$;
 
 -- Takes statements about a subject out of memory: the claims, and what was said of them, leave every search, and a page stays that says
--- when, by whom and why. Nothing is deleted: rows are retired, and a night's purge deletes them once their retention is over.
+-- when, by whom and why. Nothing is deleted: rows are retired, and a night's purge deletes claims once their retention is over.
 CREATE FUNCTION memory.forget(
   to_namespace text, bearer text, about uuid, claims uuid[], agent text, session text, why text, at_path text, head text, page text,
   fields jsonb
