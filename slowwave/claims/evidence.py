@@ -1,4 +1,4 @@
-"""EvidencePage: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed."""
+"""Evidence: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Forgetting by day: statements about a subject leave memory with what was said of them, in one transaction, and a page says that they did.
 
-The rows stay, retired; a night purges claims once their retention is over. What else holds the words is counted and told: nobody finds it out later.
+The rows stay, retired; a night purges claims once their retention is over. What else holds the words is counted and told: nobody finds it
+out later.
 """
 
 from __future__ import annotations

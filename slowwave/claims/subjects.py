@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from slowwave.claims.remember_request import SubjectCandidate, Matched, Sureness
+from slowwave.claims.remember_request import Matched, SubjectCandidate, Sureness
 from slowwave.claims.subject_ref import CORE, Family, SubjectRef, family_of, slug_of
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
