@@ -30,6 +30,12 @@ def test_dory_what_is_forgotten_is_found_by_no_search(told: Store) -> None:
     for mode in MODES:
         for words in ("Oslo", "Mara moved to Bergen", "zqxtea"):
             assert not [w for w in ("Oslo", "moved", "zqxtea") if w in shown(told, words, mode)], mode
+    live = ask(
+        told,
+        "SELECT v.content FROM memory.search_texts t JOIN memory.memory_versions v ON v.memory_id = t.id WHERE t.live "
+        "UNION ALL SELECT c.content FROM memory.search_texts t JOIN memory.chunks c ON c.id = t.id WHERE t.live ORDER BY 1",
+    )
+    assert live == [("Rowan is paid from Bergen.",)] * 2  # the claim that is left, and its passage
     assert "zqxtea" not in Memory("acme", told).wake("codex").block
     assert "paid from Bergen" in shown(told, "Bergen", "bm25")
     assert ask(told, "SELECT (SELECT count(*) FROM memory.memories), (SELECT count(*) FROM memory.chunks)") == counted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -10,7 +11,7 @@ import pytest
 
 from slowwave.store.connect import Store
 from tests.claims import held, tell
-from tests.memories import MODEL, ask, remember, unit
+from tests.memories import MODEL, ago, ask, remember, unit
 from tests.serving import token_of
 from tests.snapshots import uid
 
@@ -106,7 +107,7 @@ def towns(store: Store) -> Store:
                 "id": "m",
                 "kind": "episodic",
                 "current_version_id": "v",
-                "subject": "Rowan",
+                "valid_from": ago(3),
                 "attributes": {"entity_id": uid("e")},
             }
         ],
@@ -180,6 +181,7 @@ def test_a_statement_needs_a_token_of_its_namespace_that_may_write(towns: Store)
 def bad_claims(towns: Store) -> list[dict[str, Any]]:
     quay, theirs = claim_about(towns, "Quay"), claim_about(towns, "Mast")
     ((mast,),) = ask(towns, "SELECT id::text FROM memory.entities WHERE name = 'Mast'")
+    now = {"since": datetime.now(UTC).isoformat()}
     late = {"until": "2026-02-01T00:00:00Z"}
     return [
         {"statement": ""},
@@ -210,16 +212,17 @@ def bad_claims(towns: Store) -> list[dict[str, Any]]:
         {"as_name": ""},
         {"about": mast},
         {"about": uid("nobody")},
-        {"closes": [quay]},
-        {"closes": [theirs]},
-        {"closes": [uid("m")]},
-        {"closes": [uid("nobody")]},
+        {"closes": [claim_about(towns, "Rowan")]},
+        now | {"closes": [quay]},
+        now | {"closes": [theirs]},
+        now | {"closes": [uid("m")]},
+        now | {"closes": [uid("nobody")]},
         {"opposes": [quay]},
         {"opposes": [uid("m")]},
         {"repeats": quay},
         {"repeats": theirs},
         {"repeats": uid("m"), "about": uid("e")},
-        {"closes": [uid("m")], "about": uid("e")},
+        now | {"closes": [uid("m")], "about": uid("e")},
         {"hidden": True},
         {"hidden": True, "about": uid("e"), "closes": [quay]},
         {"vec": [1.0, 2.0]},
