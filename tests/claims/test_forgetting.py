@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.api.memory import Memory
+from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.claims import MODES, held, shown, tell
@@ -119,6 +120,24 @@ def test_evidence_that_another_claim_rests_on_stays(told: Store) -> None:
     )
     tell(told, "Mara lives in Oslo.", "Mara Lind", action="forget")
     assert ask(told, "SELECT invalidated_at IS NULL FROM memory.documents WHERE id = %s", shared) == [(True,)]
+
+
+@pytest.mark.parametrize("table", ["memories", "documents", "chunks", "claim_events"])
+def test_dory_forgetting_is_one_transaction(told: Store, table: str) -> None:
+    """Whatever table fails on the way: nothing is forgotten by half, and no tombstone stands alone."""
+    before = held(told)
+    ask(
+        told,
+        "CREATE FUNCTION memory.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'It failed on the way.'; END $$",
+    )
+    event = "INSERT" if table == "claim_events" else "UPDATE"
+    ask(
+        told,
+        f"CREATE TRIGGER zz_fail AFTER {event} ON memory.{table} FOR EACH STATEMENT EXECUTE FUNCTION memory.fail()",
+    )
+    with pytest.raises(Refused, match="failed on the way"):
+        tell(told, "", "Mara Lind", action="forget")
+    assert held(told) == before
 
 
 def test_a_dry_run_and_a_subject_in_doubt_forget_nothing(told: Store) -> None:

@@ -450,7 +450,7 @@ def test_without_a_model_that_the_store_knows_words_find_it(store: Store) -> Non
     assert "crane is red" in shown(store, "crane", "bm25")
 
 
-def test_claims_follow_subjects_that_a_night_merged_and_come_back_with_its_undo(acme: Store) -> None:
+def test_dory_claims_follow_subjects_that_a_night_merged_and_come_back_with_its_undo(acme: Store) -> None:
     """They are read through ``merged_into``: no claim is written."""
     kept = tell(acme, "The crane is red.", "Rowan", scope="project")
     tell(acme, "The quay is old.", "Rowan Renewal", scope="project")

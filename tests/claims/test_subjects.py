@@ -105,7 +105,9 @@ def test_nobody_is_made_of_an_unknown_name_without_its_family(known: Store) -> N
     assert str(found(known, "core:user").new) == "core:user"
 
 
-def test_a_slip_of_a_known_name_makes_no_subject_unless_it_is_given_as_a_reference(known: Store) -> None:
+def test_dory_a_low_confidence_subject_is_refused_and_a_slip_makes_no_new_one_unless_it_is_given_as_a_reference(
+    known: Store,
+) -> None:
     """``Harbour Renewel Plan`` may be a slip: who means another writes its reference. Figures are no slips."""
     answer = found(known, "Harbour Renewel Plan", "project")
     assert (answer.outcome, [c.subject_id for c in answer.candidates]) == ("ambiguous", [uid("plan")])
