@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from benchmarks import hard_negatives, worlds
+from benchmarks import hard_negatives, quality, worlds
 from benchmarks.machine import commit
 from benchmarks.quality import Bin, Counted, wilson
 from benchmarks.report import Part, put, show
@@ -88,7 +88,9 @@ def run(path: Path) -> Trial | str:
     if done.returncode:
         return done.stderr[-2_000:] or f"It ended with {done.returncode} and said nothing: out of memory, as a rule."
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    counted = {name: Counted(*found[name]) for name in ("merges", "reviewed", "accepted", "review", "candidates")}
+    counted = {
+        name: Counted(*found[name]) for name in ("merges", "reviewed", "asked", "accepted", "review", "candidates")
+    }
     return Trial(
         **found
         | counted
@@ -180,20 +182,23 @@ def _quality(trials: Sequence[Trial]) -> Part:
 def _review(trials: Sequence[Trial]) -> Part:
     rows = [
         [
-            *(t.name, f"{t.review.said:,}", _share(t.review.precision)),
-            *(_share(t.reviewed.precision), _share(t.reviewed.recall, t.reference.recall), _share(t.accepted.recall)),
+            *(t.name, f"{t.review.said:,}", f"{t.review.said / t.rows:.2f}", _share(t.review.precision)),
+            *(_share(t.reviewed.precision), _share(t.reviewed.recall, t.reference.recall)),
+            *(_share(t.asked.recall, t.reference.recall), _share(t.accepted.recall)),
             *(_share(t.reference.precision), _share(t.reference.recall), _share(t.reference.f1)),
             f"{t.reference.features} ≥ {t.reference.threshold:.2f}",
         ]
         for t in trials
     ]
     header = [
-        *("set", "review pairs", "right", "precision with review", "recall with review", "recall after review"),
+        *("set", "review pairs", "a row", "right", "precision with review", "recall with review"),
+        *("recall of all that is asked", "recall after review"),
         *("tf-idf precision", "recall", "F1", "its best"),
     ]
     says = (
-        "With review: pairs within clusters, and the review pairs themselves. After review: pairs within clusters once the right ones of "
-        "them are accepted. Bold: recall with review under that of the tf-idf cosine at the threshold of its best F1."
+        "With review: pairs within clusters, and the review pairs themselves. All that is asked: pairs within clusters, and all pairs "
+        "between the two clusters of a review pair, which one answer settles. After review: pairs within clusters once the right ones of "
+        "them are accepted. Bold: recall under that of the tf-idf cosine at the threshold of its best F1."
     )
     return Part("Merges and review, beside a tf-idf cosine", says, header, rows)
 
@@ -203,13 +208,26 @@ def _costs(trials: Sequence[Trial]) -> Part:
         [
             *(t.name, f"{t.rows:,}", f"{t.candidates.said:,}", f"{t.seconds:.1f}", f"{t.cpu:.1f}", f"{t.peak_mb:,.0f}"),
             *(f"{t.links[0]:,}", f"{t.expected_false:,.1f}", f"{t.links[0] - t.links[1]:,}"),
+            _share(quality.calibration_error(t.reliability)),
         ]
         for t in trials
     ]
-    header = ["set", "rows", "candidates", "s", "CPU s", "peak MB", "links", "expected false", "false"]
+    header = [
+        "set",
+        "rows",
+        "candidates",
+        "s",
+        "CPU s",
+        "peak MB",
+        "links",
+        "expected false",
+        "false",
+        "calibration error",
+    ]
     says = (
         "Seconds of `match_entities` alone; the peak is that of the process until then. Links are the pairs that hold "
-        "clusters together."
+        "clusters together. Calibration error: how far the mean probability of a bin lies from the share that is right, on average over "
+        "the decided pairs, links and review."
     )
     return Part("Cost, and what the plan expects of its merges", says, header, rows)
 

@@ -5,10 +5,12 @@ All of it is counted on arrays of labels and row numbers: a set with millions of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -69,6 +71,17 @@ def closure_with(labels: Ints, gold: Ints, i: Ints, j: Ints) -> Counted:
     return Counted(base.said + len(more), base.right + right, base.gold)
 
 
+def closure_between(labels: Ints, gold: Ints, i: Ints, j: Ints) -> Counted:
+    """As ``closure``, and all pairs between the two clusters of each pair (i, j) besides: what an answer about it settles."""
+    base = closure(labels, gold)
+    low, high = np.minimum(labels[i], labels[j]), np.maximum(labels[i], labels[j])
+    asked = np.unique(np.column_stack([low, high])[low != high], axis=0)
+    held = sparse.csr_matrix((np.ones(len(labels), np.int64), (labels, gold)))
+    size = np.bincount(labels, minlength=held.shape[0]).astype(np.int64)
+    right = int(held[asked[:, 0]].multiply(held[asked[:, 1]]).sum())
+    return Counted(base.said + int((size[asked[:, 0]] * size[asked[:, 1]]).sum()), base.right + right, base.gold)
+
+
 def b_cubed(labels: Ints, gold: Ints) -> tuple[float, float, float]:
     """Precision, recall and F1 averaged over rows (Bagga and Baldwin 1998): how much of a row's cluster is its own kind, and
     how much of its kind stands in its cluster."""
@@ -87,6 +100,12 @@ def reliability(probability: Reals, right: NDArray[np.bool_]) -> list[Bin]:
         Bin(low, int((at == k).sum()), round(float(probability[at == k].sum()), 3), int(right[at == k].sum()))
         for k, low in enumerate(BINS)
     ]
+
+
+def calibration_error(bins: Sequence[Bin]) -> float | None:
+    """Expected calibration error: how far the mean probability of a bin lies from the share that is right, on average over the pairs."""
+    pairs = sum(b.pairs for b in bins)
+    return sum(abs(b.expected - b.right) for b in bins) / pairs if pairs else None
 
 
 def wilson(k: int, n: int, z: float = 1.96) -> tuple[float, float]:

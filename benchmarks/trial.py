@@ -34,15 +34,19 @@ _EXPLAINED: Final = 20_000  # links whose probability is asked for; of more, a s
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was measured on one set. ``merges`` counts pairs within clusters, ``reviewed`` those and the pairs for a person, ``accepted``
-    the clusters after a person has accepted the right ones of them; ``links`` (said, right) the pairs that hold clusters together
-    and ``expected_false`` how many of them the model expects to be wrong; ``candidates`` what was looked at; ``near_misses`` kind →
-    (pairs, merged)."""
+    """What was measured on one set.
+
+    ``merges`` counts pairs within clusters, ``reviewed`` those and the pairs for a person, ``asked`` those and all pairs between the two
+    clusters of such a pair, ``accepted`` the clusters after a person has accepted the right ones of them; ``links`` (said, right) the pairs
+    that hold clusters together and ``expected_false`` how many of them the model expects to be wrong; ``candidates`` what was looked at;
+    ``near_misses`` kind → (pairs, merged).
+    """
 
     name: str
     rows: int
     merges: Counted
     reviewed: Counted
+    asked: Counted
     accepted: Counted
     review: Counted
     b_cubed: tuple[float, float, float]
@@ -99,6 +103,7 @@ def measure(path: Path) -> Trial:
         rows=len(ids),
         merges=merges,
         reviewed=quality.closure_with(labels, gold, i, j),
+        asked=quality.closure_between(labels, gold, i, j),
         accepted=quality.closure(_joined(labels, i[right], j[right]), gold),
         review=Counted(len(i), int(right.sum()), merges.gold),
         b_cubed=quality.b_cubed(labels, gold),

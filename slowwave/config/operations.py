@@ -164,6 +164,12 @@ class DedupeEntitiesOptions(_On):
     expected_precision: float = Field(
         default=0.99, ge=0.5, le=1, description="Expected share of right merges in a plan."
     )
+    review_pairs_per_row: float = Field(
+        default=2.0,
+        ge=0,
+        le=100,
+        description="Doubtful pairs that a person is asked about, at most, for each entity; 0 asks about none.",
+    )
     unique_sources: tuple[str, ...] = Field(
         default=(), description="Sources free of duplicates within themselves; `*` means each."
     )

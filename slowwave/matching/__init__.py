@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from slowwave.matching.answers import Answers
 from slowwave.matching.entities import match_entities
-from slowwave.matching.match import Matches, Pair, ReviewPair
+from slowwave.matching.match import Matches, Pair
 from slowwave.matching.questions import Question
+from slowwave.matching.review import ReviewPair
 
 if TYPE_CHECKING:
     from slowwave.matching.memories import MemoryMatches, MemoryPair, cluster_memories, match_memories

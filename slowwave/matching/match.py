@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -35,14 +35,15 @@ from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
+from slowwave.matching.review import REVIEW, Doubts, Judged, ReviewPair, forests, steps
 from slowwave.matching.thresholds import Aim
 from slowwave.matching.vetoes import Vetoes
+from slowwave.matching.weights import probability
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-REVIEW: Final = 0.10
 UNLEARNT: Final = 0.99
 MARGIN: Final[Mapping[Aim, float]] = {"precision": 2.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
@@ -57,23 +58,6 @@ _POSSIBLE: Final = 0.001
 _UNLEARNT_REVIEW: Final = 0.60
 _AGREES: Final = 0.50
 _CHUNK: Final = 131_072  # pairs weighed at a time
-
-
-CONTESTED: Final = "One identifier is equal, another is in conflict."
-ONE_SIDED: Final = "One name says more than the other: a number, a date or the like."
-OTHER_WORD: Final = "The names differ in a word by a few letters, and both are words."
-OTHER_NAME: Final = (
-    "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
-)
-"""Reasons for a review that only a person can judge."""
-
-
-class ReviewPair(NamedTuple):
-    """Two ids, the smaller first, that a person should look at, and how likely they are the same."""
-
-    a: str
-    b: str
-    probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +76,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, strongest first.
+    """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, most telling first.
 
     ``merge_links`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
     entity type; ``expected_false`` how many of these links are wrong if the probabilities are right; ``counts`` the denominators:
@@ -110,9 +94,10 @@ class Matches:
     ids: NDArray[np.object_]
     candidate_pairs: tuple[Ints, Ints]
     _evidence: Evidence
-    _reasons: Mapping[tuple[str, str], str]
+    _overruled: Mapping[tuple[str, str], str]
     _task: _Task
-    _judged: _Judged
+    _doubts: Doubts
+    _told: Ints
     _answered: AnsweredRows
 
     def learn(self, answers: Answers, aim: Aim = "precision") -> Matches:
@@ -121,10 +106,17 @@ class Matches:
 
     def next_questions(self, k: int = 10) -> tuple[Question, ...]:
         """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.questions``."""
-        judged = self._judged
+        judged, task = self._doubts.judged, self._task
+        most = int(np.ceil(task.settings.operations.dedupe_entities.review_pairs_per_row))
         open_ = ~(judged.one_sided | judged.other_word | judged.scores.contested)
         return next_questions(
-            QuestionPool(self.ids, self._task.population.kind, judged.i, judged.j, open_),
+            QuestionPool(
+                self.ids,
+                task.population.kind,
+                judged.i,
+                judged.j,
+                open_ & (forests(self._told, judged.i, judged.j, most) >= 0),
+            ),
             self._evidence,
             self._answered,
             k,
@@ -140,13 +132,17 @@ class Matches:
         rows = np.array([sorted((place[a], place[b])) for a, b in pairs], np.int64).reshape(-1, 2)
         i, j = rows[:, 0], rows[:, 1]
         scores, falls = self._evidence.score(i, j), self._evidence.waterfalls(i, j)
+        at = self._doubts.find(i, j)
+        lost = np.where(at >= 0, self._doubts.lost(at, scores.odds), 0.0)
+        likely = probability(scores.odds + lost)
         levels = list(NAME_LEVELS)
         found: list[Pair] = []
         for k, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
             a, b, cosine = str(self.ids[x]), str(self.ids[y]), float(scores.cosine[k])
             shown = None if np.isnan(cosine) else round(cosine, 4)
-            level, reason = levels[int(scores.name[k])], self._reasons.get((a, b), "")
-            found.append(Pair(a, b, float(scores.probability[k]), shown, level, falls[k], reason))
+            reason = self._doubts.reason(int(at[k])) if at[k] >= 0 else self._overruled.get((a, b), "")
+            fall = (*falls[k], *steps(float(lost[k])))
+            found.append(Pair(a, b, float(likely[k]), shown, levels[int(scores.name[k])], fall, reason))
         return tuple(found)
 
 
@@ -237,28 +233,6 @@ def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
     return _decide(task, evidence, vetoes, judged, counts, answered, aim)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
-    """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
-
-    ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names.
-    """
-
-    i: Ints
-    j: Ints
-    scores: Scores
-    one_sided: Flags
-    other_word: Flags
-    other_name: Flags
-    may: Flags
-
-    def order(self, by: Ints) -> _Judged:
-        return _Judged(self.i[by], self.j[by], self.scores.take(by), *(getattr(self, f)[by] for f in _JUDGED))
-
-
-_JUDGED: Final = ("one_sided", "other_word", "other_name", "may")
-
-
 def _judge(
     population: Population,
     settings: Settings,
@@ -268,9 +242,9 @@ def _judge(
     i: Ints,
     j: Ints,
     counts: Counter[str],
-) -> _Judged:
+) -> Judged:
     """Weigh and veto the candidates."""
-    parts: list[_Judged] = []
+    parts: list[Judged] = []
     sources = _unique_sources(population, settings)
     for at in _chunks(len(i)):
         x, y = i[at], j[at]
@@ -290,11 +264,8 @@ def _judge(
         other_word = _other_word(vetoes, x[good], y[good], scores)
         other_name = names.outvoted(x[good], y[good], scores)
         may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name
-        parts.append(_Judged(x[good], y[good], scores, one_sided, other_word, other_name, may))
-    i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
-    scores = Scores.join([p.scores for p in parts])
-    order = np.lexsort((j, i, -np.nan_to_num(scores.cosine, nan=-1), -scores.probability))
-    return _Judged(i, j, scores, *(np.concatenate([getattr(p, f) for p in parts]) for f in _JUDGED)).order(order)
+        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, may))
+    return Judged.join(parts)
 
 
 def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -336,7 +307,7 @@ def _decide(
     task: _Task,
     evidence: Evidence,
     vetoes: Vetoes,
-    judged: _Judged,
+    judged: Judged,
     counts: Counter[str],
     answered: AnsweredRows,
     aim: Aim,
@@ -394,7 +365,8 @@ def _decide(
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
     refused |= ambiguous[i] | ambiguous[j]
-    apart = np.flatnonzero(grown.label[i] != grown.label[j])
+    doubts = Doubts(judged, grown.label, refused)
+    asked, settles = doubts.questions(settings.operations.dedupe_entities.review_pairs_per_row)
     ids = population.ids
     merge_links: dict[int, list[tuple[str, str]]] = {}
     for one, other in told.links:
@@ -403,14 +375,14 @@ def _decide(
         merge_links.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
     labels = sorted(merge_links)
     merges = tuple(tuple(sorted({id_ for pair in merge_links[label] for id_ in pair})) for label in labels)
+    likely = doubts.probability(asked)
     review = tuple(
-        ReviewPair(str(ids[a]), str(ids[b]), p)
-        for a, b, p in zip(i[apart].tolist(), j[apart].tolist(), scores.probability[apart].tolist(), strict=True)
+        ReviewPair(str(ids[a]), str(ids[b]), p, count)
+        for a, b, p, count in zip(*(x.tolist() for x in (i[asked], j[asked], likely, settles)), strict=True)
     )
-    reasons = {
-        (r.a, r.b): _reason(judged, at, refused=bool(refused[at])) for r, at in zip(review, apart.tolist(), strict=True)
-    }
+    apart = grown.label[i] != grown.label[j]
     counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
+    counts["doubtful pairs"] = int(apart.sum())
     counts["merged away"] = sum(len(m) - 1 for m in merges)
     counts["bridges refused"] = int(refused[apart].sum())
     return Matches(
@@ -425,9 +397,10 @@ def _decide(
         ids=ids,
         candidate_pairs=task.candidate_pairs,
         _evidence=evidence,
-        _reasons={**reasons, **told.reasons},
+        _overruled=told.reasons,
         _task=task,
-        _judged=judged,
+        _doubts=doubts,
+        _told=told.label,
         _answered=answered,
     )
 
@@ -444,33 +417,6 @@ def _same_source(population: Population, unique: Flags, i: Ints, j: Ints) -> Fla
         return np.zeros(len(i), bool)
     a, b = population.sources[i], population.sources[j]
     return (a == b) & (a >= 0) & unique[np.maximum(a, 0)]
-
-
-def _reason(judged: _Judged, at: int, *, refused: bool) -> str:
-    """Why a pair is for a person."""
-    scores = judged.scores
-    if refused:
-        return "It would join two groups of rows that do not all agree with each other."
-    if scores.contested[at]:
-        return CONTESTED
-    if judged.one_sided[at]:
-        return ONE_SIDED
-    if judged.other_word[at]:
-        return OTHER_WORD
-    if judged.other_name[at]:
-        return OTHER_NAME
-    if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
-        return "The names agree, but as many attributes differ as are the same."
-    if scores.far[at]:
-        return "Names or attributes agree, but the meanings are far apart."
-    if not scores.learnt[at]:
-        if np.isnan(scores.cosine[at]):
-            return "There is no vector to compare, and no identifier that settles it."
-        if not (scores.near[at] and scores.name[at] >= LEVEL["initials"]):
-            return "Names or vectors agree, not both enough."
-    if scores.probability[at] < REVIEW:
-        return "The names or the wording agree, but what else is known speaks against it."
-    return "The evidence is short of what a merge needs."
 
 
 def _chunks(n: int) -> Iterator[slice]:

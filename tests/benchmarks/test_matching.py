@@ -41,6 +41,7 @@ def test_a_set_is_measured_in_a_process_of_its_own(people: Path) -> None:
         "rows",
         "merges",
         "reviewed",
+        "asked",
         "accepted",
         "review",
         "candidates",

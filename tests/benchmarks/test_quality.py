@@ -30,6 +30,9 @@ def test_pairs_of_clusters_are_counted_by_their_sizes(seed: int) -> None:
     i, j = i[i != j], j[i != j]
     more = {(min(a, b), max(a, b)) for a, b in zip(i.tolist(), j.tolist(), strict=True)}
     assert quality.closure_with(labels, gold, i, j) == loop(labels.tolist(), gold.tolist(), more)
+    groups = {frozenset((labels[a], labels[b])) for a, b in more}
+    between = {p for p in combinations(range(len(labels)), 2) if frozenset((labels[p[0]], labels[p[1]])) in groups}
+    assert quality.closure_between(labels, gold, i, j) == loop(labels.tolist(), gold.tolist(), between)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -54,6 +57,13 @@ def test_millions_of_pairs_are_no_loop() -> None:
     """Ten clusters of ten thousand rows: half a thousand million pairs."""
     gold = np.arange(100_000) % 10
     assert quality.closure(gold, gold) == (499_950_000,) * 3
+
+
+def test_the_calibration_error_weighs_bins_by_their_pairs() -> None:
+    """Ten pairs of .9 of which five are right, thirty of .5 as it should be: .4 in a quarter of the pairs."""
+    bins = [quality.Bin(0.9, 10, 9.0, 5), quality.Bin(0.5, 30, 15.0, 15), quality.Bin(0.1, 0, 0.0, 0)]
+    assert quality.calibration_error(bins) == pytest.approx(0.1)
+    assert quality.calibration_error([]) is None
 
 
 def test_wilson_is_what_tables_say() -> None:

@@ -14,9 +14,10 @@ import pytest
 from benchmarks import worlds
 from slowwave.config.settings import Settings
 from slowwave.matching.comparisons import Comparer
-from slowwave.matching.match import OTHER_NAME, Matches, match
+from slowwave.matching.match import Matches, match
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
+from slowwave.matching.review import OTHER_NAME
 from slowwave.matching.words import WordInformation
 
 

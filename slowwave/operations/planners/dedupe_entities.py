@@ -23,8 +23,9 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from slowwave.matching.judge import JudgedPairs, PairQuestion, judge
-from slowwave.matching.match import CONTESTED, ONE_SIDED, OTHER_WORD, Matches, Pair, ReviewPair, match
+from slowwave.matching.match import Matches, Pair, match
 from slowwave.matching.name_levels import NAME_LEVELS, shared
+from slowwave.matching.review import CONTESTED, ONE_SIDED, OTHER_WORD, ReviewPair
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
@@ -177,7 +178,7 @@ def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
 
 
 def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPair], list[ReviewPair]]:
-    """The strongest pairs that share no row with each other or a merge, and those that wait."""
+    """The first pairs that share no row with each other or a merge, and those that wait."""
     taken = set(merged)
     now: list[ReviewPair] = []
     later: list[ReviewPair] = []

@@ -1,0 +1,140 @@
+"""What a person is asked: few pairs that settle many, and how sure a doubted pair is told to be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from benchmarks import worlds
+from slowwave.config.settings import Settings
+from slowwave.matching import Matches, match_entities
+from slowwave.matching.review import DOUBTED, forests
+
+ROWS = 9
+
+Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Labels of rows that stand in groups, and pairs of rows in any order."""
+    groups = draw(st.lists(st.integers(0, ROWS - 1), min_size=ROWS, max_size=ROWS))
+    label = np.array([groups.index(g) for g in groups])
+    pairs = st.tuples(st.integers(0, ROWS - 1), st.integers(0, ROWS - 1)).filter(lambda p: p[0] < p[1])
+    found = draw(st.lists(pairs, max_size=30, unique=True))
+    return label, np.array([p[0] for p in found], np.int64), np.array([p[1] for p in found], np.int64)
+
+
+def components(label: np.ndarray, i: np.ndarray, j: np.ndarray) -> list[int]:
+    """Which groups hang together."""
+    links = sparse.coo_matrix((np.ones(len(i)), (label[i], label[j])), shape=(ROWS, ROWS))
+    return csgraph.connected_components(links, directed=False)[1].tolist()
+
+
+@given(graphs(), st.integers(0, 4))
+def test_each_forest_is_the_strongest_of_what_is_left(graph: Graph, most: int) -> None:
+    """As one edge at a time says it, and there are fewer than k pairs a group."""
+    label, i, j = graph
+    expected = np.full(len(i), -1)
+    seen: set[tuple[int, int]] = set()
+    groups = [list(range(ROWS)) for _ in range(most)]
+    for k, (a, b) in enumerate(zip(label[i].tolist(), label[j].tolist(), strict=True)):
+        if a == b or (min(a, b), max(a, b)) in seen:
+            continue
+        seen.add((min(a, b), max(a, b)))
+        for layer, of in enumerate(groups):
+            if of[a] != of[b]:
+                groups[layer] = [of[a] if g == of[b] else g for g in of]
+                expected[k] = layer
+                break
+    found = forests(label, i, j, most)
+    assert found.tolist() == expected.tolist()
+    assert (found >= 0).sum() <= most * max(len(set(label.tolist())) - 1, 0)
+
+
+@given(graphs(), st.data())
+def test_with_two_forests_one_answer_parts_nothing_that_hangs_together_otherwise(
+    graph: Graph, data: st.DataObject
+) -> None:
+    """Without any one pair between two groups the pairs that are asked about join what all the others join."""
+    label, i, j = graph
+    kept = forests(label, i, j, 2) >= 0
+    if not kept.any():
+        return
+    gone = data.draw(st.sampled_from(np.flatnonzero(kept).tolist()))
+    same = (np.minimum(label[i], label[j]) == min(label[i[gone]], label[j[gone]])) & (
+        np.maximum(label[i], label[j]) == max(label[i[gone]], label[j[gone]])
+    )
+    assert components(label, i[kept & ~same], j[kept & ~same]) == components(label, i[~same], j[~same])
+
+
+def _found(world: str, **settings: object) -> tuple[Matches, int]:
+    rows = worlds.make(world, 0.3)
+    table = pa.table(
+        {
+            "id": [r.id for r in rows],
+            "entity_type": [r.entity_type for r in rows],
+            "name": [r.name for r in rows],
+            "attributes": [json.dumps(r.attrs) for r in rows],
+        }
+    )
+    given_ = Settings.model_validate({"operations": {"dedupe_entities": settings}})
+    return match_entities(table, given_), len(rows)
+
+
+@pytest.fixture(scope="module")
+def organisations() -> Matches:
+    return _found("organisations")[0]
+
+
+def test_one_pair_stands_for_two_groups(organisations: Matches) -> None:
+    """No two groups are asked about twice, none within itself, and a question says how much it settles."""
+    group = {id_: k for k, ids in enumerate(organisations.merges) for id_ in ids}
+    size = {k: len(ids) for k, ids in enumerate(organisations.merges)}
+    ends = [tuple(sorted(str(group.get(id_, id_ + "?")) for id_ in (p.a, p.b))) for p in organisations.review]
+    assert len(set(ends)) == len(ends) < organisations.counts["doubtful pairs"]
+    assert all(a != b for a, b in ends)
+    assert [p.settles for p in organisations.review] == [
+        size.get(group.get(p.a, -1), 1) * size.get(group.get(p.b, -1), 1) for p in organisations.review
+    ]
+    assert max(p.settles for p in organisations.review) > 1
+
+
+@pytest.mark.parametrize("per_row", [0, 0.1, 1, 5])
+def test_there_are_no_more_than_a_person_has_time_for(per_row: float) -> None:
+    """And of fewer the most telling stay."""
+    found, rows = _found("organisations", review_pairs_per_row=per_row)
+    assert len(found.review) <= per_row * rows
+    most, _ = _found("organisations", review_pairs_per_row=1)
+    if per_row <= 1:
+        assert found.review == most.review[: len(found.review)]
+    else:
+        assert len(found.review) > len(most.review)
+
+
+def test_what_a_rule_keeps_for_a_person_is_not_told_to_be_sure() -> None:
+    """Two of one household: the score says .999, and the rule about two names is heard by the probability as well."""
+    found, _ = _found("people")
+    pairs = found.explain_all([(p.a, p.b) for p in found.review])
+    doubted = [p for p in pairs if any(step["evidence"] == "rules" for step in p.waterfall)]
+    assert {p.probability for p in doubted} == {DOUBTED}
+    assert all(p.reason for p in doubted)
+    assert [p.probability for p in pairs] == pytest.approx([p.probability for p in found.review], abs=1e-6)
+    for pair in doubted:
+        odds = sum(float(str(step["weight"])) for step in pair.waterfall)
+        assert 1 / (1 + np.exp(-odds)) == pytest.approx(DOUBTED, abs=0.001)
+
+
+def test_what_merges_keeps_its_probability() -> None:
+    """A pair within a cluster is not doubted, though a rule would have kept it apart from the rest."""
+    found, _ = _found("people")
+    links = found.explain_all([link for links in found.merge_links for link in links])
+    assert max(p.probability for p in links) > DOUBTED
+    assert not [p for p in links if p.reason or any(step["evidence"] == "rules" for step in p.waterfall)]
