@@ -34,8 +34,11 @@ class Clusters:
     refused: Flags
 
 
-def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | None = None) -> Clusters:
-    """Join n rows along edges (i, j), given strongest first; ``start`` (n,) is the smallest row of groups that are joined already.
+def grow(
+    n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | None = None, unanimous: int = 0
+) -> Clusters:
+    """Join n rows along edges (i, j), given strongest first; ``start`` (n,) is the smallest row of groups that are joined already. With
+    ``unanimous`` so many pairs across two cores must be there, and all must agree.
 
     Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
     the same clusters as one edge at a time. An edge whose clusters do not agree stays refused. ``forbids`` is asked of every pair
@@ -63,7 +66,7 @@ def grow(n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | No
         np.minimum(best, first, out=best)
         both = (best[a] == edges) & (best[b] == edges)
         tried, left, right = edges[both], a[both], b[both]
-        good = _quorum(core, left, right, agrees)
+        good = _quorum(core, left, right, agrees, unanimous)
         good[good] = _allowed(label, left[good], right[good], forbids)
         joined[tried[good]] = True
         against = np.isin(a * n + b, left[~good] * n + right[~good])
@@ -101,7 +104,7 @@ def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:
     return np.take_along_axis(both, order, axis=1)[:, :CORE]
 
 
-def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says) -> Flags:
+def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says, unanimous: int) -> Flags:
     """Whether enough of the pairs across the cores of clusters ``a`` and ``b`` agree."""
     x = np.repeat(core[a], CORE, axis=1).ravel()
     y = np.tile(core[b], (1, CORE)).ravel()
@@ -109,8 +112,8 @@ def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says) -> Flags:
     real = (x >= 0) & (y >= 0)
     x, y, of = x[real], y[real], of[real]
     good = agrees(np.minimum(x, y), np.maximum(x, y))
-    share = np.bincount(of, weights=good, minlength=len(a)) / np.maximum(np.bincount(of, minlength=len(a)), 1)
-    return share >= QUORUM - 1e-9
+    agreed, pairs = np.bincount(of, weights=good, minlength=len(a)), np.bincount(of, minlength=len(a))
+    return (agreed >= (1.0 if unanimous else QUORUM) * pairs - 1e-9) & (pairs >= unanimous)
 
 
 def _allowed(label: Ints, a: Ints, b: Ints, forbids: Says) -> Flags:

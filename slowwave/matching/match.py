@@ -6,9 +6,11 @@ under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some a
 each that the other lacks only an identifier makes one. Where a type is too small to learn from, one thing more is asked: a cosine at
 its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
 
-In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. A pair with a
-probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
-worded alike. The rest is dropped. A vetoed pair goes nowhere, but for one kind: one identifier in conflict while another is equal.
+In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
+a pair is likely but not sure, where ``BORNE_OUT`` pairs or more stand across their cores and every one of them is likely. A pair with
+a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
+worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped. A vetoed pair goes nowhere, but for
+one kind: one identifier in conflict while another is equal.
 
 Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
 weighed by what was answered of such pairs, instead of being a bar. It is one module because the steps of a decision share one
@@ -47,6 +49,9 @@ Flags = NDArray[np.bool_]
 UNLEARNT: Final = 0.99
 MARGIN: Final[Mapping[Aim, float]] = {"precision": 2.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
+
+BORNE_OUT: Final = 3
+"""Pairs across the cores of two clusters that make up for a pair that is not sure by itself, if they all agree."""
 
 ANSWER: Final = "answer"
 """The reason of a pair that a person has answered to be two things."""
@@ -115,7 +120,8 @@ class Matches:
                 task.population.kind,
                 judged.i,
                 judged.j,
-                open_ & (forests(self._told, judged.i, judged.j, most) >= 0),
+                open_,
+                forests(self._told, judged.i, judged.j, most) >= 0,
             ),
             self._evidence,
             self._answered,
@@ -365,6 +371,10 @@ def _decide(
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
     refused |= ambiguous[i] | ambiguous[j]
+    borne_out = np.flatnonzero(judged.may & (scores.probability >= _AGREES) & ~ambiguous[i] & ~ambiguous[j])
+    borne_out = borne_out[grown.label[i[borne_out]] != grown.label[j[borne_out]]]
+    grown = clusters.grow(len(population), i[borne_out], j[borne_out], forbids, agrees, grown.label, BORNE_OUT)
+    joined = np.concatenate([joined, borne_out[grown.joined]])
     doubts = Doubts(judged, grown.label, refused)
     asked, settles = doubts.questions(settings.operations.dedupe_entities.review_pairs_per_row)
     ids = population.ids

@@ -51,14 +51,15 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionPool:
-    """Pairs (p,) worth a look of n rows with ``ids`` and type codes ``kind`` (n,): rows ``i`` < ``j``, and ``open`` (p,): a score may
-    merge them."""
+    """Pairs (p,) worth a look of n rows with ``ids`` and type codes ``kind`` (n,): rows ``i`` < ``j``, ``open`` (p,): a score may
+    merge them, and ``stands`` (p,): the pair stands for others, whose answers would follow from it or from another."""
 
     ids: NDArray[np.object_]
     kind: Ints
     i: Ints
     j: Ints
     open: Flags
+    stands: Flags
 
 
 def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRows, k: int) -> tuple[Question, ...]:
@@ -68,7 +69,8 @@ def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRow
     at = np.flatnonzero(free)
     if not len(at) or k < 1:
         return ()
-    pool = QuestionPool(pool.ids, pool.kind, pool.i[at], pool.j[at], pool.open[at])
+    pool = QuestionPool(pool.ids, pool.kind, pool.i[at], pool.j[at], pool.open[at], pool.stands[at])
+    among = np.flatnonzero(pool.stands) if int(pool.stands.sum()) >= k else np.arange(len(at))
     likely = evidence.score(pool.i, pool.j).probability
     digests, list_ = _digests(pool), _List(pool, [])
     designs, gains = _designs(pool, evidence, likely), np.zeros(len(at))
@@ -76,7 +78,7 @@ def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRow
         gains[design.at] = design.gains()
     even = round(k * EVEN)
     for _ in range(k - even):
-        found = list_.add(gains, digests)
+        found = list_.add(gains, digests, among)
         if found is None:
             break
         design = next(d for d in designs if d.holds[found])
@@ -84,7 +86,8 @@ def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRow
         gains[design.at] = design.gains()
     answers = np.bincount(pool.kind[answered.i[answered.sure]], minlength=int(pool.kind.max()) + 1)
     order = np.lexsort((digests, likely))
-    for kind, slots in _shares(np.bincount(pool.kind[pool.i], minlength=len(answers)), answers, even).items():
+    order = order[np.isin(order, among)]
+    for kind, slots in _shares(np.bincount(pool.kind[pool.i[among]], minlength=len(answers)), answers, even).items():
         for part in np.array_split(order[pool.kind[pool.i[order]] == kind], slots):
             list_.add(np.zeros(len(at)), digests, part)
     return tuple(

@@ -118,6 +118,19 @@ def test_groups_that_are_joined_already_grow_as_one() -> None:
     assert many.label.tolist() == [0] * 10
 
 
+def test_what_is_not_sure_takes_all_of_three_pairs_across_the_cores() -> None:
+    """A cluster of three and a row: two of three pairs are enough for a sure edge, a likely one needs all; a lone pair is never enough."""
+    start, ends = np.array([0, 0, 0, 3, 4]), (np.array([0, 3]), np.array([3, 4]))
+
+    def two(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return ~((a == 1) & (b == 3))
+
+    assert grow(5, *ends, never, two, start).label.tolist() == [0, 0, 0, 0, 0]
+    assert grow(5, *ends, never, two, start, 3).label.tolist() == [0, 0, 0, 3, 4]
+    assert grow(5, *ends, never, always, start, 3).label.tolist() == [0, 0, 0, 0, 0]
+    assert grow(5, *ends, never, always, start, 4).label.tolist() == [0, 0, 0, 3, 4]
+
+
 def test_a_row_that_many_of_its_cluster_suit_is_not_torn_by_one_outside() -> None:
     """Eight rows say where row 0 belongs, one says otherwise with as much weight; of two against one nobody can tell."""
     for own, torn in ((8, False), (1, True)):

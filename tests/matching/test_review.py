@@ -15,6 +15,7 @@ from scipy.sparse import csgraph
 from benchmarks import worlds
 from slowwave.config.settings import Settings
 from slowwave.matching import Matches, match_entities
+from slowwave.matching.match import BORNE_OUT
 from slowwave.matching.review import DOUBTED, forests
 
 ROWS = 9
@@ -75,8 +76,8 @@ def test_with_two_forests_one_answer_parts_nothing_that_hangs_together_otherwise
     assert components(label, i[kept & ~same], j[kept & ~same]) == components(label, i[~same], j[~same])
 
 
-def _found(world: str, **settings: object) -> tuple[Matches, int]:
-    rows = worlds.make(world, 0.3)
+def _found(world: str, scale: float = 0.3, **settings: object) -> tuple[Matches, int]:
+    rows = worlds.make(world, scale)
     table = pa.table(
         {
             "id": [r.id for r in rows],
@@ -138,3 +139,17 @@ def test_what_merges_keeps_its_probability() -> None:
     links = found.explain_all([link for links in found.merge_links for link in links])
     assert max(p.probability for p in links) > DOUBTED
     assert not [p for p in links if p.reason or any(step["evidence"] == "rules" for step in p.waterfall)]
+
+
+def test_a_pair_that_is_not_sure_merges_where_all_across_two_cores_are_likely() -> None:
+    """Such a link is under the threshold of its type, and stands in a cluster of four rows or more."""
+    found, _ = _found("memories", 1.0)
+    kind = {row.id: row.entity_type for row in worlds.make("memories", 1.0)}
+    weak = [
+        (pair, len(ids))
+        for ids, links in zip(found.merges, found.merge_links, strict=True)
+        for pair in found.explain_all(links)
+        if pair.probability < found.thresholds[kind[pair.a]]
+    ]
+    assert weak
+    assert all(size > BORNE_OUT and pair.probability >= 0.5 for pair, size in weak)
