@@ -43,7 +43,8 @@ _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that say which: pages, numbers, days
 _TELLING: Final = 0.3  # distinct values for each that is stated, from which a column tells things of one name apart
 _COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
-_HEARD: Final = 0.25  # nats from which an attribute speaks for or against
+_HEARD: Final = 0.25  # nats from which an attribute speaks for a match, or says that another place of a series is meant
+_AGAINST: Final = float(np.log(2))  # nats from which it speaks against one: it differs half as often in matches as in others
 _SAID: Final = 0.005  # nats under which a loss is not shown
 OVERWHELMING: Final = 9.0
 """Log-odds at which names may differ, or one say more than the other."""
@@ -181,7 +182,7 @@ class Evidence:
             voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
             against, for_ = _voices(voices)
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
-            not_here, here = _voices(voices[:, places])
+            not_here, here = _voices(voices[:, places], _HEARD)
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
             for k in np.flatnonzero(comparer.modelled).tolist():  # a name without a model is that of a kind
                 elsewhere[at] |= (compared.levels[:, FIELDS + k] < 0) & (compared.levels[:, 0] != LEVEL["alias"])
@@ -398,9 +399,9 @@ def _owned(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) ->
     return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
 
 
-def _voices(parts: Reals) -> tuple[Ints, Ints]:
-    """How many attributes speak against a match and for it, (p,) each; ``parts`` (p, columns) are their weights."""
-    return (parts <= -_HEARD).sum(axis=1), (parts >= _HEARD).sum(axis=1)
+def _voices(parts: Reals, against: float = _AGAINST) -> tuple[Ints, Ints]:
+    """How many attributes speak against a match, by so many nats, and for it, (p,) each; ``parts`` (p, columns) are their weights."""
+    return (parts <= -against).sum(axis=1), (parts >= _HEARD).sum(axis=1)
 
 
 def _strong(column: Column, weights: Weights, k: int) -> bool:
