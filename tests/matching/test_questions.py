@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
 from slowwave.matching.questions import ENOUGH, EVEN, _Design, _shares  # pyright: ignore[reportPrivateUsage]
 from tests.matching.test_learning import restaurants
@@ -48,6 +49,19 @@ def test_what_was_answered_or_follows_is_not_asked() -> None:
     done = first.learn(Answers.of([("a", "b", True), ("b", "c", True), ("c", "d", False)]))
     assert done.next_questions(10) == ()
     assert first.next_questions(0) == ()
+
+
+def test_pairs_that_stand_for_others_are_asked_about_first() -> None:
+    """Of twelve rows of one name eleven answers say all; no question is one whose answer would follow from ten others."""
+    ids = [f"{k:02d}" for k in range(12)]
+    table = pa.table({"id": ids, "entity_type": ["t"] * 12, "name": ["Acme Ltd"] * 12})
+    one = Settings.model_validate({"operations": {"dedupe_entities": {"review_pairs_per_row": 1}}})
+    group = {id_: {id_} for id_ in ids}
+    for q in match_entities(table, one).next_questions(11):
+        assert group[q.a] is not group[q.b]
+        whole = group[q.a] | group[q.b]
+        group.update(dict.fromkeys(whole, whole))
+    assert len(group["00"]) == 12
 
 
 def test_answers_end() -> None:

@@ -153,3 +153,42 @@ def test_a_pair_that_is_not_sure_merges_where_all_across_two_cores_are_likely() 
     ]
     assert weak
     assert all(size > BORNE_OUT and pair.probability >= 0.5 for pair, size in weak)
+
+
+def test_what_settles_most_comes_first(organisations: Matches) -> None:
+    """The first forest before the second, and within it a pair of two large groups before an as likely one of two rows."""
+    review = organisations.review
+    group = {id_: k for k, ids in enumerate(organisations.merges) for id_ in ids}
+    ends = [[str(group.get(id_, id_ + "?")) for id_ in (p.a, p.b)] for p in review]
+    names = {name: k for k, name in enumerate(dict.fromkeys(name for pair in ends for name in pair))}
+    i, j = (np.array([names[pair[k]] for pair in ends]) for k in (0, 1))
+    by = np.array(sorted(range(len(review)), key=lambda k: -review[k].probability))
+    layer = np.empty(len(review), np.int64)
+    layer[by] = forests(np.arange(len(names)), np.minimum(i, j)[by], np.maximum(i, j)[by], 2)
+    first = int((layer == 0).sum())
+    assert 0 < first < len(review)
+    assert (layer[:first] == 0).mean() > 0.95  # but for ties
+    gains = [p.probability * p.settles for p in review]
+    assert gains[:first] == sorted(gains[:first], reverse=True)
+    assert gains[first:] == sorted(gains[first:], reverse=True)
+    assert gains[:first] != sorted(gains[:first])
+
+
+def test_a_pair_that_would_join_groups_that_disagree_is_doubted() -> None:
+    """One name and one e-mail, and two birth dates beside it: the score is sure of both pairs, and they cannot both be right."""
+    rows = [("a", {}), ("b", {"date_of_birth": "1980-02-01"}), ("c", {"date_of_birth": "1990-07-09"})]
+    table = pa.table(
+        {
+            "id": [id_ for id_, _ in rows],
+            "name": ["Jo Marsh"] * 3,
+            "entity_type": ["person"] * 3,
+            "attributes": [
+                json.dumps(attributes | {"email": "jo@marsh.example"} if id_ == "a" else attributes)
+                for id_, attributes in rows
+            ],
+            "vector": [[1.0, 0.0]] * 3,
+        }
+    )
+    found = match_entities(table)
+    assert found.merges == ()
+    assert [(p.a, p.b, p.probability) for p in found.review] == [("a", "b", DOUBTED), ("a", "c", DOUBTED)]
