@@ -43,8 +43,10 @@ _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that say which: pages, numbers, days
 _TELLING: Final = 0.3  # distinct values for each that is stated, from which a column tells things of one name apart
 _COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
-_HEARD: Final = 0.25  # nats from which an attribute speaks for a match, or says that another place of a series is meant
-_AGAINST: Final = float(np.log(2))  # nats from which it speaks against one: it differs half as often in matches as in others
+_HEARD: Final = 0.25  # nats from which an attribute speaks for a match, and what tells things apart against one
+_AGAINST: Final = float(
+    np.log(2)
+)  # nats from which what describes a thing speaks against one: it differs half as often in matches
 _SAID: Final = 0.005  # nats under which a loss is not shown
 OVERWHELMING: Final = 9.0
 """Log-odds at which names may differ, or one say more than the other."""
@@ -180,7 +182,7 @@ class Evidence:
             odds[at] = weights.odds(compared.levels, compared.rarity)
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
             voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
-            against, for_ = _voices(voices)
+            against, for_ = _voices(voices, _opposing(comparer.columns))
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
             not_here, here = _voices(voices[:, places], _HEARD)
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
@@ -288,7 +290,8 @@ class Evidence:
     def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals) -> Traits:
         weights, columns = self._weights(kind), self._comparers[kind].columns
         fields = slice(FIELDS, FIELDS + len(columns))
-        against, for_ = _voices(weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields])
+        voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
+        against, for_ = _voices(voices, _opposing(columns))
         name, cosine = compared.levels[:, 0], compared.cosine
         named = (name >= LEVEL["initials"]) | (name == LEVEL["alike"]) | (raw >= OVERWHELMING)
         opposed = (against > 0) & (against >= for_) & ~(np.nan_to_num(cosine, nan=-1) >= self._cosine(kind))
@@ -399,7 +402,12 @@ def _owned(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) ->
     return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
 
 
-def _voices(parts: Reals, against: float = _AGAINST) -> tuple[Ints, Ints]:
+def _opposing(columns: Sequence[Column]) -> Reals:
+    """Nats from which each column (columns,) speaks against a match: identifiers and dates are there to tell things apart."""
+    return np.array([_HEARD if c.shape in (*IDENTIFIERS, "date") else _AGAINST for c in columns])
+
+
+def _voices(parts: Reals, against: Reals | float) -> tuple[Ints, Ints]:
     """How many attributes speak against a match, by so many nats, and for it, (p,) each; ``parts`` (p, columns) are their weights."""
     return (parts <= -against).sum(axis=1), (parts >= _HEARD).sum(axis=1)
 
