@@ -37,7 +37,7 @@ from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
-from slowwave.matching.review import REVIEW, Doubts, Judged, ReviewPair, forests, steps
+from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
 from slowwave.matching.thresholds import Aim
 from slowwave.matching.vetoes import Vetoes
 from slowwave.matching.weights import probability
@@ -112,7 +112,6 @@ class Matches:
     def next_questions(self, k: int = 10) -> tuple[Question, ...]:
         """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.questions``."""
         judged, task = self._doubts.judged, self._task
-        most = int(np.ceil(task.settings.operations.dedupe_entities.review_pairs_per_row))
         open_ = ~(judged.one_sided | judged.other_word | judged.scores.contested)
         return next_questions(
             QuestionPool(
@@ -121,7 +120,7 @@ class Matches:
                 judged.i,
                 judged.j,
                 open_,
-                forests(self._told, judged.i, judged.j, most) >= 0,
+                forests(self._told, judged.i, judged.j, FORESTS) >= 0,
             ),
             self._evidence,
             self._answered,

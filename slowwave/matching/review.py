@@ -1,9 +1,10 @@
 """What a person is asked: few pairs that settle many, the most telling first, each with a reason and how likely it is the same.
 
 Rows that merge are one thing, so one pair, the strongest, stands for all between two groups. Groups and such pairs are a graph. Of it a
-*spanning forest* is asked about, the likeliest (Kruskal), then one of what that left, and so on: as many as there may be questions a row.
-k forests have fewer than k pairs a group, and whatever hangs together through doubtful pairs still does, where it did so in k separate
-ways also in k (Nagamochi and Ibaraki 1992). What the pairs left out would say follows from answers, or is asked once these are given.
+*spanning forest* is asked about, the likeliest (Kruskal), then one of what that left, and so on, ``FORESTS`` in all or until there are as
+many questions as a row may have. k forests have fewer than k pairs a group, and whatever hangs together through doubtful pairs still
+does, where it did so in k separate ways also in k (Nagamochi and Ibaraki 1992). What the pairs left out would say follows from answers,
+or is asked once these are given.
 
 A pair that a rule, or the rest of its groups, keeps from merging is never told to be as sure as a merge: its probability ends at
 ``DOUBTED``. Which pairs are doubtful belongs to ``slowwave.matching.match``; what answers teach to ``slowwave.matching.learning``.
@@ -29,6 +30,9 @@ Flags = NDArray[np.bool_]
 
 REVIEW: Final = 0.10
 """Probability from which a pair is worth a look."""
+
+FORESTS: Final = 3
+"""Ways in which groups that hang together still do: two answers may be missing or wrong."""
 
 DOUBTED: Final = 0.95
 """Probability beyond which no pair is believed that a rule keeps for a person: about as many were right on the generated sets."""
@@ -100,7 +104,7 @@ class Doubts:
         There are at most ``per_row`` for each row. Time grows with p · log p for each forest.
         """
         i, j, label = self.judged.i, self.judged.j, self.label
-        layer = forests(label, i, j, int(np.ceil(per_row)))
+        layer = forests(label, i, j, FORESTS if per_row else 0)
         at = np.flatnonzero(layer >= 0)
         size = np.bincount(label, minlength=len(label))
         settles = size[label[i[at]]] * size[label[j[at]]]
