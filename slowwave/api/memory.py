@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slowwave.claims.subject_ref import Family
     from slowwave.claims.trail import ClaimResponse, SubjectHistoryResponse
     from slowwave.config.settings import Settings
+    from slowwave.corpus.page_request import PurgeResponse, WriteResponse
     from slowwave.corpus.session_request import SessionIngestResponse
     from slowwave.recall.active_request import ActiveMemoryResponse
     from slowwave.recall.research import ResearchKind
@@ -193,6 +194,55 @@ class Memory:
 
         with self.store.connect("server") as connection:
             return claim(connection, self.namespace, _request(ClaimRequest, given))
+
+    def write(
+        self,
+        kind: str,
+        target: str,
+        content: str = "",
+        *,
+        frontmatter: Mapping[str, Any] | None = None,
+        expected_hash: str = "",
+        reason: str = "",
+        soft: bool = False,
+        dry_run: bool = False,
+        agent: str = "",
+        session_id: str = "",
+        corpus: str | None = None,
+    ) -> WriteResponse:
+        """Create, append to, replace or forget a page; see ``slowwave.corpus.page_request.WriteRequest``. Raises as ``search`` does."""
+        given = {**locals(), "frontmatter": dict(frontmatter or {})}
+        from slowwave.corpus.page_request import WriteRequest
+        from slowwave.corpus.page_write import write
+        from slowwave.search.namespace_settings import settings_of
+
+        request = _request(WriteRequest, given)
+        with self.store.connect("owner") as connection:
+            settings = settings_of(connection, self.namespace)
+            return write(connection, self.namespace, request, settings, follow=True)
+
+    def purge(
+        self,
+        target: str,
+        *,
+        expected_hash: str = "",
+        reason: str = "",
+        dry_run: bool = True,
+        allow_canonical: bool = False,
+        include_related_tombstone: bool = False,
+        agent: str = "",
+        corpus: str | None = None,
+    ) -> PurgeResponse:
+        """Delete a page for good, or say what that would delete; see ``page_request.PurgeRequest`` there. Raises as ``search``."""
+        given = locals()
+        from slowwave.corpus.page_purge import purge
+        from slowwave.corpus.page_request import PurgeRequest
+        from slowwave.search.namespace_settings import settings_of
+
+        request = _request(PurgeRequest, given)
+        with self.store.connect("owner") as connection:
+            settings = settings_of(connection, self.namespace)
+            return purge(connection, self.namespace, request, settings, follow=True)
 
     def _told(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request

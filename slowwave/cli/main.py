@@ -98,6 +98,14 @@ VERBS: Final = {
     "get": Verb(
         "links", "get", "Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."
     ),
+    "write": Verb(
+        "write",
+        "write",
+        "Write a page by its path: create, append, replace or forget. The text is read from a file or standard input.",
+    ),
+    "purge": Verb(
+        "write", "purge", "Delete a page for good, with all its versions: say what would go, and with --yes do it."
+    ),
     "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),

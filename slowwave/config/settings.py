@@ -42,7 +42,7 @@ _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a f
 
 _BY_DAY: Final = frozenset(
     (
-        *("recall_log_share", "wake_profiles"),
+        *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
     )
 )
@@ -152,6 +152,16 @@ class Settings(BaseSettings):
     )
     screening_on_import: Literal["block", "quarantine", "warn"] = Field(
         default="warn", description="What an import does with rows that hold a secret or an injection."
+    )
+    screening_on_write: Literal["block", "redact", "quarantine", "warn"] = Field(
+        default="block",
+        description="What is done with pages that agents write and that hold a secret, an order to a model or hidden characters.",
+    )
+    max_write_bytes: int = Field(
+        default=10_240,
+        ge=256,
+        le=256_000,
+        description="Bytes (UTF-8) that an agent may write in one call.",
     )
     import_longest_text: int = Field(
         default=100_000,

@@ -18,7 +18,10 @@ SESSIONS_ROOT: Final = "sessions:"
 """The root of the corpus that imported sessions are in: no folder."""
 EVIDENCE_ROOT: Final = "evidence:"
 """The root of the corpus that the pages of what agents said are in (``slowwave.claims``): no folder either."""
-UNFOLLOWED: Final = (SESSIONS_ROOT, EVIDENCE_ROOT)
+PAGES_ROOT: Final = "pages:"
+"""The root of the corpus that agents' pages are in where no folder is followed: no folder either."""
+PAGES_PROFILE: Final = "dory"
+UNFOLLOWED: Final = (SESSIONS_ROOT, EVIDENCE_ROOT, PAGES_ROOT)
 """Roots that are no folders."""
 SESSIONS_STANDING: Final = 0.5
 SESSIONS_PROFILE: Final = "dory"

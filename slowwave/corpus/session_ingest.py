@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import numpy as np
 import psycopg
 
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import SESSIONS_PROFILE, SESSIONS_ROOT
 from slowwave.corpus.page_file import PageFile, page_file
+from slowwave.corpus.passage_vectors import passage_vectors
 from slowwave.corpus.profile import profile
 from slowwave.corpus.session_page import session_page
 from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse
 from slowwave.corpus.transcripts import cleaned
-from slowwave.errors import AlreadyThere, EmbeddingError, Forbidden, Refused
+from slowwave.errors import AlreadyThere, Forbidden, Refused
 from slowwave.imports.screening import BadRow, Screening
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store.connect import Connection
@@ -42,25 +42,9 @@ _STORED: Final = """
 SELECT d.content_hash, d.metadata->>'updated' FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id AND c.root = %s
  WHERE d.namespace_id = %s AND d.path = %s AND d.invalidated_at IS NULL"""
 
-_MODEL: Final = """
-SELECT (SELECT v.dimensions FROM memory.vector_models v WHERE v.model = %s),
-  pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'memory.vector_models'::regclass), 'USAGE')"""
-
-_KNOWN: Final = """
-SELECT DISTINCT c.content_hash FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %s
- WHERE c.namespace_id = %s AND c.content_hash = ANY(%s)"""
-
 _INGEST: Final = """
 SELECT memory.ingest_session(%s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::timestamptz, %s::boolean, %s::text[],
   %s::integer[], %s::integer[], %s::text, %s::text[], %s::real[])"""
-
-
-class _Vectors(NamedTuple):
-    """Vectors (n, d) float32 of passages by the hashes of these; a ``warning`` where there are none."""
-
-    hashes: Sequence[str]
-    matrix: np.ndarray
-    warning: str = ""
 
 
 def session_ingest(
@@ -91,7 +75,7 @@ def session_ingest(
         raise Refused(f"The session cannot be taken: {problem}. Nothing was stored.") from None
     chunks = () if hidden else file.chunks
     texts = {chunk.content_hash: chunk.content for chunk in chunks}
-    vectors = _vectors(connection, scope, texts, settings, embedder)
+    vectors = passage_vectors(connection, scope, texts, settings, embedder, "session")
     values = {**file.fields.values, "frontmatter": dict(file.written)}
     try:
         row = connection.execute(
@@ -157,35 +141,6 @@ def _told(request: SessionIngestRequest, updated: str) -> Mapping[str, str | Non
 def _day(request: SessionIngestRequest, now: Callable[[], datetime]) -> str:
     moment = request.updated or now()
     return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date().isoformat()
-
-
-def _vectors(
-    connection: Connection,
-    scope: str,
-    texts: Mapping[str, str],
-    settings: Settings,
-    embedder: Callable[[Settings], Embedder],
-) -> _Vectors:
-    """Vectors of the passages that have none yet. Of a model that the store has not heard of there are none unless the login may add it."""
-    nothing = _Vectors((), np.empty((0, 0), np.float32))
-    model = settings.embedding_model
-    row = connection.execute(_MODEL, (model,)).fetchone()
-    dimensions, owns = row or (None, False)
-    if not texts:
-        return nothing
-    if dimensions is None and not owns:
-        return nothing._replace(
-            warning=f"The store has no vector of {model} yet: words find the session, and a night adds its vectors."
-        )
-    known = {str(hash_) for (hash_,) in connection.execute(_KNOWN, (model, scope, list(texts)))}
-    new = [hash_ for hash_ in texts if hash_ not in known]
-    try:
-        matrix = embedder(settings).embed([texts[hash_] for hash_ in new]) if new else nothing.matrix
-    except EmbeddingError as problem:
-        return nothing._replace(warning=f"Words find the session, and a night adds its vectors. {problem}")
-    if new and dimensions is None:
-        connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", (model, matrix.shape[1]))
-    return _Vectors(new, matrix)
 
 
 def _refusal(problem: psycopg.Error) -> Refused:

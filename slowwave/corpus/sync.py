@@ -18,6 +18,7 @@ from slowwave.corpus.corpora import Corpus, mark_synced, save_state
 from slowwave.corpus.folder_scan import FolderScan, LeftOut, scan_folder
 from slowwave.corpus.linking import known_names, resolve_links, write_mentions
 from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, page_file, read_bytes
+from slowwave.corpus.pending_files import follow_files
 from slowwave.corpus.profile import Profile, profile
 from slowwave.corpus.writing import PageTally, PageWrite, PageWriter
 from slowwave.errors import Refused
@@ -33,6 +34,12 @@ from slowwave.texts.frontmatter import UnreadableFile
 
 DEBOUNCE: Final = 1.0
 """Seconds for which a file has to stand still before it is read: editors write in several steps."""
+
+_DOCUMENTS: Final = """
+SELECT d.id::text, coalesce(d.path, p.path), d.content_hash, p.path IS NOT NULL
+FROM (SELECT * FROM memory.documents WHERE corpus_id = %(corpus)s AND invalidated_at IS NULL) d
+FULL JOIN (SELECT path FROM memory.pending_files WHERE corpus_id = %(corpus)s) p ON p.path = d.path
+"""
 
 Clock = Callable[[], float]
 """Seconds since 1970, as files' times are."""
@@ -121,7 +128,7 @@ def sync_corpus(
     """
     if corpus.folder is None:
         raise Refused(
-            "These sessions were imported and have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds others."
+            "These pages have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds sessions, `slowwave write` pages."
         )
     refuse_read_only(connection, [slug])
     with one_sync(connection, corpus.namespace_id, slug):
@@ -150,6 +157,8 @@ class _Sync:
         self._documents: dict[str, tuple[str, str]] = {}
         """Path → id and hash of the live documents."""
         self._state: dict[str, Any] = {}
+        self._pending: set[str] = set()
+        """Paths whose files have yet to follow what an agent wrote: what they say is not looked at."""
         self._unsettled: list[str] = []
         self._counts: Counter[str] = Counter()
 
@@ -160,12 +169,16 @@ class _Sync:
             "SELECT sync_state FROM memory.corpora WHERE id = %s", (self._corpus.id,)
         ).fetchone()
         self._state = dict(state[0]) if state else {}
-        for id_, path, hash_ in connection.execute(
-            "SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL",
-            (self._corpus.id,),
-        ):
-            self._documents[str(path)] = (str(id_), str(hash_))
+        following = follow_files(connection, self._corpus)
+        for id_, path, hash_, pending in connection.execute(_DOCUMENTS, {"corpus": self._corpus.id}):
+            if id_ is not None:
+                self._documents[str(path)] = (str(id_), str(hash_))
+            if pending:
+                self._pending.add(str(path))
         scan = scan_folder(self._folder, self._profile, self._documents)
+        for path in self._pending:
+            scan.files.pop(path, None)
+        scan.left_out.extend(LeftOut(path, 0, reason) for path, reason in following.left.items())
         if not scan.files and not scan.left_out and self._documents and not emptied:
             raise Refused(
                 f"{self._folder} holds no page, and {len(self._documents):,} documents came from it, so nothing was taken for gone. Mount "
@@ -173,7 +186,7 @@ class _Sync:
             )
         files: dict[str, list[Any]] = self._state.get("files", {})
         seen: dict[str, list[Any]] = {}
-        fresh = self._fresh(scan, files, seen, begun)
+        fresh = self._fresh(scan, files, seen, begun, frozenset(following.written))
         work, gone = self._sorted_out(scan, fresh)
         self._counts["unchanged"] = len(scan.files) - len(work) - len(self._unsettled) - self._counts["unread"]
         unfinished = bool(work or gone) or not self._state.get("whole", False)
@@ -184,7 +197,8 @@ class _Sync:
             self._writer.retire([self._documents[path][0] for path in gone])
         if self._state.get("model") != self._model:
             self._writer.embed_bare()
-        resolved, names = self._link(unfinished, written)
+        followed = [self._documents[path][0] for path in following.written if path in self._documents]
+        resolved, names = self._link(unfinished, [*written, *followed])
         whole = {"whole": True, "files": seen, "names": names, "model": self._model}
         turned = any(self._state.get(name) != value for name, value in whole.items() if name != "whole")
         whole["turn"] = (
@@ -211,11 +225,17 @@ class _Sync:
         )
 
     def _fresh(
-        self, scan: FolderScan, files: Mapping[str, list[Any]], seen: dict[str, list[Any]], begun: float
+        self,
+        scan: FolderScan,
+        files: Mapping[str, list[Any]],
+        seen: dict[str, list[Any]],
+        begun: float,
+        ours: frozenset[str],
     ) -> dict[str, tuple[FileMark, str]]:
         """Path → mark and hash of the files that have been touched since the last sync, read once for their hash.
 
-        Files that do not stand still yet are waited for, once. ``seen`` gets what may be passed over the next time.
+        Files that do not stand still yet are waited for, once, but for those that are ``ours``. ``seen`` gets what may be passed over the
+        next time.
         """
         touched: list[str] = []
         for path, mark in scan.files.items():
@@ -225,7 +245,7 @@ class _Sync:
                 seen[path] = known
             else:
                 touched.append(path)
-        young = [path for path in touched if self._young(scan.files[path])]
+        young = [path for path in touched if path not in ours and self._young(scan.files[path])]
         found: dict[str, tuple[FileMark, str]] = {}
         waiting = frozenset(young)
         for path in (path for path in touched if path not in waiting):
@@ -265,7 +285,10 @@ class _Sync:
         gone = [
             path
             for path in self._documents
-            if path not in scan.files and path not in untold and not path.startswith(closed or ("\0",))
+            if path not in scan.files
+            and path not in untold
+            and path not in self._pending
+            and not path.startswith(closed or ("\0",))
         ]
         left: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(gone):

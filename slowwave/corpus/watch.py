@@ -1,4 +1,4 @@
-"""Watching folders: what changes in them is synced once it has stood still for a second."""
+"""Watching folders: what changes in them is synced once it has stood still for a second, and what agents write follows into them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Final
 from watchfiles import Change, watch
 
 from slowwave.corpus.corpora import Corpus
+from slowwave.corpus.pending_files import has_pending
 from slowwave.corpus.profile import profile
 from slowwave.corpus.sync import DEBOUNCE, CorpusSync, sync_corpus
 from slowwave.errors import Refused
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Store
 
+_LOOK: Final = 2_000  # milliseconds after which, where no file changes, rows are looked at
 _STEP: Final = 50  # milliseconds between two looks at what the system reports
 
 
@@ -54,9 +56,18 @@ def watch_corpora(
         debounce=int(debounce * 1_000),
         step=_STEP,
         stop_event=stop,
+        rust_timeout=_LOOK,
+        yield_on_timeout=True,
     ):
-        for corpus in _touched(roots, changes):
+        for corpus in _touched(roots, changes) if changes else _awaited(store, roots):
             sync(corpus)
+
+
+def _awaited(store: Store, roots: dict[Path, Corpus]) -> list[Corpus]:
+    """The corpora whose files have yet to follow what agents wrote."""
+    with store.connect("reader") as connection:
+        ids = has_pending(connection, [corpus.id for corpus in roots.values()])
+    return [corpus for corpus in roots.values() if corpus.id in ids]
 
 
 def _touched(roots: dict[Path, Corpus], changes: set[tuple[Change, str]]) -> list[Corpus]:

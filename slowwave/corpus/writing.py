@@ -11,7 +11,7 @@ import json
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
@@ -32,6 +32,15 @@ _BARE: Final = """
 SELECT c.id::text, c.content, c.content_hash FROM memory.documents d JOIN memory.chunks c ON c.document_id = d.id
 WHERE d.corpus_id = %s AND d.invalidated_at IS NULL AND c.invalidated_at IS NULL AND c.id > %s
   AND NOT EXISTS (SELECT 1 FROM memory.chunk_vectors v WHERE v.id = c.id AND v.model = %s) ORDER BY c.id LIMIT %s
+"""
+_ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 4))"
+_LIVE: Final = """
+SELECT id::text, path FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL
+  AND (path = ANY(%s) OR id = ANY(%s::uuid[]))
+"""
+_WITHOUT_FILE: Final = """
+SELECT d.id::text FROM memory.documents d WHERE d.id = ANY(%s::uuid[]) AND d.invalidated_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM memory.pending_files p WHERE p.corpus_id = d.corpus_id AND p.path = d.path)
 """
 _EMBEDDED: Final = 512  # chunks that one transaction of a change of the model takes
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
@@ -94,6 +103,7 @@ class PageWriter:
         self._vectors.need((chunk.text for chunk in plan.new if chunk.hash not in known), step)
         with self._connection.transaction():
             claim(self._connection, self._slug, self._tally.added, self._vectors.model)
+            batch = self._as_they_stand(batch)
             self._keep_versions([page.document_id for page in batch if page.formerly])
             self._documents(batch)
             self._write_chunks(self._chunks(batch), step)
@@ -119,15 +129,40 @@ class PageWriter:
             after = str(rows[-1][0])
 
     def retire(self, document_ids: Sequence[str]) -> None:
-        """Files that are gone: their documents, chunks and links end now, and stay."""
+        """Files that are gone: their documents, chunks and links end now, and stay. A page that an agent wrote since has a file to come."""
         with self._connection.transaction():
             claim(self._connection, self._slug, self._tally.added, self._vectors.model)
+            self._connection.execute(_ALONE, (self._corpus.namespace_id,))
+            gone = self._connection.execute(_WITHOUT_FILE, (list(document_ids),)).fetchall()
+            document_ids = [str(id_) for (id_,) in gone]
             for table, column in (("documents", "id"), ("chunks", "document_id"), ("links", "document_id")):
                 self._connection.execute(
                     f"UPDATE memory.{table} SET invalidated_at = now() "  # noqa: S608 - names of this module
                     f"WHERE {column} = ANY(%s::uuid[]) AND invalidated_at IS NULL".encode(),
                     (list(document_ids),),
                 )
+
+    def _as_they_stand(self, batch: Sequence[PageWrite]) -> list[PageWrite]:
+        """The pages of a batch under the ids that their paths have by now: agents write and purge pages while a folder is read.
+
+        Until the transaction ends none of them does.
+        """
+        self._connection.execute(_ALONE, (self._corpus.namespace_id,))
+        paths, ids = [page.file.path for page in batch], [page.document_id for page in batch]
+        at: dict[str, str] = {}
+        live: set[str] = set()
+        for id_, path in self._connection.execute(_LIVE, (self._corpus.id, paths, ids)):
+            at[str(path)] = str(id_)
+            live.add(str(id_))
+        found: list[PageWrite] = []
+        for page in batch:
+            there = at.get(page.file.path)
+            if there is not None and there != page.document_id:
+                page = replace(page, document_id=there, formerly="changed")
+            elif page.formerly and page.document_id not in live:
+                page = replace(page, document_id=str(uuid.uuid4()), formerly="")
+            found.append(page)
+        return found
 
     def _keep_versions(self, document_ids: Sequence[str]) -> None:
         """Rows as they are, set down as versions that end now."""

@@ -24,6 +24,7 @@ from slowwave.claims.trail import (
 from slowwave.corpus.chunking import file_lines
 from slowwave.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
+from slowwave.corpus.page_request import PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from slowwave.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
 from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
@@ -175,6 +176,20 @@ def _history(connection: Connection, caller: Caller, request: SubjectHistoryRequ
     return subject_history(connection, caller.namespace, request)
 
 
+def _write(connection: Connection, caller: Caller, request: WriteRequest) -> WriteResponse:
+    from slowwave.corpus.page_write import write  # as above
+
+    settings = settings_of(connection, caller.namespace)
+    return write(connection, caller.namespace, request, settings, token=caller.token)
+
+
+def _purge(connection: Connection, caller: Caller, request: PurgeRequest) -> PurgeResponse:
+    from slowwave.corpus.page_purge import purge
+
+    settings = settings_of(connection, caller.namespace)
+    return purge(connection, caller.namespace, request, settings, token=caller.token)
+
+
 def _public_artifacts(connection: Connection, caller: Caller, request: PublicArtifactsRequest) -> PublicArtifacts:
     return public_artifacts(connection, caller.namespace, request)
 
@@ -287,6 +302,22 @@ _CALLS: Final = (
         "read",
         _history,
         "GET",
+    ),
+    Call(
+        "write",
+        "Write a page of memory by its path: create, append, replace (by the hash that get gave) or forget (with a reason).",
+        WriteRequest,
+        WriteResponse,
+        "write",
+        _write,
+    ),
+    Call(
+        "purge",
+        "Delete a page for good, with all its versions; a dry run unless dry_run is false. To let go of a page, forget it by write.",
+        PurgeRequest,
+        PurgeResponse,
+        "write",
+        _purge,
     ),
     Call(
         "public-artifacts",

@@ -191,6 +191,30 @@ documents = Table(
     schema="memory",
 )
 
+pending_files = Table(
+    "pending_files",
+    metadata,
+    Column("corpus_id", Uuid, ForeignKey("memory.corpora.id"), primary_key=True),
+    Column("path", Text, primary_key=True),
+    _namespace(),
+    Column("was_hash", Text),  # SHA-256 of what the file said before the first write that it has not followed
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+purges = Table(
+    "purges",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("path", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
 chunks = Table(
     "chunks",
     metadata,

@@ -133,10 +133,12 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
     assert found == [(2,)]
 
 
-def test_the_owner_of_definers_can_note_changes_keep_the_text_index_add_sessions_and_claims_and_nothing_else(
+def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_write_pages_and_claims_and_nothing_else(
     store: Store,
 ) -> None:
-    """Its rights on tables and columns, and its memberships. It deletes nothing and ends nothing but passages, pages and claims."""
+    """Its rights on tables and columns, and its memberships. It deletes nothing but pages with their parts, ends nothing but these and
+    claims, and of the nights it reads which rows a journal names and how many snapshots and runs there are.
+    """
     with store.connect("owner") as connection:
         rights = connection.execute(
             "SELECT c.oid::regclass::text, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a "
@@ -164,21 +166,20 @@ def test_the_owner_of_definers_can_note_changes_keep_the_text_index_add_sessions
             "memories",
             "memory_versions",
         ),
-        *("namespaces", "tokens", "vector_models"),
+        *("links", "namespaces", "pending_files", "tokens", "vector_models"),
     )
     kept = ("search_statistics", "search_texts")
     assert set(rights) == {
         ("memory.changes", "INSERT"),
         *((f"memory.{table}", "SELECT") for table in read),
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
+        *((f"memory.{table}", "DELETE") for table in ("chunk_vectors", "chunks", "documents", "links")),
     }
+    texts = ["content", "content_hash", "invalidated_at", "invalidated_by", "metadata", "path", "title", "valid_from"]
     assert columns == [
         ("memory.chunks", "UPDATE", ["end_line", "invalidated_at", "invalidated_by", "ordinal", "start_line"]),
-        (
-            "memory.documents",
-            "UPDATE",
-            ["content", "content_hash", "invalidated_at", "invalidated_by", "metadata", "title", "valid_from"],
-        ),
+        ("memory.documents", "UPDATE", texts),
+        ("memory.links", "UPDATE", ["invalidated_at", "target_document_id"]),
         (
             "memory.memories",
             "UPDATE",
@@ -187,6 +188,9 @@ def test_the_owner_of_definers_can_note_changes_keep_the_text_index_add_sessions
                 *("source_chunk_ids", "source_document_ids", "valid_to"),
             ],
         ),
-        ("night.snapshots", "SELECT", ["deleted_at", "namespace_id"]),
+        ("night.before_images", "SELECT", ["journal_id"]),
+        ("night.journal", "SELECT", ["id", "namespace_id", "row_id"]),
+        ("night.runs", "SELECT", ["namespace_id", "started_at"]),
+        ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
     ]
     assert member == (0,)

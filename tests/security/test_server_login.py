@@ -1,4 +1,7 @@
-"""What the login of a server may do, tried with it: read memory and plans, add recall events, hand in sessions. All else is refused."""
+"""What the login of a server may do, tried with it: read memory and plans, add recall events, hand in sessions. All else is refused.
+
+Pages that it writes have a test of their own (``test_server_pages``).
+"""
 
 from __future__ import annotations
 

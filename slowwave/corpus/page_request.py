@@ -1,0 +1,149 @@
+"""The requests and answers of pages that agents write and purge. What becomes of them belongs to ``slowwave.corpus.page_write``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+PATH: Final = r"^[a-z0-9][a-z0-9_.\-/]*\.md$"
+"""Paths of pages; no part of one is empty, begins with a dot or is ``..``."""
+LONGEST_PATH: Final = 300
+LONGEST: Final = 256_000
+"""Characters of a request; the setting ``max_write_bytes`` is asked besides."""
+
+Kind = Literal["create", "append", "replace", "forget"]
+Written = Literal[
+    "created", "appended", "replaced", "forgotten", "moved", "quarantined",
+    "would_create", "would_append", "would_replace", "would_forget", "would_move", "would_quarantine",
+]  # fmt: skip
+FileState = Literal["none", "written", "pending"]
+
+
+def path_of_page(path: str) -> str:
+    """The path, where a page can have it. Raises ``ValueError``."""
+    if not re.fullmatch(PATH, path) or any(part == "" or part.startswith(".") for part in path.split("/")):
+        raise ValueError(
+            "a page's path has lower-case letters, digits, dots, hyphens and _, ends in .md, and no part of it begins with a dot"
+        )
+    if path.startswith(("logs/sessions/", "archive/")):
+        raise ValueError("sessions are stored by session-ingest, and nothing is written under archive/")
+    return path
+
+
+PagePath = Annotated[str, AfterValidator(path_of_page)]
+
+
+class WriteRequest(BaseModel):
+    """A page by its path. ``expected_hash`` is what ``get`` gave."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind = Field(description="create, append, replace or forget.")
+    target: PagePath = Field(
+        max_length=LONGEST_PATH,
+        json_schema_extra={"pattern": PATH},
+        description="Path of the page, like notes/tides.md.",
+    )
+    content: str = Field(
+        default="", max_length=LONGEST, description="The text, in Markdown; what is added, for append."
+    )
+    frontmatter: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of the page: title and type for a new one, others as they change."
+    )
+    expected_hash: str = Field(default="", max_length=64, description="Hash of the page as get gave it (replace).")
+    reason: str = Field(default="", max_length=1_000, description="Why it is forgotten.")
+    soft: bool = Field(
+        default=False, description="Store what screening refuses in quarantine, where no search finds it."
+    )
+    dry_run: bool = Field(default=False, description="Say what would be done; write nothing.")
+    agent: str = Field(default="", max_length=200, description="Who writes.")
+    session_id: str = Field(default="", max_length=200, description="The session in which it is written.")
+    corpus: str | None = Field(
+        default=None, max_length=1_000, description="Name of a corpus's folder, where several are followed."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> WriteRequest:
+        if self.kind == "forget" and not self.reason.strip():
+            raise ValueError("what is forgotten is forgotten for a reason")
+        if self.kind == "replace" and not re.fullmatch("[0-9a-f]{64}", self.expected_hash):
+            raise ValueError("a page is replaced by the expected_hash that get gave")
+        if self.kind in ("create", "append", "replace") and not self.content.strip():
+            raise ValueError("a page needs a content")
+        return self
+
+
+class HeldElsewhere(BaseModel):
+    """What else holds the words of a page, as counts: its own versions, live pages that say a passage of it, live memories that cite it,
+    snapshots and runs with reports since it came, and histories in git around its folder (None: nobody who answers can see the folder).
+    """
+
+    versions: int
+    other_pages: int
+    memories: int
+    snapshots: int
+    reports: int
+    git: int | None = None
+
+
+class WriteResponse(BaseModel):
+    """``hash`` is that of the page now, ``indexed`` whether the search index knows of it at once. ``file``: whether its file has
+    followed, where it has one.
+    """
+
+    path: str
+    action: Written
+    bytes_written: int
+    hash: str
+    indexed: bool
+    edges_added: int
+    file: FileState = "none"
+    quarantined: bool | None = None
+    tombstone: str | None = None
+    held: HeldElsewhere | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class PurgeRequest(BaseModel):
+    """A page that is deleted for good: a dry run unless ``dry_run`` is false."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target: PagePath = Field(
+        max_length=LONGEST_PATH, json_schema_extra={"pattern": PATH}, description="Path of the page."
+    )
+    expected_hash: str = Field(
+        default="", max_length=64, description="Hash of the page as get gave it; a live purge needs it."
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why; a live purge needs it.")
+    dry_run: bool = Field(default=True, description="Say what would be deleted; delete nothing.")
+    allow_canonical: bool = Field(
+        default=False, description="Also a protected page; takes a token with the scope approve."
+    )
+    include_related_tombstone: bool = Field(default=False, description="The tombstone beside the page as well.")
+    agent: str = Field(default="", max_length=200, description="Who purges.")
+    corpus: str | None = Field(
+        default=None, max_length=1_000, description="Name of a corpus's folder, where several are followed."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> PurgeRequest:
+        if not self.dry_run and not (self.reason.strip() and re.fullmatch("[0-9a-f]{64}", self.expected_hash)):
+            raise ValueError("a live purge names a reason and the expected_hash that get gave")
+        return self
+
+
+class PurgeResponse(BaseModel):
+    """``paths`` of the pages that went, or would; ``bytes_deleted`` with all their versions; ``held``: what else holds the words."""
+
+    path: str
+    action: Literal["would_purge", "purged"]
+    paths: tuple[str, ...]
+    bytes_deleted: int
+    hash: str
+    indexed: bool
+    dry_run: bool
+    file: FileState = "none"
+    held: HeldElsewhere | None = None

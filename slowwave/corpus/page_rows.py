@@ -1,0 +1,243 @@
+"""Pages as rows, one at a time: where a path is, and the functions of the store by which a page is written, forgotten and purged.
+
+Each is one statement, so a process that ends in the midst of it leaves all or nothing. What is written belongs to
+``slowwave.corpus.page_write``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+from uuid import uuid4
+
+import psycopg
+
+from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, SESSIONS_ROOT, Corpus, chosen_corpus
+from slowwave.corpus.page_file import PageFile
+from slowwave.corpus.page_links import PageLinks, page_links
+from slowwave.corpus.passage_vectors import passage_vectors
+from slowwave.corpus.profile import Profile, profile
+from slowwave.errors import AlreadyThere, Forbidden, NotInCorpus, Refused
+from slowwave.language.embedder import Embedder
+from slowwave.store.connect import Connection
+
+_STORED: Final = """
+SELECT corpus_id::text, id::text, content_hash, content, metadata FROM memory.documents
+ WHERE namespace_id = %s AND corpus_id = ANY(%s::uuid[]) AND path = %s AND invalidated_at IS NULL"""
+_WRITE: Final = """
+SELECT memory.write_page(%s::text, %s::text, %s::text, %s::uuid, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb,
+  %s::timestamptz, %s::boolean, %s::text[], %s::integer[], %s::integer[], %s::text, %s::text[], %s::real[], %s::jsonb, %s::uuid[],
+  %s::boolean)"""
+_FORGET: Final = """
+SELECT memory.forget_page(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::jsonb, %s::boolean)"""
+_PURGE: Final = """
+SELECT memory.purge_page(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::boolean, %s::boolean, %s::boolean)"""
+
+_HOW: Final = "A server takes it from each request; one that a client starts, from the variable SLOWWAVE_HOW."
+
+
+class PageChanged(AlreadyThere):
+    """Somebody else wrote the page since it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes where: a connection, a namespace by name and id, its settings, a token for a login that does not own memory."""
+
+    connection: Connection
+    namespace: str
+    namespace_id: str
+    settings: Settings
+    token: str
+    embedder: Callable[[Settings], Embedder]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """A path of a corpus, and what stands there: nothing where ``hash`` is empty. ``corpus`` None: it is made with its first page."""
+
+    path: str
+    corpus: Corpus | None = None
+    id: str = ""
+    hash: str = ""
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def there(self) -> bool:
+        """Whether a page stands there that was not forgotten."""
+        return bool(self.hash) and "forgotten" not in self.metadata
+
+    @property
+    def layout(self) -> Profile:
+        """The profile that its pages are read by."""
+        return profile(self.corpus.profile if self.corpus else PAGES_PROFILE)
+
+    @property
+    def corpus_id(self) -> str | None:
+        """The id of its corpus."""
+        return self.corpus.id if self.corpus else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a function of the store did, or would: the hash of the page, links that came, whether a file has to follow."""
+
+    hash: str
+    edges: int = 0
+    followed: bool = False
+    tombstone: str = ""
+    held: Mapping[str, int] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    bytes: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def page_place(connection: Connection, namespace_id: str, path: str, corpus: str | None = None) -> PagePlace:
+    """Where a path is: in the one corpus that holds a page of it, else in the folder that is followed, else in the agents' own corpus.
+
+    Raises ``Refused`` where several are meant, or a folder's profile leaves such a path out.
+    """
+    known = {c.id: c for c in chosen_corpus(connection, namespace_id, corpus) if c.root not in (SESSIONS_ROOT, EVIDENCE_ROOT)}
+    rows: Any = connection.execute(_STORED, (namespace_id, list(known), path)).fetchall()
+    if len(rows) > 1:
+        raise Refused(
+            f"{path} is a page of several corpora ({_names(known[row[0]] for row in rows)}). Name one of them."
+        )
+    if rows:
+        corpus_id, id_, hash_, text, metadata = rows[0]
+        return PagePlace(path, known[corpus_id], id_, hash_, text, metadata)
+    folders = [c for c in known.values() if c.folder is not None]
+    if len(folders) > 1:
+        raise Refused(f"Several folders are followed ({_names(folders)}), and none has {path}. Name one of them.")
+    place = PagePlace(path, next(iter(folders or known.values()), None))
+    if not place.layout.takes(path):
+        raise Refused(
+            f"{path} is left out by the profile {place.layout.name}, so nothing would find it. Choose another path."
+        )
+    return place
+
+
+def store_page(
+    writer: Writer,
+    kind: Literal["create", "change", "move"],
+    place: PagePlace,
+    file: PageFile,
+    *,
+    note: Mapping[str, object] | None = None,
+    hidden: bool = False,
+    dry: bool = False,
+) -> Stored:
+    """Write a page: create it at its place, change what stands there, or move that to the path of ``file``.
+
+    ``note`` is kept with this version and says who wrote it. Raises ``PageChanged``, ``AlreadyThere``, ``NotInCorpus``, ``Forbidden``,
+    ``Refused``; nothing is written then.
+    """
+    id_ = place.id if kind != "create" else str(uuid4())
+    chunks = () if hidden else file.chunks
+    texts = {} if dry else {chunk.content_hash: chunk.content for chunk in chunks}
+    vectors = passage_vectors(writer.connection, writer.namespace_id, texts, writer.settings, writer.embedder, "page")
+    linked = (
+        PageLinks() if hidden or dry else page_links(writer.connection, writer.namespace_id, place.corpus, id_, file)
+    )
+    values = {**file.fields.values, "frontmatter": dict(file.written), "written": dict(note or {})}
+    told = _told(
+        writer.connection,
+        _WRITE,
+        *(writer.namespace, writer.token, kind, place.corpus_id, id_, place.path, file.path, place.hash),
+        *(file.path if hidden else file.fields.title, file.text, _json(values), file.fields.day, hidden),
+        [chunk.content for chunk in chunks],
+        [chunk.start_line for chunk in chunks],
+        [chunk.end_line for chunk in chunks],
+        *(writer.settings.embedding_model, list(vectors.hashes), vectors.matrix.tolist() if vectors.hashes else None),
+        *(_json(list(linked.links)), list(linked.pointing), dry),
+    )
+    return Stored(told["hash"], told["edges"], told["followed"], warnings=(vectors.warning,) if vectors.warning else ())
+
+
+def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: PageFile, *, dry: bool = False) -> Stored:
+    """Forget the page at a place: ``file`` is what it says then, ``tombstone`` what stands beside it. Raises as ``store_page``."""
+    values = {**file.fields.values, "frontmatter": dict(file.written)}
+    stone = {**tombstone.fields.values, "frontmatter": dict(tombstone.written)}
+    told = _told(
+        writer.connection,
+        _FORGET,
+        *(writer.namespace, writer.token, place.corpus_id, place.path, place.hash, file.text, _json(values)),
+        *(tombstone.text, _json(stone), dry),
+    )
+    return Stored(told["hash"], 0, told["followed"], told["tombstone"], told["held"])
+
+
+def purge_page(
+    writer: Writer,
+    place: PagePlace,
+    expected: str,
+    reason: str,
+    agent: str,
+    *,
+    canonical: bool,
+    tombstone: bool,
+    dry: bool,
+) -> Stored:
+    """Delete the page at a place for good. Raises as ``store_page``; ``Refused`` where a journal could still restore a part of it."""
+    told = _told(
+        writer.connection,
+        _PURGE,
+        *(
+            writer.namespace,
+            writer.token,
+            place.corpus_id,
+            place.path,
+            expected,
+            reason,
+            agent,
+            canonical,
+            tombstone,
+            dry,
+        ),
+    )
+    return Stored(
+        told["hash"], 0, told["followed"], held=told["held"], paths=tuple(told["paths"]), bytes=int(told["bytes"])
+    )
+
+
+def _told(connection: Connection, statement: str, *values: object) -> dict[str, Any]:
+    try:
+        row: Any = connection.execute(statement.encode(), values).fetchone()
+    except psycopg.Error as problem:
+        refusal = _refusal(problem)
+        if refusal is None:
+            raise
+        raise refusal from None
+    return row[0]
+
+
+def _refusal(problem: psycopg.Error) -> Refused | None:
+    """What the store's own rules said, as it said it; None for what is no refusal."""
+    said = problem.diag.message_primary or "The page was refused."
+    if not re.search(r"Nothing was (?:stored|deleted)\.$", said):
+        return None
+    match problem:
+        case psycopg.errors.InsufficientPrivilege():
+            return Forbidden(f"{said} {_HOW}")
+        case psycopg.errors.SerializationFailure():
+            return PageChanged(said)
+        case psycopg.errors.UniqueViolation():
+            return AlreadyThere(said)
+        case psycopg.errors.NoDataFound():
+            return NotInCorpus(said)
+        case _:
+            return Refused(said)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _names(corpora: Any) -> str:
+    return ", ".join(sorted(Path(corpus.root).name for corpus in corpora))

@@ -1,0 +1,226 @@
+"""The text of a page that is written by day: its frontmatter, what is appended where, and the texts of a forgotten page and its tombstone.
+
+Pure. A head that stands is changed field by field, so that what a person wrote in it stays as it is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slowwave.corpus.fields import fields_of
+from slowwave.corpus.markdown import markdown_page
+from slowwave.corpus.profile import Profile
+from slowwave.texts.frontmatter import Frontmatter, frontmatter
+
+_TIMELINE: Final = re.compile(r"^[ \t]*<!--[ \t]*timeline\b[^\n]*-->[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_TIMELINE_HEADING: Final = re.compile(r"\s*^#+[ \t]*timeline\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
+_RULE: Final = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n\s*\Z")
+_DATED: Final = re.compile(r"[-*][ \t]+\**\d{4}-\d\d-\d\d\b")
+_BULLET: Final = re.compile(r"[-*+][ \t]|\d+[.)][ \t]")
+_NAME: Final = re.compile(r"""(?:([A-Za-z_][\w-]*)|"([^"\\]+)"|'([^']+)')[ \t]*:(?=[ \t]|$)""")
+_NORMALISED: Final = ("type", "status", "source_kind", "temperature", "created")
+"""Fields that a new page says in its profile's words. Whether it is canonical it says only where that was said."""
+
+
+def new_page(given: Mapping[str, Any], path: str, content: str, profile: Profile, today: str) -> str:
+    """A page that is not there yet: what the content's own head says, ``given`` on top, and the fields that its profile gives."""
+    own = frontmatter(content)
+    body = content[own.end :] if own.lines else content
+    written = {"created": today, **own.fields, **given, "updated": today}
+    known = fields_of(written, path, markdown_page(body), profile).values
+    normal = {name: known[name] for name in _NORMALISED if known.get(name) is not None}
+    first = {name: written[name] for name in ("title",) if name in written}
+    return _page({**first, **normal, **{k: v for k, v in written.items() if k not in normal}}, body.lstrip("\n"))
+
+
+def verbatim_page(fields: Mapping[str, Any], body: str) -> str:
+    """A page of fields and a body that is kept to the byte, whatever it begins or ends with."""
+    return _head(fields) + body
+
+
+def verbatim_body(text: str) -> str:
+    """The body of such a page."""
+    return text[frontmatter(text).end :]
+
+
+def replaced_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
+    """A page with another body. Fields that stand stay, unless the content's own head or ``given`` says otherwise."""
+    own = frontmatter(content)
+    body = content[own.end :] if own.lines else content
+    return changed_head(text, {**own.fields, **given, "updated": today}) + "\n" + _ended(body.lstrip("\n"))
+
+
+def appended_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
+    """A page with more in it. Of a page with a timeline marker, dated bullets go below it and other text above; tags are merged; the day of
+    the change is noted unless only the timeline grew.
+    """
+    dated, other = _sorted_out(content)
+    body = text[frontmatter(text).end :]
+    marker = _TIMELINE.search(body)
+    if marker is None:
+        other, dated = content.strip("\n"), ""
+    changes = {**given, "tags": _merged(frontmatter(text), given)} if given.get("tags") else dict(given)
+    if other or changes:
+        changes["updated"] = today
+    head = changed_head(text, changes) if changes else text[: len(text) - len(body)]
+    if other:
+        at = _above(body, marker.start()) if marker else len(body)
+        body = _joined(body[:at], other, body[at:])
+        marker = _TIMELINE.search(body)
+    if dated and marker:
+        at = _timeline_end(body, marker.end())
+        before = body[:at].rstrip("\n")
+        gap = "\n" if _BULLET.match(before.rsplit("\n", 1)[-1].lstrip()) else "\n\n"
+        rest = body[at:].lstrip("\n")
+        body = before + gap + dated + "\n" + (f"\n{rest}" if rest else "")
+    return head + body
+
+
+def forgotten_page(text: str, tombstone: str, today: str) -> str:
+    """A page that is superseded by its tombstone. Its words stay."""
+    return (
+        changed_head(
+            text,
+            {
+                "status": "superseded",
+                "canonical": False,
+                "temperature": "cold",
+                "superseded_by": tombstone,
+                "updated": today,
+            },
+        )
+        + text[frontmatter(text).end :]
+    )
+
+
+def tombstone_page(path: str, reason: str, agent: str, today: str) -> str:
+    """What stands beside a forgotten page: why it went, and nothing of what it said."""
+    fields = {
+        "title": f"Forgotten: {path}",
+        "type": "tombstone",
+        "status": "superseded",
+        "canonical": False,
+        "temperature": "cold",
+        "forgotten": path,
+        "agent": agent or None,
+        "created": today,
+    }
+    return _page(
+        {k: v for k, v in fields.items() if v is not None}, f"Forgotten on {today}.\n\nReason: {_line(reason)}\n"
+    )
+
+
+def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, Any], content: str, today: str) -> str:
+    """What screening kept out: where it was to go, why it did not, and the text as it came."""
+    told = {
+        "title": f"Quarantined: {target}",
+        "type": "capture",
+        "status": "raw",
+        "canonical": False,
+        "quarantine_reason": reason,
+        "original_target": target,
+        "original_kind": kind,
+        "original_frontmatter": dict(fields) or None,
+        "created": today,
+    }
+    return _page({k: v for k, v in told.items() if v is not None}, content)
+
+
+def changed_head(text: str, changes: Mapping[str, Any]) -> str:
+    """The head of a page with some fields otherwise; lines of others, comments included, stay as they are. It ends before the body."""
+    head = frontmatter(text)
+    wanted = {**head.fields, **changes}
+    if head.lines:
+        kept = _with_lines(text[: head.end], {k: v for k, v in changes.items() if head.fields.get(k, _ABSENT) != v})
+        if frontmatter(kept).fields == wanted and frontmatter(kept).end == len(kept):
+            return kept
+    return _head(wanted)
+
+
+_ABSENT: Final = object()
+
+
+def _with_lines(head: str, changes: Mapping[str, Any]) -> str:
+    """A head of which the lines of some fields are others."""
+    newline = "\r\n" if "\r\n" in head else "\n"
+    opened, *inside, closed = head.splitlines(keepends=True)
+    left, lines, skipped = dict(changes), [opened], False
+    for line in inside:
+        found = _NAME.match(line)
+        if found is None and (skipped and (line[:1] in " \t" or line.startswith("- "))):
+            continue
+        name = next((part for part in found.groups() if part), "") if found else ""
+        skipped = name in left or (skipped and not line.strip())
+        if name in left:
+            lines.append(f"{name}: {_scalar(left.pop(name))}{newline}")
+        else:
+            skipped = False
+            lines.append(line)
+    lines += [f"{_key(name)}: {_scalar(value)}{newline}" for name, value in left.items()]
+    return "".join([*lines, closed if closed.endswith("\n") else f"{closed}{newline}"])
+
+
+def _page(fields: Mapping[str, Any], body: str) -> str:
+    return f"{_head(fields)}\n{_ended(body)}"
+
+
+def _head(fields: Mapping[str, Any]) -> str:
+    return "---\n" + "".join(f"{_key(name)}: {_scalar(value)}\n" for name, value in fields.items()) + "---\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w-]*", name) else json.dumps(name, ensure_ascii=False)
+
+
+def _scalar(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _ended(body: str) -> str:
+    return body if body.endswith("\n") else f"{body}\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sorted_out(content: str) -> tuple[str, str]:
+    """The dated bullets of a text, with the lines that belong to each, and the rest."""
+    dated: list[str] = []
+    other: list[str] = []
+    inside = False
+    for line in content.strip("\n").split("\n"):
+        inside = bool(_DATED.match(line)) or (inside and line[:1] in (" ", "\t") and bool(line.strip()))
+        (dated if inside else other).append(line)
+    return "\n".join(dated), "\n".join(other).strip("\n")
+
+
+def _above(body: str, marker: int) -> int:
+    """Where text above a timeline ends: before the rule that leads it in."""
+    rule = _RULE.search(body, 0, marker)
+    return rule.start() + 1 if rule else marker
+
+
+def _joined(before: str, text: str, after: str) -> str:
+    head = before.rstrip("\n") + "\n\n" if before.strip("\n") else before
+    rest = after.lstrip("\n")
+    return head + text + "\n" + (f"\n{rest}" if rest.strip() else "")
+
+
+def _timeline_end(body: str, at: int) -> int:
+    """Where the timeline behind a marker ends: at the next heading but its own."""
+    own = _TIMELINE_HEADING.match(body, at)
+    following = _HEADING.search(body, own.end() if own else at)
+    return following.start() if following else len(body)
+
+
+def _merged(head: Frontmatter, given: Mapping[str, Any]) -> list[str]:
+    tags: dict[str, None] = {}
+    for value in (head.fields.get("tags"), given.get("tags")):
+        parts = re.split(r"[,\s]+", value) if isinstance(value, str) else value if isinstance(value, list) else ()
+        tags.update(dict.fromkeys(str(part).lstrip("#") for part in parts if str(part).strip()))
+    return list(tags)

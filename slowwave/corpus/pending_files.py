@@ -1,0 +1,215 @@
+"""Files that follow their rows: what an agent wrote into a followed folder by day, brought to the folder by whoever has its rights.
+
+The rows are committed first and say which files have yet to follow (``memory.pending_files``), so a process that ends in between loses
+nothing and the next one goes on; doing it again does nothing. A file that says something else than it did before the write was edited by a
+person: it stays as it is, and the next sync takes it as the page's next version, with what the agent wrote as a version before it.
+
+Every folder on the way is opened by its name within the one above and never through a link, so no file outside of the root is written.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slowwave.corpus.corpora import Corpus
+from slowwave.corpus.page_file import content_hash
+from slowwave.store.connect import Connection
+
+_BATCH: Final = 100  # files that one transaction waits for
+_MARK: Final = ".slowwave-"
+"""In names of files that stand for a moment only; they begin with a dot, which no scan looks at."""
+
+_PENDING: Final = "SELECT path FROM memory.pending_files WHERE corpus_id = %s AND (%s::text[] IS NULL OR path = ANY(%s)) ORDER BY path"
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s || path, 3)) FROM unnest(%s::text[]) AS path"
+_ROWS: Final = """
+SELECT p.path, p.was_hash, d.content, d.content_hash FROM memory.pending_files p
+  LEFT JOIN memory.documents d ON d.corpus_id = p.corpus_id AND d.path = p.path AND d.invalidated_at IS NULL
+ WHERE p.corpus_id = %s AND p.path = ANY(%s) ORDER BY p.path"""
+_SETTLED: Final = "DELETE FROM memory.pending_files WHERE corpus_id = %s AND path = ANY(%s)"
+
+
+class Unwritable(Exception):  # noqa: N818 - a finding of this module, always caught in it
+    """A file that cannot follow now; its text is the reason."""
+
+
+@dataclass(slots=True)
+class Following:
+    """Paths whose files were ``written`` or removed, those that a person had ``edited`` and that stay, and those ``left`` with reasons."""
+
+    written: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+def follow_files(connection: Connection, corpus: Corpus, paths: Collection[str] | None = None) -> Following:
+    """Bring the files of a corpus, or some of them, to what their rows say. Whoever connects owns memory."""
+    done = Following()
+    chosen = None if paths is None else sorted(set(paths))
+    pending = [str(path) for (path,) in connection.execute(_PENDING, (corpus.id, chosen, chosen))]
+    for start in range(0, len(pending), _BATCH):
+        _follow(connection, corpus, pending[start : start + _BATCH], done)
+    return done
+
+
+def has_pending(connection: Connection, corpora: Sequence[str]) -> list[str]:
+    """Those of the corpora (ids) that have files which have yet to follow."""
+    rows = connection.execute(
+        "SELECT DISTINCT corpus_id::text FROM memory.pending_files WHERE corpus_id = ANY(%s::uuid[])", (list(corpora),)
+    )
+    return [str(id_) for (id_,) in rows]
+
+
+def histories_of(corpus: Corpus) -> int:
+    """Histories in git that the folder of a corpus lies in."""
+    folder = corpus.folder
+    return 0 if folder is None else sum((up / ".git").exists() for up in (folder, *folder.parents))
+
+
+def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: Following) -> None:
+    """Some files, while nobody else writes their pages."""
+    settled: list[str] = []
+    with connection.transaction():
+        connection.execute(_LOCK, (corpus.namespace_id, list(paths)))
+        rows: Any = connection.execute(_ROWS, (corpus.id, list(paths))).fetchall()
+        for path, was_hash, content, hash_ in rows:
+            try:
+                kept = _bring(corpus, path, was_hash, None if content is None else content.encode(), hash_)
+            except (Unwritable, OSError) as problem:
+                told = problem.strerror if isinstance(problem, OSError) else str(problem)
+                done.left[path] = f"the file has not followed yet: {told}"
+                continue
+            settled.append(path)
+            (done.edited if kept else done.written).append(path)
+        connection.execute(_SETTLED, (corpus.id, settled))
+
+
+def _bring(corpus: Corpus, path: str, was_hash: str | None, wanted: bytes | None, hash_: str | None) -> bool:
+    """Bring one file to what its row says; returns whether a person's text stands there and stays."""
+    *folders, name = path.split("/")
+    with _opened(corpus, folders, make=wanted is not None) as folder:
+        if folder is None:
+            return False
+        _refuse_doubles(folder, name)
+        found = _hash_of(folder, name)
+        if found == hash_:  # both None: there is to be no file, and there is none
+            return False
+        if found is not None and found != was_hash:
+            return True
+        if wanted is None:
+            return _remove(folder, name, was_hash)
+        return _replace(folder, name, wanted, was_hash) if found else _create(folder, name, wanted)
+
+
+@contextmanager
+def _opened(corpus: Corpus, folders: Sequence[str], *, make: bool) -> Generator[int | None]:
+    """A descriptor of a folder under the root, which is made where it is wanted and not there; None where it is not there."""
+    if corpus.folder is None:
+        raise Unwritable("its corpus has no folder")
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    try:
+        at = os.open(corpus.folder, flags)
+    except OSError as problem:
+        raise Unwritable(f"{corpus.folder} cannot be opened ({problem.strerror})") from None
+    try:
+        for name in folders:
+            _refuse_doubles(at, name)
+            try:
+                inner = os.open(name, flags, dir_fd=at)
+            except FileNotFoundError:
+                if not make:
+                    yield None
+                    return
+                os.mkdir(name, dir_fd=at)
+                os.fsync(at)
+                inner = os.open(name, flags, dir_fd=at)
+            except OSError:
+                raise Unwritable(f"{name} is no folder, or a link") from None
+            os.close(at)
+            at = inner
+        yield at
+    finally:
+        os.close(at)
+
+
+def _refuse_doubles(folder: int, name: str) -> None:
+    """Another spelling of the name is one file with it on many systems."""
+    wanted = unicodedata.normalize("NFC", name).casefold()
+    for other in os.listdir(folder):
+        if other.startswith(f".{name}{_MARK}"):
+            os.unlink(other, dir_fd=folder)  # of a process that ended in the midst of it
+        elif other != name and unicodedata.normalize("NFC", other).casefold() == wanted:
+            raise Unwritable(f"{other} stands there, whose name differs in case alone")
+
+
+def _hash_of(folder: int, name: str) -> str | None:
+    """The SHA-256 of a file, None where there is none."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise Unwritable(f"{name} is a link, or cannot be read ({problem.strerror})") from None
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unwritable(f"{name} is no file")
+        return content_hash(opened.read())
+
+
+def _create(folder: int, name: str, content: bytes) -> bool:
+    """A file that is not there yet; what somebody put there meanwhile is theirs and stays."""
+    made = _temporary(folder, name, content, 0o666)
+    try:
+        os.link(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        return True
+    finally:
+        os.unlink(made, dir_fd=folder)
+        os.fsync(folder)
+    return False
+
+
+def _replace(folder: int, name: str, content: bytes, was_hash: str | None) -> bool:
+    """A file that says what it said: what a person wrote into it up to this very moment is put back."""
+    mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    made = _temporary(folder, name, content, mode)
+    before = f".{name}{_MARK}{secrets.token_hex(6)}"
+    os.link(name, before, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+    edited = _hash_of(folder, before) != was_hash
+    if edited:
+        os.rename(before, name, src_dir_fd=folder, dst_dir_fd=folder)
+    else:
+        os.unlink(before, dir_fd=folder)
+    os.fsync(folder)
+    return edited
+
+
+def _remove(folder: int, name: str, was_hash: str | None) -> bool:
+    """A file whose page is gone; as ``_replace``."""
+    before = f".{name}{_MARK}{secrets.token_hex(6)}"
+    os.rename(name, before, src_dir_fd=folder, dst_dir_fd=folder)
+    edited = _hash_of(folder, before) != was_hash
+    if edited:
+        with suppress(FileExistsError):
+            os.link(before, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.unlink(before, dir_fd=folder)
+    os.fsync(folder)
+    return edited
+
+
+def _temporary(folder: int, name: str, content: bytes, mode: int) -> str:
+    """The name of a file beside it that is written to the disk."""
+    made = f".{name}{_MARK}{secrets.token_hex(6)}"
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(descriptor)
+    return made

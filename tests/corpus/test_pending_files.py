@@ -1,0 +1,361 @@
+"""Files of followed folders follow what agents write: whatever ends in between, whoever edits meanwhile, and never out of the folder."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.corpus import pending_files
+from slowwave.corpus.folder_state import folder_states
+from slowwave.corpus.page_request import WriteResponse
+from slowwave.corpus.pending_files import follow_files
+from slowwave.corpus.watch import watch_corpora
+from slowwave.errors import AlreadyThere, Refused
+from slowwave.store.connect import Store
+from tests.corpus.folders import Folder
+from tests.corpus.pages import IDEA, drop, put
+from tests.memories import ask
+
+pytestmark = pytest.mark.slow
+
+PATH = "ideas/tides.md"
+PAGE = "---\ntitle: Tides\ntype: idea\n---\n\nThe spring tide is at six.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, store: Store) -> Folder:
+    """A folder laid out as Dory's, with one page, synced."""
+    found = Folder(tmp_path / "vault", store, "dory", "acme")
+    found.write("ideas/moon.md", "---\ntitle: Moon\ntype: idea\n---\n\nPulls the [[tides]].\n")
+    assert found.sync().new == 1
+    return found
+
+
+def by_agent(
+    folder: Folder, kind: str = "create", content: str = "The spring tide is at six.", **asked: Any
+) -> WriteResponse:
+    """A write through a server, which has no rights in the folder."""
+    return put(folder.store, kind, asked.pop("target", PATH), content, **asked)
+
+
+def pending(folder: Folder) -> list[str]:
+    """Paths whose files have yet to follow."""
+    return [str(path) for (path,) in ask(folder.store, "SELECT path FROM memory.pending_files ORDER BY path")]
+
+
+def texts(folder: Folder, path: str = PATH) -> list[str]:
+    """The body of a page and of its versions, the newest first."""
+    rows = ask(
+        folder.store,
+        "SELECT content FROM memory.documents WHERE path = %s ORDER BY invalidated_at DESC NULLS FIRST",
+        path,
+    )
+    return [str(text).split("---\n")[-1].strip() for (text,) in rows]
+
+
+def test_a_page_written_by_a_server_becomes_a_file_with_the_next_sync(folder: Folder) -> None:
+    """In the folder's path space; nothing is new or gone to that sync, and the one after it has nothing to do."""
+    done = by_agent(folder)
+    assert (done.action, done.file) == ("created", "pending")
+    assert pending(folder) == [PATH]
+    assert not (folder.root / PATH).exists()
+    with folder.store.connect("reader") as connection:
+        assert [state.changed for state in folder_states(connection, ["acme"])] == [True]
+    synced = folder.sync()
+    assert (synced.new, synced.changed, synced.gone, synced.moved) == (0, 0, 0, 0)
+    assert (folder.root / PATH).read_text().endswith("The spring tide is at six.\n")
+    assert pending(folder) == []
+    again = folder.sync()
+    assert (again.new, again.changed, again.gone, again.unchanged) == (0, 0, 0, 2)
+    assert folder.links()[0] == ("ideas/moon.md", "wikilink", "tides", PATH)
+
+
+def test_whoever_has_the_folders_rights_writes_the_file_at_once(folder: Folder) -> None:
+    """As `slowwave write` does; replaced, forgotten and purged as well, and the mode of a file stays."""
+    first = put(folder.store, target=PATH, follow=True)
+    assert first.file == "written"
+    file = folder.root / PATH
+    file.chmod(0o640)
+    done = put(folder.store, "replace", PATH, "At nine.", expected_hash=first.hash, follow=True)
+    assert file.read_text().endswith("At nine.\n")
+    assert (file.stat().st_mode & 0o777, done.file) == (0o640, "written")
+    gone = put(folder.store, "forget", PATH, "", reason="A joke.", follow=True)
+    assert 'status: "superseded"' in file.read_text()
+    assert (folder.root / "ideas/tides.tombstone.md").read_text().endswith("Reason: A joke.\n")
+    assert gone.held is not None
+    assert gone.held.git == sum((up / ".git").exists() for up in (folder.root, *folder.root.parents))
+    synced = folder.sync()
+    assert (synced.new, synced.changed, synced.gone, pending(folder)) == (0, 0, 0, [])
+    purged = drop(
+        folder.store, PATH, expected_hash=gone.hash, reason="Gone.", dry_run=False, allow_canonical=True,
+        include_related_tombstone=True, follow=True,
+    )  # fmt: skip
+    assert purged.paths == (PATH, "ideas/tides.tombstone.md")
+    assert sorted(f.name for f in (folder.root / "ideas").iterdir()) == ["moon.md"]
+    assert folder.sync().new == 0
+    assert list(folder.live()) == ["ideas/moon.md"]
+
+
+def test_a_page_that_no_file_says_yet_is_not_taken_for_gone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder cannot be written: its page stays, and the sync names the file that waits."""
+
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    by_agent(folder)
+    with monkeypatch.context() as broken:
+        broken.setattr(pending_files, "_temporary", full)
+        synced = folder.sync()
+    assert synced.gone == 0
+    assert [(out.path, "No space left" in out.reason) for out in synced.left_out] == [(PATH, True)]
+    assert sorted(folder.live()) == ["ideas/moon.md", PATH]
+    folder.sync()
+    assert (folder.root / PATH).exists()
+
+
+def test_a_file_that_has_not_followed_yet_does_not_take_back_what_an_agent_wrote(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says the old text, and was touched."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    by_agent(folder, "append", "The lock closes at dusk.")
+    folder.touch(PATH, 10)
+
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(pending_files, "_temporary", full)
+        assert folder.sync().changed == 0
+    assert "lock closes" in texts(folder)[0]
+    assert folder.sync().changed == 0
+    assert "lock closes" in (folder.root / PATH).read_text()
+
+
+def test_what_a_person_wrote_meanwhile_wins_and_both_texts_stand(folder: Folder) -> None:
+    """The person's is the page, the agent's a version before it."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    by_agent(folder, "append", "The lock closes at dusk.")
+    folder.write(PATH, PAGE + "\nA person was here.\n", age=20)
+    synced = folder.sync()
+    assert (synced.changed, pending(folder)) == (1, [])
+    now, agents, first = texts(folder)
+    assert "A person was here." in now
+    assert "lock closes" not in now
+    assert "lock closes" in agents
+    assert first == "The spring tide is at six."
+    assert "A person was here." in (folder.root / PATH).read_text()
+
+
+def test_a_person_who_creates_the_same_page_meanwhile_wins_as_well(folder: Folder) -> None:
+    """One page, two texts."""
+    by_agent(folder)
+    folder.write(PATH, PAGE.replace("six", "nine"), age=20)
+    folder.sync()
+    now, agents = texts(folder)
+    assert "nine" in now
+    assert "six" in agents
+    assert pending(folder) == []
+
+
+def test_what_a_person_deleted_while_an_agent_wrote_it_stands_again(folder: Folder) -> None:
+    """A deletion says nothing that would be lost; the agent's text is the newest."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    by_agent(folder, "append", "The lock closes at dusk.")
+    (folder.root / PATH).unlink()
+    assert folder.sync().gone == 0
+    assert "lock closes" in (folder.root / PATH).read_text()
+
+
+def test_a_file_that_was_edited_after_its_page_was_purged_is_a_page_again(folder: Folder) -> None:
+    """The person's text is nobody's to delete."""
+    folder.write("inbox/note.md", "---\ntitle: Note\ntype: capture\n---\n\nOne.\n")
+    folder.sync()
+    ((hash_,),) = ask(folder.store, "SELECT content_hash FROM memory.documents WHERE path = 'inbox/note.md'")
+    drop(folder.store, "inbox/note.md", expected_hash=str(hash_), reason="Test.", dry_run=False)
+    folder.write("inbox/note.md", "---\ntitle: Note\ntype: capture\n---\n\nTwo.\n", age=20)
+    assert folder.sync().new == 1
+    assert (folder.root / "inbox/note.md").read_text().endswith("Two.\n")
+
+
+@pytest.mark.parametrize("edit", ["before", "after"])
+def test_an_edit_within_the_very_moment_of_writing_is_put_back(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    """Between the look at the file and its replacement."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    by_agent(folder, "append", "The lock closes at dusk.")
+    made = pending_files._temporary
+
+    def edited(at: int, name: str, content: bytes, mode: int) -> str:
+        if edit == "before":
+            (folder.root / PATH).write_text("A person, just now.\n")
+        temporary = made(at, name, content, mode)
+        if edit == "after":
+            (folder.root / PATH).write_text("A person, just now.\n")
+        return temporary
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pending_files, "_temporary", edited)
+        with folder.store.connect("owner") as connection:
+            done = follow_files(connection, folder.corpus())
+    assert (done.edited, done.written, done.left) == ([PATH], [], {})
+    assert (folder.root / PATH).read_text() == "A person, just now.\n"
+    assert [f.name for f in (folder.root / "ideas").iterdir() if f.name.startswith(".")] == []
+    folder.clock += 1e9
+    folder.sync()
+    assert [len(texts(folder)), texts(folder)[0]] == [3, "A person, just now."]
+
+
+KILLED = """
+import os, signal, sys
+from slowwave.api.memory import Memory
+from slowwave.corpus import pending_files
+from slowwave.store.connect import Store
+
+real = getattr(pending_files, sys.argv[2])
+def killed(*given):
+    if sys.argv[3] == "after":
+        real(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(pending_files, sys.argv[2], killed)
+Memory("acme", Store(owner=sys.argv[1])).write("append", "ideas/tides.md", "The lock closes at dusk.")
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "when"), [("_follow", "before"), ("_temporary", "before"), ("_temporary", "after"), ("_replace", "after")]
+)
+def test_a_process_killed_between_the_commit_and_the_file_loses_nothing(folder: Folder, step: str, when: str) -> None:
+    """kill -9 at each step: the page stands, and the next sync writes the file, once; no half file is left."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    ran = subprocess.run(
+        [sys.executable, "-c", KILLED, folder.store.owner, step, when], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    assert pending(folder) == [PATH]
+    assert "lock closes" in texts(folder)[0]
+    synced = folder.sync()
+    assert (synced.new, synced.changed, synced.gone) == (0, 0, 0)
+    assert (folder.root / PATH).read_text().count("lock closes") == 1
+    assert sorted(f.name for f in (folder.root / "ideas").iterdir()) == ["moon.md", "tides.md"]
+    assert len(texts(folder)) == 2
+
+
+@pytest.mark.parametrize("where", ["folder", "file", "root"])
+def test_dory_a_link_out_of_the_folder_is_not_followed(folder: Folder, tmp_path: Path, where: str) -> None:
+    """Neither a folder on the way nor the file: nothing is written outside, and the page waits with the reason."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "tides.md").write_text("Mine.")
+    if where == "folder":
+        (folder.root / "notes").symlink_to(outside)
+    elif where == "file":
+        (folder.root / "notes").mkdir()
+        (folder.root / "notes/tides.md").symlink_to(outside / "tides.md")
+    else:
+        folder.root.rename(tmp_path / "moved")
+        folder.root.symlink_to(outside)
+    done = put(folder.store, target="notes/tides.md", follow=True)
+    assert done.file == "pending"
+    assert "notes/tides.md: the file has not followed yet" in done.warnings[0]
+    assert (outside / "tides.md").read_text() == "Mine."
+    assert [f.name for f in outside.iterdir()] == ["tides.md"]
+    assert pending(folder) == ["notes/tides.md"]
+
+
+def test_a_name_that_differs_in_case_alone_is_one_file_on_many_systems(folder: Folder) -> None:
+    """Refused where its page is known; where only the file is there, it waits with the reason."""
+    folder.write("ideas/Lock.md", PAGE)
+    folder.sync()
+    with pytest.raises(AlreadyThere, match="case alone"):
+        put(folder.store, target="ideas/lock.md")
+    folder.write("ideas/Dusk.md", PAGE, age=20)
+    done = put(folder.store, target="ideas/dusk.md", follow=True)
+    assert (done.file, "case alone" in done.warnings[0]) == ("pending", True)
+    folder.write("Notes/a.md", PAGE, age=20)
+    assert put(folder.store, target="notes/b.md", follow=True).file == "pending"
+
+
+def test_pages_that_the_profile_leaves_out_and_folders_that_nobody_named(folder: Folder, tmp_path: Path) -> None:
+    """The next sync would take the one for gone; of two folders one is named."""
+    with pytest.raises(Refused, match="left out by the profile"):
+        put(folder.store, target="inbox/proposed/a.md")
+    other = Folder(tmp_path / "other", folder.store, "plain", "acme")
+    other.write("a.md", "# A\n")
+    other.sync()
+    with pytest.raises(Refused, match="other, vault"):
+        put(folder.store, target=PATH)
+    assert put(folder.store, target=PATH, corpus="other", follow=True).file == "written"
+    assert (other.root / PATH).exists()
+    assert put(folder.store, "append", PATH, "More.").action == "appended"  # the one that has the page
+
+
+def test_a_folder_that_is_watched_gets_what_a_server_writes(folder: Folder) -> None:
+    """No file changes: the rows are looked at."""
+    stop, followed = threading.Event(), threading.Event()
+    told: list[object] = []
+
+    def tell(synced: object) -> None:
+        told.append(synced)
+        if len(told) == 1:
+            by_agent(folder)
+        elif (folder.root / PATH).exists():
+            followed.set()
+            stop.set()
+
+    watching = threading.Thread(
+        target=watch_corpora,
+        args=(folder.store, "acme", [folder.corpus()], folder.embedder, tell, lambda _: None),
+        kwargs={"stop": stop, "debounce": 0.05},
+        daemon=True,
+    )
+    watching.start()
+    assert followed.wait(30)
+    watching.join(30)
+
+
+def test_pages_written_while_a_sync_is_at_work_are_neither_lost_nor_in_its_way(folder: Folder) -> None:
+    """A page that is created, purged or written anew between what the sync read and what it writes."""
+    folder.write(PATH, PAGE)
+    folder.write("inbox/note.md", "---\ntitle: Note\ntype: capture\n---\n\nOne.\n")
+    folder.sync()
+    folder.write(PATH, PAGE + "\nA person was here.\n", age=20)
+    folder.write("inbox/note.md", "---\ntitle: Note\ntype: capture\n---\n\nTwo.\n", age=20)
+    folder.write("ideas/new.md", PAGE.replace("Tides", "New"), age=20)
+    (folder.root / "ideas/moon.md").unlink()
+
+    before = folder.embedder.embed
+    once: list[int] = []
+
+    def embed(asked: Any) -> Any:
+        if not once:
+            once.append(1)
+            by_agent(folder, "append", "The lock closes at dusk.")
+            by_agent(folder, target="ideas/new.md", frontmatter=IDEA)
+            by_agent(folder, "append", "By day.", target="ideas/moon.md")
+            ((hash_,),) = ask(folder.store, "SELECT content_hash FROM memory.documents WHERE path = 'inbox/note.md'")
+            drop(folder.store, "inbox/note.md", expected_hash=str(hash_), reason="Test.", dry_run=False)
+        return before(asked)
+
+    folder.embedder.embed = embed  # type: ignore[method-assign]
+    synced = folder.sync()
+    assert once
+    assert synced.new + synced.changed == 3
+    assert ["A person was here." in texts(folder)[0], "lock closes" in texts(folder)[1]] == [True, True]
+    folder.sync()
+    assert sorted(folder.live()) == ["ideas/moon.md", "ideas/new.md", PATH, "inbox/note.md"]
+    assert "By day." in (folder.root / "ideas/moon.md").read_text()
+    assert (folder.root / "inbox/note.md").read_text().endswith("Two.\n")
+    assert pending(folder) == []
