@@ -22,6 +22,7 @@ _RULE: Final = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n\s*\Z")
 _DATED: Final = re.compile(r"[-*][ \t]+\**\d{4}-\d\d-\d\d\b")
 _BULLET: Final = re.compile(r"[-*+][ \t]|\d+[.)][ \t]")
 _NAME: Final = re.compile(r"""(?:([A-Za-z_][\w-]*)|"([^"\\]+)"|'([^']+)')[ \t]*:(?=[ \t]|$)""")
+_ESCAPED: Final = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _NORMALISED: Final = ("type", "status", "source_kind", "temperature", "created")
 """Fields that a new page says in its profile's words. Whether it is canonical it says only where that was said."""
 
@@ -131,9 +132,11 @@ def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, A
 
 
 def changed_head(text: str, changes: Mapping[str, Any]) -> str:
-    """The head of a page with some fields otherwise; lines of others, comments included, stay as they are. It ends before the body."""
+    """The head of a page with some fields otherwise, those that are None gone; lines of others, comments included, stay as they are. It
+    ends before the body.
+    """
     head = frontmatter(text)
-    wanted = {**head.fields, **changes}
+    wanted = {k: v for k, v in {**head.fields, **changes}.items() if v is not None or k not in changes}
     if head.lines:
         kept = _with_lines(text[: head.end], {k: v for k, v in changes.items() if head.fields.get(k, _ABSENT) != v})
         if frontmatter(kept).fields == wanted and frontmatter(kept).end == len(kept):
@@ -156,11 +159,12 @@ def _with_lines(head: str, changes: Mapping[str, Any]) -> str:
         name = next((part for part in found.groups() if part), "") if found else ""
         skipped = name in left or (skipped and not line.strip())
         if name in left:
-            lines.append(f"{name}: {_scalar(left.pop(name))}{newline}")
+            value = left.pop(name)
+            lines += [f"{name}: {_scalar(value)}{newline}"] if value is not None else []
         else:
             skipped = False
             lines.append(line)
-    lines += [f"{_key(name)}: {_scalar(value)}{newline}" for name, value in left.items()]
+    lines += [f"{_key(name)}: {_scalar(value)}{newline}" for name, value in left.items() if value is not None]
     return "".join([*lines, closed if closed.endswith("\n") else f"{closed}{newline}"])
 
 
@@ -173,11 +177,12 @@ def _head(fields: Mapping[str, Any]) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][\w-]*", name) else json.dumps(name, ensure_ascii=False)
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name) else _scalar(name)
 
 
 def _scalar(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """A value as JSON, which YAML reads as well once the characters that it does not admit, or takes for line ends, are escaped."""
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def _ended(body: str) -> str:
