@@ -38,7 +38,7 @@ SELECT memory.forget_page(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::
 _PURGE: Final = """
 SELECT memory.purge_page(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::boolean, %s::boolean, %s::boolean)"""
 
-_HOW: Final = "A server takes it from each request; one that a client starts, from the variable SLOWWAVE_HOW."
+_HOW: Final = "A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
 
 
 class PageChanged(AlreadyThere):
