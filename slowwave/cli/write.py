@@ -106,11 +106,11 @@ def purge(
     if json:
         show_json(done.model_dump(mode="json"))
     else:
-        _show_purge(namespace, done)
+        _show_purge(namespace, request, done)
 
 
 def _show(done: WriteResponse) -> None:
-    edges = f" {done.edges_added:,} links came." if done.edges_added else ""
+    edges = f" {done.edges_added:,} {'link' if done.edges_added == 1 else 'links'} came." if done.edges_added else ""
     followed = {"written": " Its file is written.", "pending": " Its file follows with the next sync."}.get(
         done.file, ""
     )
@@ -123,13 +123,14 @@ def _show(done: WriteResponse) -> None:
     _show_held(done.held)
 
 
-def _show_purge(namespace: str, done: PurgeResponse) -> None:
+def _show_purge(namespace: str, request: PurgeRequest, done: PurgeResponse) -> None:
     verb = "would be deleted" if done.dry_run else "are deleted"
     say(f"{plain(', '.join(done.paths))}: {done.bytes_deleted:,} bytes with all versions {verb}.")
     say(f"hash {done.hash}", indent=2)
     _show_held(done.held)
     if done.dry_run:
-        line = f"{program()} purge {namespace} {done.path} --expected-hash {done.hash} --reason WHY --yes"
+        more = " --allow-canonical" * request.allow_canonical + " --tombstone" * request.include_related_tombstone
+        line = f"{program()} purge {namespace} {done.path}{more} --reason WHY --yes --expected-hash {done.hash}"
         suggest("To delete it for good", line)
 
 
@@ -137,7 +138,12 @@ def _show_held(held: HeldElsewhere | None) -> None:
     if held is not None:
         counts = {name: getattr(held, name) for name in _HOLDERS}
         found = [f"{_HOLDERS[name]} ({n:,})" for name, n in counts.items() if n]
-        say(f"Its words stand elsewhere: {', '.join(found)}." if found else "Its words stand nowhere else.", indent=2)
+        say(
+            f"Its words stand elsewhere: {', '.join(found)}."
+            if found
+            else "Nothing else that is known here holds its words.",
+            indent=2,
+        )
 
 
 def _text(file: Path | None) -> str:

@@ -45,7 +45,7 @@ def purge(
         tombstone=request.include_related_tombstone,
         dry=request.dry_run,
     )
-    held = HeldElsewhere(**done.held)
+    held = HeldElsewhere(**{**done.held, "versions": 0})  # they go with it
     told = PurgeResponse(
         path=place.path,
         action="would_purge" if request.dry_run else "purged",
@@ -55,7 +55,7 @@ def purge(
         indexed=not request.dry_run,
         dry_run=request.dry_run,
         file="pending" if done.followed and not request.dry_run else "none",
-        held=held if request.dry_run else held.model_copy(update={"versions": 0}),
+        held=held,
     )
     if not follow or told.file != "pending" or place.corpus is None:
         return told

@@ -224,7 +224,7 @@ def _refusal(problem: psycopg.Error) -> Refused | None:
         return None
     match problem:
         case psycopg.errors.InsufficientPrivilege():
-            return Forbidden(f"{said} {_HOW}")
+            return Forbidden(f"{said} {_HOW}" if said.startswith("A page is written by a token") else said)
         case psycopg.errors.SerializationFailure():
             return PageChanged(said)
         case psycopg.errors.UniqueViolation():

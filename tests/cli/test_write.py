@@ -53,7 +53,7 @@ def test_a_page_is_written_read_forgotten_and_purged(
     assert "would be deleted" in out
     assert file.exists()
     command = next(line.split() for line in out.splitlines() if "--yes" in line)
-    code, out, _ = run(*command[1:], "--allow-canonical", "--tombstone")
+    code, out, _ = run(*command[1:])
     assert (code, "are deleted" in out) == (0, True)
     assert sorted(f.name for f in file.parent.iterdir()) == ["moon.md"]
 

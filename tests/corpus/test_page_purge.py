@@ -43,7 +43,7 @@ def test_dory_a_purge_is_a_dry_run_until_it_has_a_reason_and_a_hash(acme: Store)
     )
     assert would.bytes_deleted > done.bytes_written  # its version as well
     assert would.held is not None
-    assert would.held.versions == 1
+    assert set(would.held.model_dump(exclude={"git"}).values()) == {0}
     with pytest.raises(PageChanged):
         drop(acme, PATH, expected_hash="0" * 64, reason="Test.", dry_run=False)
     for asked in ({"reason": "Test."}, {"expected_hash": done.hash}, {"expected_hash": done.hash, "reason": " "}):
