@@ -21,7 +21,8 @@ _READ: Final = 200  # documents read at a time
 _MANY: Final = 64  # names beyond which reading every document costs less than looking for each name in it
 
 _PAGES: Final = """
-SELECT id::text, path, title, metadata ->> 'type', coalesce(metadata -> 'aliases', '[]'), metadata ->> 'slug' FROM memory.documents
+SELECT id::text, path, title, metadata ->> 'type', coalesce(metadata -> 'aliases', '[]'), metadata ->> 'slug',
+  jsonb_exists(metadata, 'forgotten') FROM memory.documents
 WHERE corpus_id = %s AND invalidated_at IS NULL AND NOT jsonb_exists(metadata, 'quarantined') ORDER BY path
 """
 _ENTITIES: Final = """
@@ -35,7 +36,7 @@ def resolve_links(connection: Connection, corpus: Corpus) -> int:
     """Let every live link of a corpus point at the page that it means; returns how many mean something else than before."""
     targets = LinkTargets(
         LinkTarget(str(id_), str(path), str(title), _listed(aliases))
-        for id_, path, title, _, aliases, _ in connection.execute(_PAGES.encode(), (corpus.id,))
+        for id_, path, title, _, aliases, *_ in connection.execute(_PAGES.encode(), (corpus.id,))
     )
     changed: list[tuple[str, str | None]] = []
     rows: Any = connection.execute(
@@ -58,8 +59,8 @@ def known_names(connection: Connection, corpus: Corpus) -> KnownNames:
     layout = profile(corpus.profile)
     rows = [
         NamedRow(str(id_), (str(title), *_listed(aliases), str(slug or "")), document=True)
-        for id_, path, title, type_, aliases, slug in connection.execute(_PAGES.encode(), (corpus.id,))
-        if layout.named(str(path), str(type_))
+        for id_, path, title, type_, aliases, slug, forgotten in connection.execute(_PAGES.encode(), (corpus.id,))
+        if not forgotten and layout.named(str(path), str(type_))
     ]
     entities: Any = connection.execute(_ENTITIES.encode(), (corpus.namespace_id,))
     rows += [NamedRow(id_, tuple(names), document=False) for id_, names in entities]
@@ -100,7 +101,7 @@ def _saying(connection: Connection, corpus: Corpus, names: set[str]) -> list[str
 
 def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Sequence[str], tally: PageTally) -> None:
     documents: Any = connection.execute(
-        "SELECT id::text, CASE WHEN jsonb_exists(metadata, 'quarantined') THEN '' ELSE content END FROM memory.documents "
+        "SELECT id::text, CASE WHEN jsonb_exists_any(metadata, '{quarantined,forgotten}') THEN '' ELSE content END FROM memory.documents "
         "WHERE id = ANY(%s::uuid[]) AND invalidated_at IS NULL",
         (ids,),
     ).fetchall()

@@ -164,6 +164,7 @@ def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: Pag
     """Forget the page at a place: ``file`` is what it says then, ``tombstone`` what stands beside it. Raises as ``store_page``."""
     values = {**file.fields.values, "frontmatter": dict(file.written)}
     stone = {**tombstone.fields.values, "frontmatter": dict(tombstone.written)}
+    stone.pop("problems", None)  # no profile has the type of tombstones
     told = _told(
         writer.connection,
         _FORGET,

@@ -359,3 +359,24 @@ def test_pages_written_while_a_sync_is_at_work_are_neither_lost_nor_in_its_way(f
     assert "By day." in (folder.root / "ideas/moon.md").read_text()
     assert (folder.root / "inbox/note.md").read_text().endswith("Two.\n")
     assert pending(folder) == []
+
+
+def test_a_forgotten_page_is_no_news_to_a_sync_and_says_nothing_again(folder: Folder) -> None:
+    """Its names and its words make no mention, also where a sync looks at every page; audits find nothing wrong with its tombstone."""
+    fields = {"title": "Zephyrine", "type": "knowledge"}
+    put(
+        folder.store,
+        target="knowledge/zephyrine.md",
+        content="Zephyrine sails the Moonraker.",
+        frontmatter=fields,
+        follow=True,
+    )
+    put(folder.store, "forget", "knowledge/zephyrine.md", "", reason="Sunk.", follow=True)
+    ask(folder.store, "UPDATE memory.corpora SET sync_state = '{}'")
+    folder.write("ideas/sea.md", "---\ntitle: Sea\ntype: idea\n---\nWhere Zephyrine was.\n", age=20)
+    folder.write("knowledge/raker.md", "---\ntitle: Moonraker\ntype: knowledge\n---\nA sail.\n", age=20)
+    assert folder.sync().new == 2
+    assert [link for link in folder.links() if link[1] == "mention"] == []
+    assert ask(folder.store, "SELECT metadata->'problems' FROM memory.documents WHERE path LIKE '%%.tombstone.md'") == [
+        (None,)
+    ]

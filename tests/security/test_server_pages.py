@@ -122,6 +122,9 @@ CANONICAL: list[dict[str, Any]] = [
     {"path": "projects/port/state.md"},
     {"fields": '{"type": "decision", "canonical": true}'},
     {"fields": '{"type": "note", "frontmatter": {"canonical": true}}'},
+    {"fields": '{"type": "decision", "canonical": false, "frontmatter": {"pinned": "true"}}'},
+    {"fields": '{"type": "note", "visibility": "public"}'},
+    {"path": "knowledge/writing-voice.md"},
 ]
 
 

@@ -36,13 +36,15 @@ CREATE FUNCTION memory.bearer_scopes(scope uuid, bearer text) RETURNS text[] LAN
     END
 $$;
 
--- Whether a page is one that others rest on: it says so itself, it is of a type of which pages are canonical, or, in the layout of Dory, it
--- lies where such pages lie. Whoever changes one needs the scope `approve`.
+-- Whether a page is one that others rest on: it says so itself, it is of a type of which pages are canonical, in the layout of Dory it lies
+-- where such pages lie, it is pinned, so that every wake may tell it, or public, so that it is published. Whoever changes one needs the scope
+-- `approve`.
 CREATE FUNCTION memory.is_canonical_page(layout text, at_path text, fields jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp AS $$
-  SELECT coalesce(fields #>> '{frontmatter,canonical}' = 'true', false)
+  SELECT coalesce('true' IN (fields #>> '{frontmatter,canonical}', fields #>> '{frontmatter,pinned}', fields->>'pinned'), false)
+    OR coalesce(fields->>'visibility' = 'public', false)
     OR coalesce(fields->>'canonical' = 'true' AND fields->>'type' IN ('core', 'person', 'project', 'concept', 'decision'), false)
-    OR layout = 'dory' AND at_path ~ '^(core|people|concepts)/|^projects/[^/]+/state\.md$'
+    OR layout = 'dory' AND at_path ~ '^(core|people|concepts)/|^projects/[^/]+/state\.md$|^knowledge/writing-voice\.md$'
 $$;
 
 -- Lets a write of a page through: the token, the namespace, the paths and the corpus, which is not there yet where an agent's first page is
@@ -235,7 +237,7 @@ BEGIN
   fields := fields - ARRAY['quarantined', 'forgotten'];
   IF NOT gate.may_approve AND NOT hidden AND (memory.is_canonical_page(gate.layout, at_path, fields)
      OR NOT gone AND memory.is_canonical_page(gate.layout, from_path, stored.metadata)) THEN
-    RAISE EXCEPTION 'The page is canonical: others rest on what it says, so writing it takes a token with the scopes write and approve. Ask the operator for one (slowwave tokens new --scopes read,write,approve), or write under inbox/ for a person to take over. Nothing was stored.'
+    RAISE EXCEPTION 'The page is canonical, pinned or public: others rest on what it says, so writing it takes a token with the scopes write and approve. Ask the operator for one (slowwave tokens new --scopes read,write,approve), or write under inbox/ for a person to take over. Nothing was stored.'
       USING ERRCODE = 'insufficient_privilege';
   END IF;
   told := CASE WHEN hidden THEN jsonb_build_object('quarantined', true, 'type', 'capture', 'status', 'raw') ELSE fields END;
@@ -324,7 +326,7 @@ BEGIN
   ELSIF stored.content_hash <> expected THEN
     RAISE EXCEPTION 'The page has been changed since it was read. Read it again. Nothing was stored.' USING ERRCODE = 'serialization_failure';
   ELSIF NOT gate.may_approve AND memory.is_canonical_page(gate.layout, at_path, stored.metadata) THEN
-    RAISE EXCEPTION 'The page is canonical: others rest on what it says, so forgetting it takes a token with the scopes write and approve. Ask the operator for one (slowwave tokens new --scopes read,write,approve). Nothing was stored.'
+    RAISE EXCEPTION 'The page is canonical, pinned or public: others rest on what it says, so forgetting it takes a token with the scopes write and approve. Ask the operator for one (slowwave tokens new --scopes read,write,approve). Nothing was stored.'
       USING ERRCODE = 'insufficient_privilege';
   END IF;
   held := memory.held_elsewhere(stored);
