@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.corpus import pending_files
+from slowwave.corpus import pending_files, sync
 from slowwave.corpus.folder_state import folder_states
 from slowwave.corpus.page_request import WriteResponse
-from slowwave.corpus.pending_files import follow_files
+from slowwave.corpus.pending_files import Following, follow_files
 from slowwave.corpus.watch import watch_corpora
 from slowwave.errors import AlreadyThere, Refused
 from slowwave.store.connect import Store
@@ -119,6 +119,22 @@ def test_a_page_that_no_file_says_yet_is_not_taken_for_gone(folder: Folder, monk
     assert (folder.root / PATH).exists()
 
 
+def test_a_page_that_comes_while_a_sync_begins_is_not_taken_for_gone(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was written after the files had followed and before the sync read what stands."""
+
+    def late(*_: object) -> Following:
+        by_agent(folder)
+        return Following()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sync, "follow_files", late)
+        assert folder.sync().gone == 0
+    assert sorted(folder.live()) == ["ideas/moon.md", PATH]
+    assert pending(folder) == [PATH]
+
+
 def test_a_file_that_has_not_followed_yet_does_not_take_back_what_an_agent_wrote(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +236,7 @@ def test_an_edit_within_the_very_moment_of_writing_is_put_back(
 KILLED = """
 import os, signal, sys
 from slowwave.api.memory import Memory
-from slowwave.corpus import pending_files
+from slowwave.corpus import pending_files, sync
 from slowwave.store.connect import Store
 
 real = getattr(pending_files, sys.argv[2])
