@@ -180,7 +180,7 @@ def test_dory_paths_that_lead_elsewhere_are_refused(towns: Store, path: str | No
     "given",
     [
         {"corpus": uid("kb-rival")},
-        {"corpus": str(uuid4())},
+        {"corpus": uid("nowhere")},
         {"kind": "replace"},
         {"kind": None},
         {"document": uid("d-acme")},
