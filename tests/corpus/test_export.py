@@ -12,6 +12,8 @@ from slowwave.corpus.export import CorpusExport, export_corpora
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from tests.corpus.folders import Folder
+from tests.corpus.pages import put
+from tests.memories import remember
 from tests.toy import key
 
 ODD = {
@@ -94,3 +96,15 @@ def test_a_secret_of_any_version_keeps_the_history_out_of_git(folder: Folder, tm
     assert not (tmp_path / "out").exists()
     export(folder, tmp_path / "out")
     assert tree(tmp_path / "out")["leak.md"] == b"# Leak\n\nTaken out.\n"
+
+
+def test_pages_that_agents_wrote_in_no_folder_are_exported_as_files(tmp_path: Path, store: Store) -> None:
+    """Beside a followed folder's, in a folder of their own."""
+    remember(store, "acme")
+    put(store, content="The spring tide is at six.")
+    folder = Folder(tmp_path / "notes", store, slug="acme")
+    folder.write("a.md", "# A\n")
+    folder.sync()
+    with store.connect("reader") as connection:
+        export_corpora(connection, corpora_of(connection, folder.corpus().namespace_id), tmp_path / "out")
+    assert sorted(tree(tmp_path / "out")) == ["notes/a.md", "pages/ideas/tides.md"]

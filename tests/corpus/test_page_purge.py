@@ -6,9 +6,14 @@ from uuid import uuid4
 
 import pytest
 
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
 from slowwave.corpus.page_rows import PageChanged
 from slowwave.errors import Forbidden, NotInCorpus, Refused
+from slowwave.night.night import run_night
+from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
+from slowwave.store.digest import digest
 from tests.corpus.pages import drop, held, put
 from tests.memories import ask, remember
 from tests.snapshots import uid
@@ -135,6 +140,32 @@ def test_what_a_journal_can_still_restore_is_not_purged(acme: Store, part: str) 
         acme, "SELECT content_hash FROM memory.documents WHERE path = %s AND invalidated_at IS NULL", PATH
     )
     assert drop(acme, PATH, **(live | {"expected_hash": str(hash_)})).action == "purged"
+
+
+def test_the_undo_of_an_applied_plan_stays_exact(acme: Store) -> None:
+    """A night gave a page its vector: the page is not purged, before the undo or after it, and a page forgotten meanwhile is no bar."""
+    done = put(acme, target=PATH, content="Note of the harbour.", frontmatter=NOTE)
+    put(acme, target="inbox/other.md", content="Of the lock.", frontmatter=NOTE)
+    ask(acme, "DELETE FROM memory.chunk_vectors")  # as a server that may add no model leaves it
+    before = digest(acme, "acme")
+    night = run_night(acme, "acme", force=True, ops="reembed")
+    assert night.plan is not None
+    approval = approve(acme, "acme", night.plan.plan_hash, approver="mara", force=True, note="Test.")
+    applied = apply_approval(acme, approval.id)
+    assert applied.counts["applied"] > 0
+    assert ask(acme, "SELECT count(*) FROM memory.chunk_vectors") == [(2,)]
+    live = {"dry_run": False, "expected_hash": done.hash, "reason": "Test."}
+    with pytest.raises(Refused, match="undo would need"):
+        drop(acme, PATH, **live)
+    undone = undo_run(acme, applied.run_id)
+    assert digest(acme, "acme") == before
+    with pytest.raises(Refused, match="undo would need"):  # the undo can be undone as well
+        drop(acme, PATH, **live)
+    again = undo_run(acme, undone.run_id)
+    assert ask(acme, "SELECT count(*) FROM memory.chunk_vectors") == [(2,)]
+    assert put(acme, "forget", PATH, "", reason="Test.").action == "forgotten"
+    undo_run(acme, again.run_id)
+    assert ask(acme, "SELECT count(*) FROM memory.chunk_vectors") == [(0,)]
 
 
 def test_other_pages_and_namespaces_stay_as_they_are(acme: Store) -> None:
