@@ -103,7 +103,9 @@ def page_place(connection: Connection, namespace_id: str, path: str, corpus: str
 
     Raises ``Refused`` where several are meant, or a folder's profile leaves such a path out.
     """
-    known = {c.id: c for c in chosen_corpus(connection, namespace_id, corpus) if c.root not in (SESSIONS_ROOT, EVIDENCE_ROOT)}
+    known = {
+        c.id: c for c in chosen_corpus(connection, namespace_id, corpus) if c.root not in (SESSIONS_ROOT, EVIDENCE_ROOT)
+    }
     rows: Any = connection.execute(_STORED, (namespace_id, list(known), path)).fetchall()
     if len(rows) > 1:
         raise Refused(
