@@ -74,7 +74,6 @@ def test_its_evidence_cannot_be_read_and_a_tombstone_says_when_by_whom_and_why(t
         ({"content": "Mara likes zqxtea"}, {"Mara lives in Oslo.", "Mara moved to Bergen."}),
         ({"content": "Mara likes coffee."}, {"Mara lives in Oslo.", "Mara moved to Bergen.", "Mara likes zqxtea."}),
     ],
-    ids=str,
 )
 def test_one_kind_or_one_statement_is_forgotten_alone(told: Store, given: dict[str, str], left: set[str]) -> None:
     """Claims that have ended go with those of their kind; where nothing says it, nothing is forgotten."""

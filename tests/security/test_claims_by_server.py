@@ -241,7 +241,7 @@ def test_it_stores_claims_and_nothing_else(towns: Store) -> None:
 
 
 def test_whatever_it_says_evidence_is_a_source_and_no_canonical_or_public_page(towns: Store) -> None:
-    """Nor does a statement say of itself whom it is about, or what kind it is."""
+    """Nor does a statement say of itself whom it is about, what kind it is, that a person cleared it, or that it never ages."""
     fields = {
         "visibility": "public",
         "canonical": True,
@@ -250,16 +250,22 @@ def test_whatever_it_says_evidence_is_a_source_and_no_canonical_or_public_page(t
         "source_kind": "human",
         "superseded_by": "x",
     }
-    more = {"entity_id": uid("e"), "claim_kind": "decision"}
+    more = {
+        "entity_id": uid("e"),
+        "claim_kind": "decision",
+        "screening": "cleared",
+        "shock": True,
+        "source": "a letter",
+    }
     done = call(towns, REMEMBER, CLAIM | {"fields": json.dumps(fields), "more": json.dumps(more)})
     rows = ask(towns, "SELECT metadata FROM memory.documents WHERE id = %s", done["evidence"])
     assert rows == [({"type": "source", "canonical": False, "source_kind": "semantic", "temperature": "cold"},)]
     rows = ask(
         towns,
-        "SELECT attributes->>'entity_id', attributes->>'claim_kind', pinned, visibility FROM memory.memories WHERE id = %s",
+        "SELECT attributes, pinned, visibility FROM memory.memories WHERE id = %s",
         done["claim"],
     )
-    assert rows == [(done["entity"], "fact", False, "private")]
+    assert rows == [({"entity_id": done["entity"], "claim_kind": "fact", "source": "a letter"}, False, "private")]
 
 
 def test_only_claims_of_the_subject_are_forgotten(towns: Store) -> None:

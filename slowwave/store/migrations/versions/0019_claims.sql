@@ -193,7 +193,9 @@ BEGIN
     INSERT INTO memory.memories (id, namespace_id, kind, state, subject, author, source, session_id, confidence, attributes,
         source_document_ids, source_chunk_ids, current_version_id, valid_from, valid_to)
       VALUES (claim, space, 'claim', CASE WHEN hidden THEN 'quarantined' ELSE 'active' END, called, coalesce(agent, ''), 'semantic', session, sure,
-        coalesce(more, '{}') || jsonb_build_object('claim_kind', of_kind, 'entity_id', about), ARRAY[kept.document],
+        (SELECT coalesce(jsonb_object_agg(m.name, m.value), '{}') FROM jsonb_each(coalesce(more, '{}')) AS m (name, value)
+          WHERE m.name IN ('relations', 'source', 'origin_surface', 'target_subject_ref')) -- no clearance, no exemption from ageing
+        || jsonb_build_object('claim_kind', of_kind, 'entity_id', about), ARRAY[kept.document],
         CASE WHEN kept.chunk IS NULL THEN '{}' ELSE ARRAY[kept.chunk] END, version, since, until);
     INSERT INTO memory.memory_versions (id, namespace_id, memory_id, content, reason) VALUES (version, space, claim, statement, 'remember');
     IF vec IS NOT NULL AND NOT hidden THEN
