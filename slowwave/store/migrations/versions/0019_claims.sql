@@ -275,6 +275,9 @@ BEGIN
   UPDATE memory.chunks c SET invalidated_at = now(), invalidated_by = kept.document
     WHERE c.document_id = ANY (documents) AND c.invalidated_at IS NULL;
   GET DIAGNOSTICS passages = ROW_COUNT;
+  -- Not even a search for what is retired, or as of an earlier day, finds what was forgotten.
+  DELETE FROM memory.search_texts t
+    WHERE t.id = ANY (claims) OR t.id IN (SELECT c.id FROM memory.chunks c WHERE c.document_id = ANY (documents));
   INSERT INTO memory.claim_events (namespace_id, claim_id, event, evidence_id, agent, session_id, reason)
     SELECT space, c, 'retired', kept.document, coalesce(agent, ''), session, why FROM unnest(claims) AS c;
   RETURN jsonb_build_object('claims', touched, 'passages', passages, 'evidence', cardinality(documents), 'tombstone', kept.document,
