@@ -54,6 +54,11 @@ def worlds(draw: st.DrawFn, most: int = 7) -> World:
     return make_world(draw(st.randoms(use_true_random=False)), most)
 
 
+def _id(namespace_id: str, name: str) -> str:
+    """Ids of every namespace sort alike: what is drawn later must not hang on a namespace's random id."""
+    return str(uuid.UUID(uuid.uuid5(uuid.NAMESPACE_OID, name).hex[:8] + uuid.UUID(namespace_id).hex[8:]))
+
+
 def make_world(r: Random, most: int = 7) -> World:
     """The same from a random number generator."""
     namespace_id = str(uuid.uuid4())
@@ -61,9 +66,7 @@ def make_world(r: Random, most: int = 7) -> World:
     made = itertools.count()
 
     def new() -> str:
-        """Ids of every namespace sort alike: what is drawn later must not hang on a namespace's random id."""
-        place = uuid.uuid5(uuid.NAMESPACE_OID, str(next(made))).hex[:8]
-        return str(uuid.UUID(place + uuid.UUID(namespace_id).hex[8:]))
+        return _id(namespace_id, str(next(made)))
 
     def instant() -> datetime:
         return START + timedelta(microseconds=r.randrange(10**9))
@@ -250,7 +253,7 @@ def _statements(r: Random, world: World) -> tuple[list[dict[str, Any]], list[dic
     chunks, documents = world.ids("chunks"), world.ids("documents")
 
     def new(kind: str, n: int) -> str:
-        return str(uuid.uuid5(uuid.UUID(world.namespace_id), f"{kind} {n}"))
+        return _id(world.namespace_id, f"{kind} {n}")
 
     def shared() -> dict[str, Any]:
         gone = r.random() < 0.15

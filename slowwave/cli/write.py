@@ -15,7 +15,9 @@ from slowwave.errors import Refused
 
 _Request = TypeVar("_Request", bound=BaseModel)
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]
-_Hash = Annotated[str, typer.Option("--expected-hash", help="Hash of the page; `slowwave get --json` gives it.")]
+_Hash = Annotated[
+    str, typer.Option("--expected-hash", help="Hash of the page; `slowwave get NAMESPACE PATH --json` gives it.")
+]
 _Corpus = Annotated[str | None, typer.Option(help="Name of a corpus's folder, where several are followed.")]
 _Agent = Annotated[str, typer.Option(help="Who writes.")]
 

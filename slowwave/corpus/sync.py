@@ -128,7 +128,8 @@ def sync_corpus(
     """
     if corpus.folder is None:
         raise Refused(
-            "These pages have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds sessions, `slowwave write` pages."
+            "These pages have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds sessions, "
+            "`slowwave write NAME PATH --kind create` pages."
         )
     refuse_read_only(connection, [slug])
     with one_sync(connection, corpus.namespace_id, slug):
