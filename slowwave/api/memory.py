@@ -101,12 +101,20 @@ class Memory:
         kind: ResearchKind | str = "report",
         corpus: CorpusChoice | str = "all",
         limit: int = 8,
+        save: bool = False,
     ) -> ResearchResponse:
         """An answer in Markdown with its sources; see ``slowwave.recall.research_request.ResearchRequest``. Raises as ``search`` does."""
         given = locals()
         from slowwave.recall.research_request import ResearchRequest, research
 
-        return self._told(research, _request(ResearchRequest, given))
+        told = self._told(research, _request(ResearchRequest, given))
+        if not save:
+            return told
+        from slowwave.corpus.research_page import keep_research
+        from slowwave.search.namespace_settings import settings_of
+
+        with self.store.connect("owner") as connection:
+            return keep_research(connection, self.namespace, told, settings_of(connection, self.namespace), follow=True)
 
     def session_ingest(
         self,

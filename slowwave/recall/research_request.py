@@ -34,8 +34,6 @@ _ANSWER: Final = {
     }
 }
 
-_NOT_SAVED: Final = "Nothing was saved: research.page is the page, and research.target where it belongs."
-
 
 class ResearchRequest(BaseModel):
     """A question whose answer is to be a page."""
@@ -46,9 +44,7 @@ class ResearchRequest(BaseModel):
     kind: ResearchKind = Field(default="report", description="What the page is to be; where it belongs follows.")
     corpus: CorpusChoice = "all"
     limit: int = Field(default=8, ge=1, le=20, description="How many sources at most.")
-    save: bool = Field(
-        default=False, description="Not done here: the answer has the page, to be written by whoever asked."
-    )
+    save: bool = Field(default=False, description="Keep the page as well; it takes a token with the scope write.")
 
 
 class ResearchSource(BaseModel):
@@ -75,10 +71,19 @@ class ResearchPage(BaseModel):
     status: Literal["raw"] = "raw"
 
 
-class ResearchResponse(BaseModel):
-    """``synthesis`` says whether a model worded the answer; else it is extracts. There is no ``artifact``: nothing is written."""
+class ResearchArtifact(BaseModel):
+    """The page that was kept."""
 
-    artifact: None = None
+    path: str
+    kind: ResearchKind
+    bytes_written: int
+
+
+class ResearchResponse(BaseModel):
+    """``synthesis`` says whether a model worded the answer; else it is extracts. ``artifact`` is the page where it was kept
+    (``slowwave.corpus.research_page``)."""
+
+    artifact: ResearchArtifact | None = None
     research: ResearchPage
     sources: tuple[ResearchSource, ...]
     synthesis: bool = False
@@ -88,7 +93,7 @@ class ResearchResponse(BaseModel):
 def research(
     connection: Connection, namespace: str, request: ResearchRequest, settings: Settings, today: date | None = None
 ) -> Answered[ResearchResponse]:
-    """An answer with its sources, and the search that it rests on. Raises ``Refused`` for a namespace that is not there."""
+    """An answer with its sources, kept nowhere, and the search that it rests on. Raises ``Refused`` where there is no such namespace."""
     from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
 
     today = today or datetime.now(UTC).date()
@@ -115,7 +120,7 @@ def research(
         )
         for n, result in enumerate(found.results, 1)
     )
-    warnings = (*found.warnings, *filter(None, (warning, _NOT_SAVED if request.save else "")))
+    warnings = (*found.warnings, *filter(None, (warning,)))
     told = ResearchResponse(artifact=None, research=page, sources=sources, synthesis=synthesis, warnings=warnings)
     return Answered(told, (Recalled.of_search(found),))
 

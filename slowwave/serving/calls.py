@@ -6,7 +6,7 @@ What a call does belongs to its room; how it is asked for to ``slowwave.serving.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -115,7 +115,15 @@ def _found(answer: SearchResponse) -> str:
 
 
 def _research(connection: Connection, caller: Caller, request: ResearchRequest) -> Answered[ResearchResponse]:
-    return research(connection, caller.namespace, request, settings_of(connection, caller.namespace))
+    settings = settings_of(connection, caller.namespace)
+    found = research(connection, caller.namespace, request, settings)
+    if not request.save:
+        return found
+    from slowwave.corpus.research_page import keep_research  # screens texts and embeds them
+
+    return replace(
+        found, answer=keep_research(connection, caller.namespace, found.answer, settings, token=caller.token)
+    )
 
 
 def _profiles(connection: Connection, caller: Caller, request: ProfilesRequest) -> ProfilesResponse:
@@ -245,7 +253,7 @@ _CALLS: Final = (
     ),
     Call(
         "research",
-        "Answer a question as a page in Markdown, each line with the numbers of its sources. Nothing is written.",
+        "Answer a question as a page in Markdown, each line with the numbers of its sources; save keeps the page.",
         ResearchRequest,
         ResearchResponse,
         "read",

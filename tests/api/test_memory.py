@@ -22,7 +22,7 @@ from tests.memories import ask, remember
 from tests.recall.test_wake_rows import put_document
 from tests.snapshots import uid
 
-LEFT_OUT = {SearchRequest: {"rerank"}, ResearchRequest: {"save"}}
+LEFT_OUT = {SearchRequest: {"rerank"}}
 """What a method does not offer."""
 
 

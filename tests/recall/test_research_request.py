@@ -91,13 +91,3 @@ def test_a_model_without_an_endpoint_is_a_warning(store: Store) -> None:
     put_page(store, PAGE, "thermostat", type="project", status="active")
     told = researched(store, Settings(search_model="m", search_steps=("research",)))
     assert "SLOWWAVE_SEARCH_ENDPOINT" in told.warnings[0]
-
-
-def test_a_page_that_is_to_be_saved_is_given_and_not_written(store: Store) -> None:
-    """There is no artifact, and the answer says what to do instead."""
-    remember(store, "acme")
-    put_page(store, PAGE, "thermostat", type="project", status="active")
-    told = researched(store, save=True)
-    assert told.model_dump(exclude_unset=True)["artifact"] is None
-    assert "Nothing was saved" in told.warnings[-1]
-    assert "thermostat" in told.research.page
