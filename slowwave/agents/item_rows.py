@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 from psycopg import sql
 
 from slowwave.agents.item_filters import condition
-from slowwave.agents.item_scopes import LABELS, SOURCE, Labels, external_id, key_of, labels_of, within, written
+from slowwave.agents.item_scopes import LABELS, SOURCE, Labels, external_id, is_id, key_of, labels_of, within, written
 from slowwave.agents.item_texts import reworded
 from slowwave.errors import EmbeddingError
 from slowwave.language.embedder import Embedder
@@ -108,7 +107,7 @@ def named_items(
     ids = {external_id(labels, key): (labels, key) for labels, key in asked}
     if not ids:
         return {}
-    keys = [key for _, key in ids.values() if _is_id(key)]
+    keys = [key for _, key in ids.values() if is_id(key)]
     rows = connection.execute(_NAMED, {"namespace": namespace, "ids": list(ids), "keys": keys}).fetchall()
     ends = {str(row[-2]) for row in rows if row[-1] and row[-2] != row[0]}
     survivors = {found.id: found for found in _by_id(connection, ends)}
@@ -217,10 +216,3 @@ def _item(row: Sequence[Any]) -> AgentItem:
         if said is not None and said != content:
             value = reworded(value, said, content)
     return AgentItem(str(id_), labels_of(str(scope)), key, value, created_at, updated_at)
-
-
-def _is_id(key: str) -> bool:
-    try:
-        return str(UUID(key)) == key
-    except ValueError:
-        return False

@@ -89,3 +89,11 @@ def within(prefix: Labels, values: dict[str, Any], name: str = "scope") -> sql.C
     return sql.SQL("(m.scope = {at} OR (m.scope ~>=~ {below} AND m.scope ~<~ {beyond}))").format(
         at=sql.Placeholder(name), below=sql.Placeholder(f"{name}_below"), beyond=sql.Placeholder(f"{name}_beyond")
     )
+
+
+def is_id(key: str) -> bool:
+    """Whether a key is a row's id as the store writes it: a summary that a night wrote has no other key."""
+    try:
+        return str(UUID(key)) == key
+    except ValueError:
+        return False

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from slowwave.agents.item_filters import json_text
 from slowwave.agents.item_rows import PUT
-from slowwave.agents.item_scopes import SOURCE, Labels, external_id, scope_of, subject_of
+from slowwave.agents.item_scopes import SOURCE, Labels, external_id, is_id, scope_of, subject_of
 from slowwave.agents.item_texts import Index, searched_text, texts
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
@@ -198,7 +198,7 @@ def _held(connection: Connection, namespace: str, puts: Sequence[ItemPut]) -> di
     """What stands under the keys of puts."""
     places = {put.external_id: (put.labels, put.key) for put in puts}
     by_scope = {(scope_of(labels), key): (labels, key) for labels, key in places.values()}
-    keys = [key for _, key in places.values() if _is_id(key)]
+    keys = [key for _, key in places.values() if is_id(key)]
     asked = {"namespace": namespace, "source": SOURCE, "put": PUT, "ids": list(places), "keys": keys}
     held: dict[tuple[Labels, str], _Held] = {}
     for id_, known, scope, own, state, open_, value, text, ordinal in connection.execute(_HELD, asked).fetchall():
@@ -243,10 +243,3 @@ def _work(puts: Sequence[ItemPut], held: Mapping[tuple[Labels, str], _Held]) -> 
 
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _is_id(key: str) -> bool:
-    try:
-        return str(UUID(key)) == key
-    except ValueError:
-        return False
