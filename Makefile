@@ -1,23 +1,25 @@
 # Two commands are enough on a fresh machine: `make demo`, then `make up`. Needs Python >= 3.11 (PYTHON=… chooses one);
-# uses uv when it is on PATH, else pip. GNU make 3.81 and a POSIX shell suffice.
+# GNU make 3.81 and a POSIX shell suffice.
 
 VENV := .venv
 BIN := $(VENV)/bin
-UV := $(shell command -v uv 2>/dev/null)
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 # The lock is made for Python 3.11; other versions resolve within the ranges of pyproject.toml.
+comma := ,
 LOCK = $(shell $(BIN)/python -c 'import sys; print("-c constraints.txt" * (sys.version_info[:2] == (3, 11)))')
 
-ifneq ($(UV),)
-MAKE_VENV = $(UV) venv --quiet $(VENV) $(if $(PYTHON),--python $(PYTHON))
-INSTALL = $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(LOCK)
-else
-MAKE_VENV = $(if $(PYTHON),$(PYTHON),$(error Slowwave needs Python 3.11 or later, and none was found on PATH. \
-	Install it, or name it: make PYTHON=/path/to/python3)) -m venv $(VENV)
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCK)
-endif
+# uv installs in a fifth of pip's time, so pip's first act is to install uv. Where uv cannot (it reads no pip.conf), pip does
+# it all, from the first version that reads dependency groups.
+UV = $(shell command -v uv || ls $(BIN)/uv 2>/dev/null)
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+MAKE_VENV = $(if $(shell command -v uv),uv venv --quiet $(VENV) $(if $(PYTHON),--python $(PYTHON)),$(if $(PYTHON),$(PYTHON),\
+	$(error Slowwave needs Python 3.11 or later, and none was found on PATH. Install it, or name it: make PYTHON=/path/to/python3)) \
+	-m venv $(VENV) && { $(PIP) install uv >/dev/null 2>&1 || true; })
+BY_PIP = { $(BIN)/python -m ensurepip >/dev/null 2>&1; \
+	$(PIP) install 'pip>=25.1' && $(PIP) install $(LOCK) $(1); }
+install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(LOCK) $(1) || )$(BY_PIP)
 
 .PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents chromium lock docs clean
 
@@ -105,16 +107,10 @@ $(BIN)/python:
 	@$(MAKE_VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	@echo 'Installing: about a minute with pip, some seconds with uv.'
-ifeq ($(UV),)
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
-endif
-	@$(INSTALL) -e '.[dagster,serve]'
+	@echo 'Installing: some seconds, or two minutes where uv cannot be had.'
+	@$(call install,-e '.[dagster$(comma)serve]')
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-ifeq ($(UV),)
-	@$(BIN)/python -m pip install --quiet 'pip>=25.1' # the first that reads dependency groups
-endif
-	@$(INSTALL) -e '.[dagster,serve]' --group dev
+	@$(call install,-e '.[dagster$(comma)serve]' --group dev)
 	@touch $@
