@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from slowwave.mutations.cells import inserted_id
@@ -34,6 +35,9 @@ NAMES = [
     "*bold* [x](y)",
     "",
 ]
+
+few = settings(max_examples=settings.default.max_examples * 3 // 5)  # pyright: ignore[reportOptionalMemberAccess]
+"""For properties of a database: an example costs a third of a second, and the deep profile draws many."""
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.api.memory import Memory
-from slowwave.claims.remember_request import RememberResponse
+from slowwave.claims.remember import remember as remember_claim
+from slowwave.claims.remember_request import RememberRequest, RememberResponse
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
+from slowwave.search.namespace_settings import settings_of
 from slowwave.store.connect import Store
 from tests.claims import MODES, NOW, held, shown, tell
 from tests.memories import ask, remember
+from tests.processes import started
 from tests.snapshots import uid
 from tests.waiting import until
 
@@ -486,16 +485,11 @@ def test_many_agents_at_once_make_one_subject_and_one_claim(acme: Store) -> None
     assert ask(acme, "SELECT count(*), max(cardinality(source_document_ids)) FROM memory.memories") == [(1, 6)]
 
 
-PROGRAM = """
-import sys
-from slowwave.claims.remember import remember
-from slowwave.claims.remember_request import RememberRequest
-from slowwave.search.namespace_settings import settings_of
-from slowwave.store.connect import Store
-with Store.from_environment().connect("owner") as connection:
-    request = RememberRequest(content="Mara moved to Bergen.", subject=sys.argv[1], scope="person")
-    remember(connection, "acme", request, settings_of(connection, "acme"))
-"""
+def say(owner: str, subject: str) -> None:
+    """In a process of its own: a statement about a subject."""
+    with Store(owner=owner).connect("owner") as connection:
+        request = RememberRequest(content="Mara moved to Bergen.", subject=subject, scope="person")
+        remember_claim(connection, "acme", request, settings_of(connection, "acme"))
 
 
 @pytest.mark.parametrize(
@@ -530,15 +524,13 @@ def test_dory_a_process_killed_between_any_two_statements_leaves_all_or_nothing(
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()"
     with acme.connect("owner") as holder, holder.transaction():
         holder.execute(hold)
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, subject], env=os.environ | {"SLOWWAVE_DATABASE_URL": acme.owner}
-        )
+        process = started(say, acme.owner, subject)
         try:
-            until(lambda: ask(acme, waiting) == [(1,)] or process.poll() is not None)
-            assert process.poll() is None, "it ended by itself"
+            until(lambda: ask(acme, waiting) == [(1,)] or not process.is_alive())
+            assert process.is_alive(), "it ended by itself"
         finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.kill()
+            process.join()
     writing = (
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE query LIKE '%%memory.remember(%%' AND pid <> pg_backend_pid() AND state <> 'idle'"

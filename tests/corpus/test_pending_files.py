@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slowwave.api.memory import Memory
 from slowwave.corpus import pending_files, sync
 from slowwave.corpus.folder_state import folder_states
 from slowwave.corpus.page_request import WriteResponse
@@ -21,6 +21,7 @@ from slowwave.store.connect import Store
 from tests.corpus.folders import Folder
 from tests.corpus.pages import IDEA, drop, put
 from tests.memories import ask
+from tests.processes import started
 
 pytestmark = pytest.mark.slow
 
@@ -233,20 +234,17 @@ def test_an_edit_within_the_very_moment_of_writing_is_put_back(
     assert [len(texts(folder)), texts(folder)[0]] == [3, "A person, just now."]
 
 
-KILLED = """
-import os, signal, sys
-from slowwave.api.memory import Memory
-from slowwave.corpus import pending_files, sync
-from slowwave.store.connect import Store
+def write_killed(owner: str, step: str, when: str) -> None:
+    """In a process of its own: a page is written, and the process killed before or after a step of its file."""
+    real = getattr(pending_files, step)
 
-real = getattr(pending_files, sys.argv[2])
-def killed(*given):
-    if sys.argv[3] == "after":
-        real(*given)
-    os.kill(os.getpid(), signal.SIGKILL)
-setattr(pending_files, sys.argv[2], killed)
-Memory("acme", Store(owner=sys.argv[1])).write("append", "ideas/tides.md", "The lock closes at dusk.")
-"""
+    def killed(*given: Any) -> None:
+        if when == "after":
+            real(*given)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(pending_files, step, killed)
+    Memory("acme", Store(owner=owner)).write("append", PATH, "The lock closes at dusk.")
 
 
 @pytest.mark.parametrize(
@@ -256,10 +254,9 @@ def test_a_process_killed_between_the_commit_and_the_file_loses_nothing(folder: 
     """kill -9 at each step: the page stands, and the next sync writes the file, once; no half file is left."""
     folder.write(PATH, PAGE)
     folder.sync()
-    ran = subprocess.run(
-        [sys.executable, "-c", KILLED, folder.store.owner, step, when], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    process = started(write_killed, folder.store.owner, step, when)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     assert pending(folder) == [PATH]
     assert "lock closes" in texts(folder)[0]
     synced = folder.sync()

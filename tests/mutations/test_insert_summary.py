@@ -23,7 +23,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
 from tests.nights import new_world
-from tests.worlds import MODEL, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, worlds
 
 PAYLOADS = [
     {"text": "Zoë knows\nMara.", "claims": [{"text": "…", "cited_entity_ids": ["a"]}], "depth": 1},
@@ -44,6 +44,7 @@ def summaries(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     return insert_summary(snapshot, made)
 
 
+@few
 @given(world=worlds(), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """export(apply(db)) = simulate(export(db)); apply twice = apply once; digest(undo(apply(db))) = digest(db)."""

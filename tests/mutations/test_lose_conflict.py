@@ -19,7 +19,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
-from tests.worlds import MODEL, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, worlds
 
 RIGHT, WRONG, COPY = uid("right"), uid("wrong"), uid("copy")
 
@@ -85,6 +85,7 @@ def losses(snapshot: Snapshot, _: World, r: Random) -> list[Mutation]:
     return found
 
 
+@few
 @given(world=worlds(), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """export(apply(db)) = simulate(export(db)); a second apply is stale; digest(undo(apply(db))) = digest(db)."""

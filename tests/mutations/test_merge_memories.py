@@ -24,7 +24,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
-from tests.worlds import MODEL, World, assert_same, load_world, telling_worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, telling_worlds
 
 KEEP, GONE, OTHER = uid("keep"), uid("gone"), uid("other")
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
@@ -131,6 +131,7 @@ def merges(snapshot: Snapshot, _world: World, r: Random) -> list[Mutation]:
     return merge_memories(snapshot, groups)
 
 
+@few
 @given(world=telling_worlds(), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """export(apply(db)) = simulate(export(db)); apply twice = apply once; digest(undo(apply(db))) = digest(db)."""
@@ -149,6 +150,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: S
     assert undo(store, world, run)[1] == ()
 
 
+@few
 @given(world=telling_worlds(), r=st.randoms(use_true_random=False))
 def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random) -> None:
     """Every subset applies one by one in any order, and comes back in any order."""
@@ -166,6 +168,7 @@ def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random)
     assert digest(store, world.slug) == before
 
 
+@few
 @given(world=telling_worlds(), r=st.randoms(use_true_random=False))
 def test_recalls_between_plan_and_apply_are_kept(store: Store, world: World, r: Random) -> None:
     """Counters are deltas: what is counted in between survives apply and undo, and stales nothing."""

@@ -39,7 +39,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.nights import new_world
-from tests.worlds import MODEL, START, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, START, World, assert_same, few, load_world, worlds
 
 Build = Callable[[Snapshot, World, Random], list[Mutation]]
 
@@ -188,6 +188,7 @@ def plan(store: Store, world: World, build: Build, r: Random) -> tuple[Snapshot,
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@few
 @given(world=worlds(), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     store: Store, kind: str, world: World, r: Random
@@ -215,6 +216,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
 
 
 @pytest.mark.parametrize("kind", ["merge_rows", "new_version", "insert_summary", "purge_rows"])
+@few
 @given(world=worlds(), r=st.randoms(use_true_random=False))
 def test_undoing_an_undo_applies_again(store: Store, kind: str, world: World, r: Random) -> None:
     """An undo is journalled like any change: what it put back is deleted again."""
@@ -229,6 +231,7 @@ def test_undoing_an_undo_applies_again(store: Store, kind: str, world: World, r:
     assert_same(export_snapshot(store, world.slug, model=MODEL), applied, items)
 
 
+@few
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
 def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random) -> None:
     """Two merges may share an edge: every subset applies one by one in any order, and comes back in any order."""
@@ -246,6 +249,7 @@ def test_any_subset_in_any_order_commutes(store: Store, world: World, r: Random)
     assert digest(store, world.slug) == before
 
 
+@few
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
 def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: World, r: Random) -> None:
     """A plan that mixes all kinds: whatever the sealer lets in applies as simulated, in parts, and comes back in any order."""
@@ -275,6 +279,7 @@ def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: Wor
     assert digest(store, world.slug) == before
 
 
+@few
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
 def test_a_future_made_of_another_future_is_the_one_made_of_the_snapshot(store: Store, world: World, r: Random) -> None:
     """Items that come and go touch their own tables alone; all others are those of the first future, not copies of them."""
@@ -298,6 +303,7 @@ def test_a_future_made_of_another_future_is_the_one_made_of_the_snapshot(store: 
         assert name in touched or anew.vectors[name] is first.vectors[name]
 
 
+@few
 @given(world=worlds(most=9), r=st.randoms(use_true_random=False))
 def test_some_items_of_a_run_come_back_alone(store: Store, world: World, r: Random) -> None:
     """Undoing half the items of a run leaves exactly the other half."""

@@ -21,7 +21,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import make_snapshot, uid
-from tests.worlds import MODEL, NAMES, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, NAMES, World, assert_same, few, load_world, worlds
 
 PATHS = ["MEMORY.md", "DREAMS.md", "topics.md", "a.b-c_d.md"]
 
@@ -34,6 +34,7 @@ def pages(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
     return render_pages(snapshot, made)
 
 
+@few
 @given(world=worlds(most=2), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """New pages, then other bodies for them: simulated = stored, twice = once, undone = never, in this order and together."""
@@ -56,6 +57,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: S
         assert undo(store, world, run)[1] == (), "a second undo finds nothing to do"
 
 
+@few
 @given(world=worlds(most=2), r=st.randoms(use_true_random=False))
 def test_undoing_an_undo_renders_again(store: Store, world: World, r: Random) -> None:
     """An undo is journalled like any change."""

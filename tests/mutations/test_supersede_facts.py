@@ -22,7 +22,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
-from tests.worlds import MODEL, World, assert_same, load_world, telling_worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, telling_worlds
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
 
@@ -90,6 +90,7 @@ def successions(snapshot: Snapshot, _world: World, r: Random) -> list[Mutation]:
     return supersede_facts(snapshot, pairs)
 
 
+@few
 @given(world=telling_worlds(), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """export(apply(db)) = simulate(export(db)); apply twice = apply once; digest(undo(apply(db))) = digest(db)."""
