@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -132,7 +133,7 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
         folded = [_folded(t) for t in texts]
         left = [s for s, key in said if not any(key in t for t in folded)]
         left = [s for s in left if not _retold(s, texts)]
-        won = [s for s in left if any(_is("contradiction", s, t) for t in standing.winners(id_))]
+        won = [s for s in left if _is("contradiction", s, standing.winners(id_))]
         replaced += len(won)
         missing += [(id_, s) for s in left if s not in won]
     elsewhere = _said_anywhere(after, {s for _, s in missing}) if missing else frozenset[str]()
@@ -260,23 +261,31 @@ def _citing(snapshot: Snapshot, ids: set[str]) -> dict[str, set[str]]:
 
 def _retold(statement: str, texts: Sequence[str]) -> bool:
     """Whether texts that stand for its row say a statement in other words."""
-    if not texts:
+    words = frozenset(asked(statement))
+    near = [text for text in texts if _MANY * len(words) <= len(words & _words(text))]
+    if not near:
         return False
     terms = specifics(statement).terms()
-    words = frozenset(asked(statement))
     least = _MANY if terms else _MOST
-    if not unsaid(terms, texts) and any(len(words.intersection(asked(t))) >= least * len(words) for t in texts):
+    if any(len(words & _words(text)) >= least * len(words) for text in near) and not unsaid(terms, texts):
         return True
-    return any(_is("same", statement, text) for text in texts)
+    return _is("same", statement, near)
 
 
-def _is(decision: str, statement: str, text: str) -> bool:
-    """Whether a sentence of a text that has half of a statement's words is to it what ``sameness`` calls so."""
-    words = frozenset(asked(statement))
+def _is(decision: str, statement: str, texts: Sequence[str]) -> bool:
+    """Whether a sentence of texts that has half of a statement's words is to it what ``sameness`` calls so."""
+    words = frozenset(asked(statement)) if texts else frozenset[str]()
     return any(
         2 * len(words & own) >= len(words) and sameness(statement, other).decision == decision
+        for text in texts
         for other, own in _split(text)
     )
+
+
+@lru_cache(1_024)
+def _words(text: str) -> frozenset[str]:
+    """The words of content of a text."""
+    return frozenset(asked(text))
 
 
 @lru_cache(1_024)
@@ -286,22 +295,24 @@ def _split(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def _said_anywhere(snapshot: Snapshot, wanted: set[str]) -> frozenset[str]:
-    """Those of some statements that a living memory or passage says in the same words: texts with its rarest word are looked at."""
+    """Those of some statements that a living memory or passage says in the same words: texts with its rarest pair of words that follow each
+    other are looked at."""
     words = {statement: tokenise(statement) for statement in wanted}
-    uses = Counter(word for own in words.values() for word in set(own))
-    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    uses = Counter(pair for own in words.values() for pair in set(pairwise(own)))
+    by_pair: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for statement in sorted(wanted):
         own = words[statement]
-        by_word[min(own, key=lambda word: (uses[word], -len(word), word))].append((_spaced(own), statement))
+        rarest = min(pairwise(own), key=lambda pair: (uses[pair], -len(pair[0]) - len(pair[1]), pair))
+        by_pair[rarest].append((_spaced(own), statement))
     memories = searched_table(snapshot, "memories", ("current_version_id",))
     passages = searched_table(snapshot, "chunks", ("content",))["content"]
     found: set[str] = set()
     for column in (version_texts(snapshot, memories["current_version_id"]), passages):
-        for text in _holding(column, by_word.keys()).to_pylist():
+        for text in _holding(column, {max(pair, key=len) for pair in by_pair}).to_pylist():
             own = tokenise(text)
-            if rare := by_word.keys() & set(own):
+            if rare := by_pair.keys() & set(pairwise(own)):
                 folded = _spaced(own)
-                found.update(statement for word in rare for key, statement in by_word[word] if key in folded)
+                found.update(statement for pair in rare for key, statement in by_pair[pair] if key in folded)
     return frozenset(found)
 
 

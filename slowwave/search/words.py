@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 LONGEST: Final = 32
@@ -48,14 +49,17 @@ def ranges(form: str, *, wide: str) -> tuple[str, str]:
 
 
 _BETWEEN, _SINGLE = (re.compile(pattern) for pattern in ranges(r"\u{:04x}", wide=r"\U{:08x}"))
+_POSSESSIVE = re.compile(r"'s(?![0-9a-z_])")
 
 
 def words(text: str) -> list[str]:
     """The words of a text, in order, in the form in which they are indexed."""
-    folded = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
-    folded = re.sub(r"'s(?![0-9a-z_])", "", folded)
-    spaced = _BETWEEN.sub(" ", _SINGLE.sub(r" \1 ", folded))
-    return [stem(word[:LONGEST]) for word in spaced.split(" ") if word]
+    if text.isascii():
+        folded = _POSSESSIVE.sub("", text.lower())
+    else:
+        folded = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+        folded = _SINGLE.sub(r" \1 ", _POSSESSIVE.sub("", folded))
+    return [stem(word[:LONGEST]) for word in _BETWEEN.sub(" ", folded).split(" ") if word]
 
 
 def asked(query: str) -> list[str]:
@@ -66,9 +70,13 @@ def asked(query: str) -> list[str]:
 
 def stem(word: str) -> str:
     """A word without its plural."""
-    if word.endswith("s"):
-        for pattern, replacement in STEMS:
-            word = re.sub(pattern, replacement, word)
+    return _singular(word) if word.endswith("s") else word
+
+
+@lru_cache(16_384)
+def _singular(word: str) -> str:
+    for pattern, replacement in STEMS:
+        word = re.sub(pattern, replacement, word)
     return word
 
 

@@ -44,6 +44,8 @@ _LONGEST_ABBREVIATION: Final = 16
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text in their order, without the space around them; a line break counts as a space. Linear in the text."""
+    if _BREAK.search(text) is None:  # what most memories are: one sentence
+        return [whole] if (whole := text.strip()) else []
     parts: list[str] = []
     start = 0
     asides = _asides(text)

@@ -62,7 +62,8 @@ def topic_statement(text: str) -> TopicStatement | None:
         return None
     subject = ""
     words: set[str] = set()
-    for sentence in sentences(text):
+    parts = sentences(text)
+    for sentence in parts:
         if not _states(sentence) or (own := _subject(sentence, subject)) is None:
             return None
         if own and subject and own != subject:
@@ -73,7 +74,7 @@ def topic_statement(text: str) -> TopicStatement | None:
     words -= {stem(part) for part in bare.split()} | _NO_MATTER
     words = {w for w in words if w[0].isalnum() and "'" not in w}
     relations = frozenset(r.relation for r in stated_relations(text))
-    lead = _leading(sentences(text)[0]) if subject == SELF else ""
+    lead = _leading(parts[0]) if subject == SELF else ""
     return TopicStatement(subject, frozenset(words), relations, lead) if words else None
 
 
