@@ -1,4 +1,4 @@
-"""Freshness alarms as checks; the questions are those of ``slowwave.night.freshness`` and ``slowwave.corpus.index_freshness``."""
+"""Freshness alarms as checks; the questions are those of ``slowwave.night.freshness`` and ``slowwave.night.index_freshness``."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -7,7 +7,7 @@ import dagster as dg
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
 from memory_assets.folders import FOLDERS
-from slowwave.corpus.index_freshness import chunks_have_vectors, folders_are_synced
+from slowwave.night.index_freshness import chunks_have_vectors, folders_are_synced
 from slowwave.night.freshness import Freshness, audited, decided, effective
 from slowwave.store.connect import Connection, Store
 
