@@ -42,7 +42,8 @@ ORDER BY m.valid_from DESC NULLS LAST, m.recorded_at DESC, m.id LIMIT %(limit)s"
 
 _EVENTS: Final = """
 SELECT c.claim_id::text, c.event, c.recorded_at, c.agent, c.session_id, c.reason, c.other_id::text, c.evidence_id::text
-  FROM memory.claim_events c WHERE c.claim_id = ANY (%s::uuid[]) ORDER BY c.id"""
+  FROM memory.claim_events c WHERE c.claim_id = ANY (%s::uuid[]) ORDER BY c.recorded_at,
+  array_position('{added,supported,replaced,contradicted,retired,invalidated}', c.event), c.id"""
 
 _EVIDENCE: Final = """
 SELECT d.id::text, d.path, d.content, d.recorded_at, d.invalidated_at IS NOT NULL, d.metadata->'frontmatter', d.title

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
+from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, lock_names
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
@@ -25,6 +26,7 @@ from slowwave.mutations.statements import (
     insert_rows,
     journal_cells,
     lock_rows,
+    missing_rows,
     parents_first,
     referring_rows,
     stale_cells,
@@ -44,6 +46,8 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
         check(item.mutation)
     parameters = {"namespace": namespace_id, "run": run_id}
     columns, tables = load_items(connection, namespace_id, items)
+    if tables.keys() & {"documents", "entities"}:
+        lock_names(connection, namespace_id)
     deleted = {d.table for item in items for d in item.mutation.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
     for table in sorted(columns.keys() | tables.keys() | deleted):
@@ -60,6 +64,8 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     for item in fresh:
         for write in item.mutation.writes:
             written[write.cell.table].add(write.cell.column)
+    if "links" in written:
+        connection.execute(LINKS_LATER)
     for table in sorted(written):
         connection.execute(journal_cells(table, written[table]).encode(), parameters)
         connection.execute(write_cells(table, written[table]).encode(), parameters)
@@ -70,6 +76,10 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
         for table in reversed(parents_first(going)):
             connection.execute(delete_rows(table).encode(), parameters)
         connection.execute(PURGE_OFF)
+    if "links" in written:
+        connection.execute(LINKS_NOW)
+    if "documents" in written or "documents" in tables:
+        connection.execute(AWAIT_FILES.encode(), parameters)
     return stale
 
 
@@ -78,6 +88,7 @@ def load_items(
 ) -> tuple[dict[str, set[str]], dict[str, list[str]]]:
     """COPY the items' cells and rows into the batch tables; returns the columns it names by table, and the columns of new rows by table."""
     connection.execute(BATCH_TABLES.encode())
+    now = _now(connection)
     columns: dict[str, set[str]] = defaultdict(set)
     rows: list[tuple[str, str, str, str, bool, dict[str, object]]] = []
     gone: list[tuple[str, str, str, str, dict[str, object]]] = []
@@ -97,7 +108,8 @@ def load_items(
                     copy.write_row((item.id, g.table, g.row, g.key, column, "guard", _text(g.table, seen), None))
             for n, i in enumerate(item.mutation.inserts):
                 row, values = i.named(item.id)
-                rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, values))
+                stamped = dict.fromkeys(i.stamped, now)
+                rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, {**values, **stamped}))
             for d in item.mutation.deletes:
                 gone.append((item.id, d.table, d.row, d.key, {c: _text(d.table, v) for c, v in d.seen.items()}))
     if rows or gone:
@@ -114,13 +126,19 @@ def load_items(
     return columns, {table: sorted(names) for table, names in bodies.items()}
 
 
+def _now(connection: Connection) -> str:
+    """The instant that the database stamps in this transaction."""
+    row = connection.execute("SELECT now()::text").fetchone()
+    return str(row[0]) if row else ""
+
+
 def _new_row(
     item_id: str, n: int, namespace_id: str, table: str, row: str, key: str, values: dict[str, Value]
 ) -> tuple[str, str, str, str, bool, dict[str, object]]:
     if table in VECTORS:
         body: dict[str, object] = {"id": row, "model": key, "vector": vector_literal(str(values["vector"]))}
     else:
-        body = {c: _body(table, c, v) for c, v in inserted_row(item_id, n, table, values).items()}
+        body = {c: _body(table, c, v) for c, v in inserted_row(item_id, n, table, values, row).items()}
     body["namespace_id"] = namespace_id
     return item_id, table, str(body["id"]), key, bool(row), body
 
@@ -161,6 +179,9 @@ def _stale(
     for table in sorted(tables):
         for item, row in connection.execute(stale_inserts(table).encode(), parameters):
             stale.setdefault(str(item), f"{table} has row {row} already, which the plan did not see.")
+        if query := missing_rows(table):
+            for item, column, row in connection.execute(query.encode(), parameters):
+                stale.setdefault(str(item), f"{table}.{column} would name row {row}, which is not in the namespace.")
     if with_edges:
         for item, row in connection.execute(RELATIONSHIPS_CHANGED.encode()):
             stale.setdefault(str(item), f"The relationships of entity {row} are no longer those that the plan saw.")

@@ -8,8 +8,10 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
   ``item`` writes stamp the instant and the item over the value that the plan saw;
 - a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not;
-- the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the row is a vector, which is named by what
-  it describes. What an item points at a row of its own names it by that number: ``row`` writes, and the ``refs`` of an insert;
+- the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it (``row``): a vector by what it
+  describes, others where JSON or a list has to name them. What an item points at a row of its own that the id rule names says that
+  number: ``row`` writes, and the ``refs`` of an insert. ``stamped`` columns of an insert hold the instant at which it is applied;
+- rows of ``SHARED`` tables may be inserted by several items: they are there once, and go when the last row that needs them is undone;
 - a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
   column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
 
@@ -89,9 +91,10 @@ def _sorted_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """One new row; ``row`` and ``key`` name it only where the id rule does not (vectors).
+    """One new row; ``row`` and ``key`` name it only where the id rule does not.
 
     ``refs`` are columns that hold the id of another row which the item inserts, by its number; ``id`` is that of a vector's own row.
+    ``stamped`` are columns that hold the instant of the apply.
     """
 
     table: str
@@ -99,6 +102,7 @@ class Insert:
     row: str = ""
     key: str = ""
     refs: Mapping[str, int] = field(default_factory=dict)
+    stamped: tuple[str, ...] = ()
 
     def named(self, item_id: str) -> tuple[str, dict[str, Value]]:
         """Its row, empty where the id rule names it, and its values, with the ids of the item's own rows in place."""
@@ -157,6 +161,21 @@ def references_to(table: str) -> tuple[tuple[str, str], ...]:
     }
     return tuple(sorted(keys | pointers))
 
+
+@cache
+def names_of(table: str) -> tuple[tuple[str, str], ...]:
+    """(column, table) of everything by which a row of ``table`` names one row of another, or of its own, in its namespace."""
+    columns = table_of(table).c
+    keys = {(c.name, key.column.table.name) for c in columns for key in c.foreign_keys}
+    told = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
+    return tuple(sorted((c, t) for c, t in keys | told if t not in ("namespaces", "vector_models")))
+
+
+EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
+"""Column of an event of a claim → the table of the row that it names; an event outlives what it names."""
+
+SHARED: Final = frozenset({"corpora"})
+"""Tables of which several items may insert one row: a corpus is made with its first page, whichever of them that is."""
 
 POINTERS: Final[Mapping[str, str]] = {
     "superseded_by": "memory_facts",
@@ -221,7 +240,7 @@ def is_counter(table: str, column: str) -> bool:
 def written(writes: Iterable[Write], inserts: Iterable[Insert], deletes: Iterable[Delete] = ()) -> frozenset[Cell]:
     """The cells that conflict with other items' writes and guards, deltas left out."""
     cells = {w.cell for w in writes if w.action != "add"}
-    cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row}
+    cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row and i.table not in SHARED}
     cells |= {Cell(d.table, d.row, c, d.key) for d in deletes for c in ("", *d.seen)}
     return frozenset(cells)
 
@@ -254,7 +273,7 @@ def rows_of(
     """(table, row) of every cell that ``written`` and ``guarded`` name. Items that share no row share no cell, and rows are far fewer."""
     rows = {(w.cell.table, w.cell.row) for w in writes}
     rows |= {(g.table, g.row) for g in guards}
-    rows |= {(i.table, i.row) for i in inserts if i.row}
+    rows |= {(i.table, i.row) for i in inserts if i.row and i.table not in SHARED}
     rows |= {(d.table, d.row) for d in deletes}
     rows |= {(cell.table, cell.row) for cell in guarded((), writes, inserts, deletes)}
     return rows
@@ -328,9 +347,10 @@ def _guard(stored: Sequence[object]) -> Guard:
 
 
 def insert_json(insert: Insert) -> str:
-    """The canonical JSON of an insert as plans store it: [table, row, key, values], and refs where there are any."""
+    """The canonical JSON of an insert as plans store it: [table, row, key, values], then refs and stamped columns where there are any."""
     refs = f",{_object(insert.refs)}" if insert.refs else ""
-    return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{refs}]"
+    stamped = f",{value_json(insert.stamped)}" if insert.stamped else ""
+    return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{refs}{stamped}]"
 
 
 def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
@@ -342,6 +362,7 @@ def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
             str(r),
             str(k),
             {str(c): int(n) for refs in more if isinstance(refs, Mapping) for c, n in refs.items()},
+            tuple(str(c) for stamped in more if isinstance(stamped, list) for c in stamped),
         )
         for t, r, k, values, *more in rows
         if isinstance(values, Mapping)

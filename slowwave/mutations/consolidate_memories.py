@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Column
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, column_of, row_columns, sql_type
+from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write
+from slowwave.mutations.defaults import defaults
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_by_id
 from slowwave.mutations.vectors import encode
@@ -75,7 +75,7 @@ def _one(consolidation: Consolidation, rows: Mapping[str, Fields], model: str) -
         raise Refused("A summary that cites no memory stands for none.")
     members = sorted(consolidation.cited)
     sums: dict[str, Value] = {c: sum(int(str(rows[m][c])) for m in members) for c in COUNTERS["memories"]}
-    values = {**_defaults(), "kind": "summary", **consolidation.values, **sums}
+    values = {**defaults("memories", _OWN), "kind": "summary", **consolidation.values, **sums}
     inserts = [
         Insert("memories", values, refs={"current_version_id": 1}),
         Insert(
@@ -108,20 +108,3 @@ def _retire(id_: str, seen: Fields) -> list[Write]:
         Write(cell("invalidated_at"), "now", seen["invalidated_at"]),
         Write(cell("invalidated_by"), "item", seen["invalidated_by"]),
     ]
-
-
-def _defaults() -> dict[str, Value]:
-    """What the database would give every column of a new memory, spelled out, so that simulating and applying agree."""
-    return {c: _default(column_of("memories", c)) for c in row_columns("memories") if c not in _OWN}
-
-
-def _default(column: Column[object]) -> Value:
-    default = column.server_default
-    if default is None:
-        return None
-    text, kind = str(getattr(default, "arg", "")), sql_type("memories", column.name)
-    if kind.endswith("[]"):
-        return ()
-    if kind == "boolean":
-        return text == "true"
-    return float(text) if kind == "double precision" else text

@@ -32,12 +32,16 @@ from slowwave.mutations.cells import (
     insert_json,
     inserts_from_json,
     is_counter,
+    names_of,
     quoted,
     row_columns,
+    sql_type,
     value_json,
     write_json,
     writes_from_json,
 )
+from slowwave.mutations.claim_limits import claim_fault
+from slowwave.mutations.page_limits import page_fault
 from slowwave.store.tables import VECTORS
 
 
@@ -51,6 +55,9 @@ class Row(NamedTuple):
         """Its canonical JSON."""
         return f'{{"external_id":{value_json(self.external_id)},"id":{quoted(self.id)}}}'
 
+
+MADE_FROM: Final = "made_from"
+"""In the metadata of a page: what its planner made it from, so that it is not proposed again while that stands."""
 
 _SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts", "guards", "deletes")
 
@@ -83,6 +90,31 @@ class Mutation:
         """The ids that each of its new rows names as its members: a new community is about them, and has no id of its own yet."""
         named = (insert.values.get("member_ids") for insert in self.inserts)
         return [ids for ids in named if isinstance(ids, tuple)]
+
+    def made_from(self) -> list[tuple[str, ...]]:
+        """Of each document that it writes: corpus and path where it is new, and what it was made from, or else says."""
+        found: list[tuple[str, ...]] = []
+        for insert in self.inserts:
+            if insert.table == "documents" and not insert.stamped:
+                place = str(insert.values.get("corpus_id")), str(insert.values.get("path"))
+                found.append((*place, _source(insert.values.get("metadata"), insert.values.get("content_hash"))))
+        told: dict[str, dict[str, Value]] = {}
+        for write in self.writes:
+            if write.cell.table == "documents":
+                told.setdefault(write.cell.row, {})[write.cell.column] = write.value
+        return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(told.items())]
+
+    def said(self) -> list[tuple[str, ...]]:
+        """Of each claim that it makes: its subject, kind and statement."""
+        found: list[tuple[str, ...]] = []
+        for insert in self.inserts:
+            n = insert.refs.get("memory_id", -1)
+            if insert.table == "memory_versions" and 0 <= n < len(self.inserts):
+                told = json.loads(str(self.inserts[n].values.get("attributes") or "{}"))
+                found.append(
+                    (*(str(told.get(c)) for c in ("entity_id", "claim_kind")), str(insert.values.get("content")))
+                )
+        return found
 
     def canonical(self) -> str:
         """Its canonical JSON, which is sealed and stored, and of which an item's id is made."""
@@ -158,6 +190,13 @@ _INVALIDATE: Final = frozenset({"invalidated_at", "invalidated_by", "valid_to"})
 _WORLDLY: Final[tuple[str, ...]] = ("documents", "entities", "relationships", "memory_facts", "memories", "communities")
 _REFERENCES: Final = frozenset({"source_chunk_ids", "source_document_ids"})
 _VECTOR_TABLES: Final = ("entity_vectors", "chunk_vectors", "memory_vectors")
+
+_PAGE_CELLS: Final[Mapping[str, frozenset[str]]] = {
+    "documents": frozenset({"title", "content", "metadata", "valid_from", "content_hash"}),
+    "chunks": frozenset({"ordinal", "start_line", "end_line", "invalidated_at", "invalidated_by"}),
+    "links": frozenset({"target_document_id", "invalidated_at", "invalidated_by"}),
+}
+_PAGE_ROWS: Final = frozenset({"corpora", "documents", "chunks", "links", "chunk_vectors"})
 
 KINDS: Final[Mapping[str, Kind]] = {
     "merge_rows": Kind(
@@ -235,6 +274,23 @@ KINDS: Final[Mapping[str, Kind]] = {
         }
     ),
     "render_page": Kind({"pages": frozenset({"title", "body", "input_hash"})}, frozenset({"pages"})),
+    "write_page": Kind(_PAGE_CELLS, _PAGE_ROWS),
+    "write_claims": Kind(
+        {
+            **_PAGE_CELLS,
+            "memories": frozenset({"valid_to", "source_document_ids", "source_chunk_ids", "reinforcement_count"}),
+        },
+        _PAGE_ROWS
+        | {
+            "entities",
+            "entity_aliases",
+            "entity_vectors",
+            "memories",
+            "memory_versions",
+            "memory_vectors",
+            "claim_events",
+        },
+    ),
     "purge_rows": Kind(
         {"memory_facts": frozenset({"superseded_by"}), "memories": frozenset({"merged_into"})},
         deletes=frozenset({"memory_facts", "relationships", "communities", "memories"})
@@ -265,6 +321,9 @@ def check(mutation: Mutation) -> None:
             column_of(insert.table, column)
         for column, n in insert.refs.items():
             _check_own(mutation, insert.table, column, n)
+        for column in insert.stamped:
+            if column in insert.values or sql_type(insert.table, column) != "timestamptz":
+                raise Refused(f"{mutation.kind} may not stamp {insert.table}.{column}.")
     for table, columns in {(g.table, g.columns) for g in mutation.guards}:
         _check_columns(table, columns)
     gone = {(d.table, d.row) for d in mutation.deletes}
@@ -278,6 +337,10 @@ def check(mutation: Mutation) -> None:
         whole = _belongs_to(delete)
         if not (is_retired(delete.table, delete.seen) if whole is None else whole in gone):
             raise Refused(f"{mutation.kind} may not delete row {delete.row} of {delete.table}: it is not retired.")
+    if "documents" in kind.inserts and (fault := page_fault(mutation)):
+        raise Refused(f"{mutation.kind} {fault}.")
+    if "claim_events" in kind.inserts and (fault := claim_fault(mutation)):
+        raise Refused(f"{mutation.kind} {fault}.")
 
 
 @cache
@@ -289,7 +352,7 @@ def _check_columns(table: str, columns: tuple[str, ...]) -> None:
 
 def _check_own(mutation: Mutation, table: str, column: str, n: object) -> None:
     """A pointer to a row of the item's own has to name one that it inserts, and of the table to which the column points."""
-    target = VECTORS.get(table) if column == "id" else POINTERS.get(column)
+    target = VECTORS.get(table) if column == "id" else POINTERS.get(column, dict(names_of(table)).get(column))
     inserts = mutation.inserts
     if target is None or not isinstance(n, int) or not 0 <= n < len(inserts) or inserts[n].table != (target or table):
         raise Refused(f"{mutation.kind} points {table}.{column} at a row that it does not insert.")
@@ -309,6 +372,12 @@ def _belongs_to(delete: Delete) -> tuple[str, str] | None:
     if delete.table in VECTORS:
         return VECTORS[delete.table], delete.row
     return ("memories", str(delete.seen["memory_id"])) if "memory_id" in delete.seen else None
+
+
+def _source(metadata: Value, content_hash: Value) -> str:
+    """What a page was made from, as its metadata say it, or the hash of what it says."""
+    fields = json.loads(metadata) if isinstance(metadata, str) else {}
+    return str(fields.get(MADE_FROM) or content_hash)
 
 
 def _all(rows: Iterable[Row]) -> str:

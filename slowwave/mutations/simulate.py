@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import SnapshotError
-from slowwave.mutations.cells import Value, Write, canonical, inserted_id, table_of
+from slowwave.mutations.cells import SHARED, Value, Write, canonical, inserted_id, table_of
 from slowwave.mutations.mutation import Identified
 from slowwave.mutations.vectors import decode
 from slowwave.snapshots.snapshot import Snapshot, Vectors
@@ -79,7 +79,8 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
             if insert.table in VECTORS:
                 vectors[insert.table][row] = decode(str(values["vector"]))
             else:
-                rows[insert.table].append(inserted_row(item_id, n, insert.table, values) | {"recorded_at": stamp})
+                made = inserted_row(item_id, n, insert.table, values, row) | dict.fromkeys(insert.stamped, stamp)
+                rows[insert.table].append({"recorded_at": stamp} | made)
         for delete in mutation.deletes:
             if only is None or delete.table in only:
                 gone[delete.table].append(delete.row)
@@ -87,7 +88,7 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
     for table, columns in writes.items():
         tables[table] = _write_columns(tables[table], columns, stamp)
     for table, added in rows.items():
-        tables[table] = _append(tables[table], added)
+        tables[table] = _append(tables[table], _once(tables[table], added) if table in SHARED else added)
     for table in gone.keys() - VECTORS.keys():
         tables[table] = _without(tables[table], gone[table])
     after = {name: _write_vectors(v, vectors[name]) if name in vectors else v for name, v in snapshot.vectors.items()}
@@ -96,10 +97,10 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
     return replace(snapshot, tables=tables, vectors=after)
 
 
-def inserted_row(item_id: str, n: int, table: str, values: Mapping[str, Value]) -> dict[str, object]:
-    """The n-th row that an item inserts, before the database's own defaults."""
+def inserted_row(item_id: str, n: int, table: str, values: Mapping[str, Value], row: str) -> dict[str, object]:
+    """The n-th row that an item inserts, before the database's own defaults; ``row`` is its name, where the plan gave it one."""
     by = {"recorded_by": item_id} if "recorded_by" in table_of(table).c else {}
-    return {"id": inserted_id(item_id, n), **by, **values}
+    return {"id": row or inserted_id(item_id, n), **by, **values}
 
 
 def _write_columns(table: pa.Table, columns: Mapping[str, Sequence[tuple[str, Write]]], stamp: Value) -> pa.Table:
@@ -147,6 +148,12 @@ def _written(
 def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:
     columns = [pa.array([_native(row.get(f.name), f.type) for row in rows], f.type) for f in table.schema]
     return pa.concat_tables([table, pa.table(columns, schema=table.schema)]).sort_by("id").combine_chunks()
+
+
+def _once(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Rows that several items insert, those that are not there yet."""
+    there = set(table["id"].to_pylist())
+    return [row for id_, row in {str(row["id"]): row for row in rows}.items() if id_ not in there]
 
 
 def _without(table: pa.Table, ids: Sequence[str]) -> pa.Table:

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from slowwave.mutations.cells import column_of, is_counter, references_to, row_columns, sql_type, table_of
+from slowwave.mutations.cells import (
+    SHARED,
+    column_of,
+    is_counter,
+    names_of,
+    references_to,
+    row_columns,
+    sql_type,
+    table_of,
+)
 from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, metadata
 
 BATCH_TABLES: Final = """
@@ -41,6 +50,7 @@ PURGE_OFF: Final = "SET LOCAL slowwave.purge = 'off'"
 
 
 _USED: Final = ("last_accessed_at",)
+_FOUND_OUT: Final = frozenset({"links"})
 
 
 @cache
@@ -80,19 +90,40 @@ def stale_cells(table: str, columns: Iterable[str]) -> str:
 
 
 def stale_inserts(table: str) -> str:
-    """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path another one
-    has, or a promotion of a memory that is promoted: (item, row that is there).
+    """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path, a corpus whose
+    root or an entity whose reference another one has, or a promotion of a memory that is promoted: (item, row that is there).
     """
-    only = {"pages": "b.body ->> 'path' = t.path", "promotions": "(b.body ->> 'memory_id')::uuid = t.memory_id"}
-    taken = (
-        f" OR ({only[table]} AND t.invalidated_at IS NULL AND t.namespace_id = %(namespace)s)" if table in only else ""
-    )
+    live = "t.invalidated_at IS NULL AND"
+    only = {
+        "pages": f"b.body ->> 'path' = t.path AND {live}",
+        "promotions": f"(b.body ->> 'memory_id')::uuid = t.memory_id AND {live}",
+        "documents": "(b.body ->> 'corpus_id')::uuid = t.corpus_id AND b.body ->> 'path' = t.path "
+        f"AND b.body ->> 'invalidated_at' IS NULL AND {live}",
+        "corpora": f"b.body ->> 'root' = t.root AND b.row_id <> t.id AND {live}",
+        "entities": "(b.body ->> 'source', b.body ->> 'external_id') = (t.source, t.external_id) AND",
+    }
+    taken = f" OR ({only[table]} t.namespace_id = %(namespace)s)" if table in only else ""
     key = " AND t.model = b.key" if table in VECTORS else ""
-    there = f"(t.id = b.row_id{key} AND (b.named OR t.namespace_id <> %(namespace)s)){taken}"
+    named = "false" if table in SHARED else "b.named"
+    there = f"(t.id = b.row_id{key} AND ({named} OR t.namespace_id <> %(namespace)s)){taken}"
     return (
         f"SELECT b.item_id::text, t.id::text FROM batch_rows b JOIN memory.{table} t ON {there} "
         f"WHERE b.tbl = '{table}' AND b.action = 'insert'"
     )
+
+
+def missing_rows(table: str) -> str:
+    """Items of which a new row names one that is not in the namespace, and that the item does not insert: (item, column, that row).
+    Empty where nothing of the table names another row.
+    """
+    found = [
+        f"SELECT b.item_id::text, '{column}', b.body ->> '{column}' FROM batch_rows b WHERE b.tbl = '{table}' AND b.action = 'insert' "
+        f"AND b.body ->> '{column}' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory.{target} t "
+        f"WHERE t.id = (b.body ->> '{column}')::uuid AND t.namespace_id = %(namespace)s) AND NOT EXISTS (SELECT 1 FROM batch_rows o "
+        f"WHERE o.item_id = b.item_id AND o.tbl = '{target}' AND o.action = 'insert' AND o.row_id = (b.body ->> '{column}')::uuid)"
+        for column, target in names_of(table)
+    ]
+    return " UNION ALL ".join(found)
 
 
 def stale_deletes(table: str) -> str:
@@ -111,6 +142,8 @@ def referring_rows(table: str) -> str:
     """Rows that name a row which the batch deletes, and which its item neither deletes nor points elsewhere:
     (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty when none may.
     """
+    if table in SHARED:
+        return ""
     found = [
         f"SELECT b.item_id::text, b.row_id::text, '{child}', '{column}', x.id::text "
         f"FROM batch_rows b JOIN memory.{child} x ON x.{column} = b.row_id WHERE b.tbl = '{table}' AND b.action = 'delete' "
@@ -171,7 +204,9 @@ def insert_rows(table: str, columns: Sequence[str]) -> str:
     for c in columns:
         column_of(table, c)
     names = ", ".join(columns)
-    picked = ", ".join(f"r.{c}" for c in columns)
+    picked = ", ".join(f"coalesce(r.{c}, now())" if c == "recorded_at" else f"r.{c}" for c in columns)
+    # A shared row that is there already is journalled as well: it goes when the last item that needs it is undone.
+    there = f"(SELECT * FROM added UNION SELECT * FROM memory.{table})" if table in SHARED else "added"
     return f"""
 WITH added AS (
   INSERT INTO memory.{table} AS t ({names})
@@ -180,7 +215,7 @@ WITH added AS (
   ON CONFLICT DO NOTHING RETURNING t.*
 ), images AS MATERIALIZED (
   SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS after
-  FROM added t JOIN batch_rows b ON b.tbl = '{table}' AND b.action = 'insert' AND {_match(table, "b")}
+  FROM {there} t JOIN batch_rows b ON b.tbl = '{table}' AND b.action = 'insert' AND {_match(table, "b")}
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, after_hash, undoes)
   SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'insert', {hash_of("after")}, undoes
@@ -200,8 +235,12 @@ def spared_rows(table: str) -> str:
 
 
 def changed_rows(table: str) -> str:
-    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row). Use of a row is no change of it."""
+    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row). Use of a row is no change of it, and what syncs
+    find out anew they may have changed.
+    """
     used = "".join(f" - '{c}'" for c in (*COUNTERS.get(table, ()), *_USED) if c in table_of(table).c)
+    if table in _FOUND_OUT:
+        return f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b WHERE b.tbl = '{table}' AND false"
     return (
         f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
         f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND {_row_image(table, 't')}::jsonb{used} IS DISTINCT FROM b.body{used}"
@@ -235,8 +274,18 @@ WITH images AS MATERIALIZED (
   INSERT INTO night.before_images (journal_id, namespace_id, before, after)
   SELECT journal_id, %(namespace)s, before, NULL FROM images ORDER BY journal_id
 )
-DELETE FROM memory.{table} t USING images b WHERE {_match(table, "b")}
+DELETE FROM memory.{table} t USING images b WHERE {_match(table, "b")}{_needed_no_more(table)}
 """
+
+
+def _needed_no_more(table: str) -> str:
+    """That no row names a shared one any more."""
+    if table not in SHARED:
+        return ""
+    return "".join(
+        f" AND NOT EXISTS (SELECT 1 FROM memory.{child} x WHERE x.{column} = t.id)"
+        for child, column in references_to(table)
+    )
 
 
 def unsealed_cells(table: str, columns: Iterable[str], *, as_text: bool = False) -> str:

@@ -16,6 +16,7 @@ import psycopg
 
 from slowwave.errors import JournalDamaged, UndoBlocked
 from slowwave.mutations.cells import POINTERS
+from slowwave.mutations.page_statements import AWAIT_FILES, BUILT_ON, LET_GO, LINKS_LATER, LINKS_NOW, lock_names
 from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
@@ -116,6 +117,9 @@ def undo_entries(
         )
     }
     tables = sorted(columns.keys() | {t for t, _ in rows})
+    if {"documents", "entities"} & {*tables}:
+        lock_names(connection, namespace_id)
+        connection.execute(LET_GO.encode(), parameters)
     for table in tables:
         connection.execute(lock_rows(table, exclusive=(table, "delete") in rows).encode(), parameters)
     _refuse_blocked(connection, columns, rows, parameters)
@@ -123,6 +127,8 @@ def undo_entries(
         str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
     ]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
+    if "links" in columns:
+        connection.execute(LINKS_LATER)
     order = parents_first({t for t, _ in rows})
     for table in (t for t in reversed(order) if (t, "delete") in rows):
         connection.execute(delete_rows(table).encode(), parameters)
@@ -138,6 +144,10 @@ def undo_entries(
                 f"Beside what was changed since, the values from before would break {problem.diag.constraint_name} of {table}, so nothing "
                 "was undone. Undo the later change first, or name the other items with --items."
             ) from None
+    if "links" in columns:
+        connection.execute(LINKS_NOW)
+    if "documents" in tables:
+        connection.execute(AWAIT_FILES.encode(), parameters)
     return tuple(sorted(undone))
 
 
@@ -196,6 +206,9 @@ def _refuse_blocked(
         if action == "delete" and (query := referring_rows(table)):
             found = connection.execute(query.encode())
             blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
+    if not {("entities", "delete"), ("memories", "delete")}.isdisjoint(rows):
+        found = connection.execute(BUILT_ON.encode(), parameters)
+        blocked += [(str(other), str(row), str(column), str(item)) for item, other, row, column in found]
     if blocked:
         shown = "; ".join(_blocker(connection, str(parameters["source"]), *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""

@@ -127,7 +127,8 @@ class Item:
         """What a rejection remembers: the operation's rows and what was seen of them.
 
         A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
-        is about, not by its words, which a model may choose anew; a page by its path and what it was rendered from. What is done with
+        is about, not by its words, which a model may choose anew; a page by its path and what it was made from; claims by their subject and
+        what they say. What is done with
         a memory because of what it says is remembered with its version, and a new version without its vector, which an embedder
         gives a little differently from night to night. Made when it is first asked for, and kept.
         """
@@ -150,6 +151,11 @@ class Item:
                 f"[{value_json(i.values.get('path'))},{value_json(i.values.get('input_hash'))}]"
                 for i in self.mutation.inserts
             ]
+        elif self.mutation.kind == "write_page":
+            seen = [value_json(made) for made in self.mutation.made_from()]
+        elif self.mutation.kind == "write_claims":
+            seen = [value_json(said) for said in (*self.mutation.made_from(), *self.mutation.said())]
+            seen += [write_json(w) for w in self.mutation.writes if w.cell.table == "memories"]
         else:
             reworded = self.mutation.kind == "new_version"
             writes = [w for w in self.mutation.writes if not (reworded and w.cell.table in VECTORS)]

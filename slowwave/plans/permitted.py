@@ -47,6 +47,15 @@ OF_MEMORIES: Final = frozenset(("memory_versions", "memory_vectors"))
 OF_ENTITIES: Final = frozenset(("relationships", "entity_vectors", "entity_aliases"))
 """What belongs to an entity."""
 
+OF_PAGES: Final = frozenset(("corpora", "chunks", "links", "chunk_vectors"))
+"""What belongs to a page of a corpus (``write_page``), whose own table is ``documents``."""
+
+PAGE_PARTS: Final = frozenset(("chunks", "links"))
+"""What of it ends where a page says something else: for ``ends``."""
+
+OF_CLAIMS: Final = OF_PAGES | OF_MEMORIES | {"documents", "entities", "entity_vectors", "entity_aliases", "claim_events"}
+"""What belongs to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired: ``retires=None``."""
+
 Table = Mapping[str, tuple[Permit, ...]]
 """Operation → what its items may carry."""
 

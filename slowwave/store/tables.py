@@ -374,10 +374,10 @@ memory_versions = Table(
 )
 
 claim_events = (
-    Table(  # written by memory.remember and memory.forget (migration 0019) alone; no content, as it holds no statement
+    Table(  # written by memory.remember and memory.forget (migration 0019) and by plans; it holds no statement
         "claim_events",
         metadata,
-        Column("id", BigInteger, primary_key=True),
+        _id(),
         _namespace(),
         Column("claim_id", Uuid, nullable=False),
         Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
@@ -763,6 +763,7 @@ EXPORTED: Final = (
     memory_facts,
     memories,
     memory_versions,
+    claim_events,
     recall_events,
     promotions,
     pages,

@@ -1,0 +1,288 @@
+"""Pages that a plan writes: what a text means on a snapshot, as ``write_page`` takes it. Pure: no connection, no files.
+
+It is to a plan what ``slowwave.corpus.page_write`` is to an agent's write by day: the text is screened, read as a file of its corpus would
+be, and its links and mentions are those of the snapshot. What another page of the same plan brings is not there yet; a sync finds it out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import DEFAULT_PROFILE, PAGES_PROFILE, PAGES_ROOT, UNFOLLOWED
+from slowwave.corpus.link_targets import LinkTarget, LinkTargets
+from slowwave.corpus.mentions import KnownNames, NamedRow
+from slowwave.corpus.page_file import PageFile
+from slowwave.corpus.page_write import parsed, screened
+from slowwave.corpus.profile import Profile, profile
+from slowwave.errors import Refused
+from slowwave.language import Embed
+from slowwave.mutations.mutation import MADE_FROM, Mutation
+from slowwave.mutations.page_limits import PATH
+from slowwave.mutations.write_page import Link, PageCorpus, PageText, Passage, named_id, page_corpus, write_pages
+from slowwave.snapshots.snapshot import Snapshot
+
+MOST_LINKS: Final = 2_000
+"""Links of one page that are kept, and mentions."""
+MOST_BYTES: Final = 2_000_000
+"""Bytes of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPage:
+    """A page as it shall be: ``path`` within its corpus, the ``text`` of the whole file with its frontmatter, and its corpus's ``root``.
+
+    ``made_from`` says what the text was made from, as a hash of it: a page that a person rejected is not proposed again while that stands.
+    Without it that is what the text says.
+    """
+
+    path: str
+    text: str
+    root: str = PAGES_ROOT
+    made_from: str = ""
+
+
+def planned_pages(
+    snapshot: Snapshot, settings: Settings, embed: Embed | None, pages: Sequence[PlannedPage]
+) -> list[Mutation]:
+    """One ``write_page`` a page, in their order; those that say what is there already write nothing.
+
+    Passages without a vector of their text are embedded in one call; without ``embed`` words find them, and a sync adds vectors. Raises
+    ``Refused``, naming the path, for a page that cannot be read again, that screening refuses, or that no corpus takes.
+    """
+    return write_pages(snapshot, page_texts(snapshot, settings, embed, pages))
+
+
+def page_texts(
+    snapshot: Snapshot, settings: Settings, embed: Embed | None, pages: Sequence[PlannedPage]
+) -> list[PageText]:
+    """What the pages say, for mutations that write pages with other things. As ``planned_pages``."""
+    world = _World(snapshot)
+    read = [_read(world, settings, page) for page in pages]
+    vectors = _vectors(snapshot, embed, {p.hash: p.content for page in read for p in page.passages})
+    texts: list[PageText] = []
+    claimed: set[str] = set()
+    for page in read:
+        links = world.links(page)
+        pointing = tuple(p for p in world.pointing(page) if p[0] not in claimed)
+        claimed |= {id_ for id_, _ in pointing}
+        fields = page.file.fields
+        told: dict[str, object] = {**fields.values, "frontmatter": dict(page.file.written)}
+        texts.append(
+            PageText(
+                page.corpus,
+                page.path,
+                fields.title,
+                page.file.text,
+                page.file.content_hash,
+                told | ({MADE_FROM: page.made_from} if page.made_from else {}),
+                _day(fields.day),
+                page.passages,
+                links,
+                pointing,
+                {p.hash: vectors[p.hash] for p in page.passages if p.hash in vectors},
+            )
+        )
+    return texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A page that was read, and the id under which it is or will be."""
+
+    corpus: PageCorpus
+    layout: Profile
+    path: str
+    document: str
+    file: PageFile
+    made_from: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(slots=True)
+class _World:
+    """The pages, names and links of a snapshot, corpus by corpus, each looked up once."""
+
+    snapshot: Snapshot
+    _corpora: dict[str, PageCorpus] = field(default_factory=dict)
+    _pages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _names: dict[str, list[NamedRow]] = field(default_factory=dict)
+    _entities: list[NamedRow] | None = None
+    _links: list[dict[str, Any]] | None = None
+
+    def corpus(self, root: str) -> PageCorpus:
+        if root not in self._corpora:
+            found = page_corpus(self.snapshot, root, PAGES_PROFILE if root in UNFOLLOWED else DEFAULT_PROFILE)
+            if not found.id:
+                raise Refused(f"The namespace follows no folder {root[:200]!r}, so no page of it can be planned.")
+            self._corpora[root] = found
+        return self._corpora[root]
+
+    def pages(self, corpus: PageCorpus) -> list[dict[str, Any]]:
+        """Its live pages, with ``metadata`` read."""
+        if corpus.id not in self._pages:
+            rows = self.snapshot.live(
+                "documents", ["id", "corpus_id", "path", "title", "metadata", "invalidated_at", "valid_to"]
+            )
+            mine = rows.filter(pc.equal(rows["corpus_id"], corpus.id)).to_pylist()
+            for row in mine:
+                row["metadata"] = json.loads(row["metadata"])
+            self._pages[corpus.id] = [row for row in mine if "quarantined" not in row["metadata"]]
+        return self._pages[corpus.id]
+
+    def document(self, corpus: PageCorpus, path: str) -> tuple[str, str]:
+        """The id of a page and its text, empty where it is not there yet."""
+        rows = self.snapshot.table("documents")
+        mine = pc.and_(pc.equal(rows["corpus_id"], corpus.id), pc.equal(rows["path"], path))
+        found = rows.filter(pc.and_(mine, pc.is_null(rows["version_of"]))).select(["id", "content", "invalidated_at"])
+        live = [row for row in found.to_pylist() if row["invalidated_at"] is None]
+        if live:
+            return live[0]["id"], live[0]["content"]
+        return named_id(corpus.id, "documents", path, str(len(found) + 1)), ""
+
+    def links(self, page: _Read) -> tuple[Link, ...]:
+        """What the page links to and mentions."""
+        targets = self._targets(page)
+        found: dict[Link, None] = {}
+        linked = {page.document}
+        for link in page.file.page.links[:MOST_LINKS]:
+            meant = targets.resolve(page.path, link.kind, link.target)
+            linked.add(meant or page.document)
+            found[Link(link.kind, link.target, link.anchor, link.line, meant)] = None
+        names = KnownNames([*self._named(page), *self._known_entities()], page.layout.generic)
+        for mention in names.found_in(page.file.page)[:MOST_LINKS]:
+            row = mention.row
+            if row.id not in linked:
+                meant = (row.id, None) if row.document else (None, row.id)
+                found[Link("mention", mention.said, "", mention.line, *meant)] = None
+        return tuple(found)
+
+    def pointing(self, page: _Read) -> list[tuple[str, str | None]]:
+        """Links of other pages of the corpus that mean this one from now on, and what they mean so far."""
+        fields = page.file.fields.values
+        path = PurePosixPath(page.path)
+        called = (path.stem, path.parent.name, str(fields.get("slug") or ""), page.file.fields.title, *_aliases(fields))
+        names = {name.rsplit("/", 1)[-1].casefold() for name in called if name}
+        paths = {row["id"]: row["path"] for row in self.pages(page.corpus)}
+        targets: LinkTargets | None = None
+        found: list[tuple[str, str | None]] = []
+        for link in self._written_links():
+            if link["document_id"] in paths and link["document_id"] != page.document and link["called"] in names:
+                targets = targets or self._targets(page)
+                meant = targets.resolve(paths[link["document_id"]], link["kind"], link["target"])
+                if meant == page.document != link["target_document_id"]:
+                    found.append((link["id"], link["target_document_id"]))
+        return found
+
+    def _targets(self, page: _Read) -> LinkTargets:
+        own = LinkTarget(page.document, page.path, page.file.fields.title, _aliases(page.file.fields.values))
+        others = (
+            LinkTarget(row["id"], row["path"], row["title"], _aliases(row["metadata"]))
+            for row in self.pages(page.corpus)
+            if row["id"] != page.document
+        )
+        return LinkTargets([own, *others])
+
+    def _named(self, page: _Read) -> Iterable[NamedRow]:
+        if page.corpus.id not in self._names:
+            self._names[page.corpus.id] = [
+                NamedRow(
+                    row["id"],
+                    (row["title"], *_aliases(row["metadata"]), str(row["metadata"].get("slug") or "")),
+                    document=True,
+                )
+                for row in self.pages(page.corpus)
+                if "forgotten" not in row["metadata"]
+                and page.layout.named(row["path"], str(row["metadata"].get("type")))
+            ]
+        return (row for row in self._names[page.corpus.id] if row.id != page.document)
+
+    def _known_entities(self) -> list[NamedRow]:
+        if self._entities is None:
+            live = self.snapshot.live("entities", ["id", "name", "state", "invalidated_at", "valid_to"])
+            live = live.filter(pc.equal(live["state"], "active"))
+            names: dict[str, list[str]] = {
+                id_: [name] for id_, name in zip(live["id"].to_pylist(), live["name"].to_pylist(), strict=True)
+            }
+            aliases = self.snapshot.table("entity_aliases")
+            for id_, alias in zip(aliases["entity_id"].to_pylist(), aliases["alias"].to_pylist(), strict=True):
+                if id_ in names:
+                    names[id_].append(alias)
+            self._entities = [NamedRow(id_, tuple(found), document=False) for id_, found in names.items()]
+        return self._entities
+
+    def _written_links(self) -> list[dict[str, Any]]:
+        if self._links is None:
+            columns = ["id", "document_id", "kind", "target", "target_document_id", "invalidated_at"]
+            live = self.snapshot.live("links", columns)
+            found: list[dict[str, Any]] = live.filter(pc.not_equal(live["kind"], "mention")).to_pylist()
+            for link in found:
+                end = link["target"].rsplit("/", 1)[-1].casefold()
+                link["called"] = end.removesuffix(".md").removesuffix(".markdown")
+            self._links = found
+        return self._links
+
+
+def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
+    """A page, screened and read. Raises ``Refused``."""
+    if not PATH.fullmatch(page.path):
+        raise Refused(
+            f"A page cannot be planned at {page.path[:64]!r}: paths have lower-case letters, digits, dots, hyphens and _, end in .md, and "
+            "no part of them begins with a dot."
+        )
+    if len(page.text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise Refused(f"{page.path} would have more than {MOST_BYTES:,} bytes. Plan less, or several pages.")
+    corpus = world.corpus(page.root)
+    layout = profile(corpus.profile)
+    if layout.plane_of(page.path) != "durable":
+        raise Refused(f"{page.path} lies where sessions are kept, so no page can be planned there.")
+    document, before = world.document(corpus, page.path)
+    said = screened(page.text.replace("\r\n", "\n").replace("\0", ""), before, settings)
+    if said.refused:
+        raise Refused(f"{page.path} holds what screening refuses ({said.refused}), so it cannot be planned.")
+    try:
+        file = parsed(page.path, said.text, layout)
+    except Refused as problem:
+        raise Refused(f"{page.path}: {problem}") from None
+    passages = tuple(Passage(c.content, c.start_line, c.end_line, c.content_hash) for c in file.chunks)
+    return _Read(corpus, layout, page.path, document, file, page.made_from, passages)
+
+
+def _vectors(snapshot: Snapshot, embed: Embed | None, texts: Mapping[str, str]) -> dict[str, NDArray[np.floating]]:
+    """Vectors by the hash of a text: those that equal texts of the snapshot have, and others that are made."""
+    known = snapshot.vectors["chunk_vectors"]
+    if not known.model or not texts:
+        return {}
+    chunks = snapshot.table("chunks").select(["id", "content_hash"])
+    chunks = chunks.filter(pc.is_in(chunks["content_hash"], value_set=pa.array(sorted(texts), pa.string())))
+    found: dict[str, NDArray[np.floating]] = {}
+    places = known.rows_of(chunks["id"].combine_chunks())
+    for hash_, place in zip(chunks["content_hash"].to_pylist(), places.tolist(), strict=True):
+        if place >= 0:
+            found.setdefault(hash_, known.matrix[place])
+    if embed is not None and (missing := [hash_ for hash_ in texts if hash_ not in found]):
+        made = np.asarray(embed([texts[hash_] for hash_ in missing]), np.float32)
+        if not len(known) or made.shape[1:] == known.matrix.shape[1:]:
+            found |= dict(zip(missing, made, strict=True))
+    return found
+
+
+def _day(day: Any) -> str | None:
+    if day is None:
+        return None
+    return datetime.combine(day, time(), UTC).isoformat(timespec="microseconds")
+
+
+def _aliases(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    value = fields.get("aliases")
+    return tuple(str(part) for part in value) if isinstance(value, list) else ()

@@ -1,0 +1,64 @@
+"""SQL for pages among the rows of a batch: names that nobody else takes meanwhile, files that have to follow, and what an undo lets go."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slowwave.store.connect import Connection
+
+_NAMES: Final = """
+SELECT pg_advisory_xact_lock(hashtextextended(k.name, k.seed)) FROM (
+  SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed FROM batch_rows b WHERE b.tbl = 'documents'
+  UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4 FROM batch_rows b WHERE b.tbl = 'entities' AND b.action = 'insert'
+    AND b.body ->> 'external_id' IS NOT NULL
+  ORDER BY 2, 1) k
+"""
+
+AWAIT_FILES: Final = """
+INSERT INTO memory.pending_files (corpus_id, path, namespace_id, was_hash)
+SELECT w.corpus_id, w.path, %(namespace)s::uuid, w.was_hash FROM (
+  SELECT d.corpus_id, d.path, c.seen AS was_hash FROM batch_cells c JOIN memory.documents d ON d.id = c.row_id
+    WHERE c.tbl = 'documents' AND c.col = 'content_hash' AND c.action = 'set'
+  UNION ALL
+  SELECT (b.body ->> 'corpus_id')::uuid, b.body ->> 'path', CASE b.action WHEN 'delete' THEN b.body ->> 'content_hash' END
+    FROM batch_rows b WHERE b.tbl = 'documents' AND b.body ->> 'version_of' IS NULL
+) w JOIN memory.corpora k ON k.id = w.corpus_id AND k.root NOT IN ('pages:', 'evidence:', 'sessions:') ON CONFLICT DO NOTHING
+"""
+"""Files of followed folders that have to follow the batch's documents, done or undone, with what each said before the first write that it
+has not followed."""
+
+LINKS_LATER: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey DEFERRED"
+LINKS_NOW: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey IMMEDIATE"
+"""Between them a link may mean a page that a later statement of the batch brings, or that an earlier one took back."""
+
+LET_GO: Final = """
+UPDATE memory.links l SET target_document_id = CASE WHEN b.tbl = 'documents' THEN NULL ELSE l.target_document_id END,
+  entity_id = CASE WHEN b.tbl = 'entities' THEN NULL ELSE l.entity_id END,
+  invalidated_at = CASE WHEN l.kind = 'mention' THEN coalesce(l.invalidated_at, now()) ELSE l.invalidated_at END
+FROM batch_rows b WHERE b.action = 'delete' AND l.namespace_id = %(namespace)s
+  AND (b.tbl = 'documents' AND l.target_document_id = b.row_id OR b.tbl = 'entities' AND l.entity_id = b.row_id)
+  AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.item_id = b.item_id AND o.tbl = 'links' AND o.row_id = l.id)
+  AND NOT EXISTS (SELECT 1 FROM batch_cells c WHERE c.item_id = b.item_id AND c.tbl = 'links' AND c.row_id = l.id
+    AND c.col = 'target_document_id')
+"""
+"""Undo: links that came to mean a page or an entity since it was made mean nothing again, and mentions of it end. They say what pages say,
+and the next sync finds out anew."""
+
+BUILT_ON: Final = """
+SELECT b.item_id::text, 'memories', m.id::text, 'attributes' FROM batch_rows b JOIN memory.memories m
+  ON m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes ->> 'entity_id' = b.row_id::text
+WHERE b.tbl = 'entities' AND b.action = 'delete'
+  AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'memories' AND o.action = 'delete' AND o.row_id = m.id)
+UNION ALL
+SELECT b.item_id::text, 'claim_events', e.id::text, 'claim_id' FROM batch_rows b JOIN memory.claim_events e
+  ON b.row_id IN (e.claim_id, e.other_id)
+WHERE b.tbl = 'memories' AND b.action = 'delete'
+  AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'claim_events' AND o.action = 'delete' AND o.row_id = e.id)
+"""
+"""Undo: claims about a subject that would go, and events of a claim that would go, which came since: (item, table, row, column)."""
+
+
+def lock_names(connection: Connection, namespace_id: str) -> None:
+    """Wait for syncs and for agents that write the same pages or subjects, and keep them away until the transaction ends."""
+    connection.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 4))", (namespace_id,))
+    connection.execute(_NAMES.encode(), {"namespace": namespace_id})

@@ -1,0 +1,250 @@
+"""``write_claims``: what is said of one subject from now on, as one change: the subject where it is new, claims with their events, what
+they end or contradict, evidence of what was said before, and the pages on which all of it stands.
+
+A claim is a memory of the kind ``claim``, as ``memory.remember`` stores one by day: what it ends keeps its row and ends where it begins,
+what it contradicts stands beside it. What is said, and of whom, is its planner's to decide (``slowwave.claims.planned_claims``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.errors import Refused
+from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical_json
+from slowwave.mutations.defaults import defaults
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.rows import Fields, as_ids, rows_by_id
+from slowwave.mutations.vectors import encode
+from slowwave.mutations.write_page import PageCells, PageText, checked, named_id, page_cells
+from slowwave.snapshots.snapshot import Snapshot
+
+REASON: Final = "claim"
+"""What the first version of a claim that a plan wrote keeps as its reason."""
+
+_STANDS: Final = ("invalidated_at", "kind", "state", "current_version_id", "attributes", "valid_from", "valid_to")
+_WRITTEN: Final = ("source_document_ids", "source_chunk_ids")
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntity:
+    """A subject that is made: its reference (``project:rowan``), name and other names, and the vector of its name."""
+
+    ref: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    vector: NDArray[np.floating] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewClaim:
+    """What is said, and since when it is so (ISO 8601). ``closes`` end there, ``contradicts`` stay; ``attributes`` stand beside kind and
+    subject. With ``supports`` it is no claim of its own but evidence of that one.
+    """
+
+    kind: str
+    statement: str
+    since: str
+    until: str | None = None
+    confidence: float = 1.0
+    documents: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    supports: str = ""
+    agent: str = ""
+    session_id: str = ""
+    reason: str = ""
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    vector: NDArray[np.floating] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimGroup:
+    """What is said of one subject (an entity's id, or one that is made), and the pages that belong to it."""
+
+    subject: str | NewEntity
+    claims: tuple[NewClaim, ...] = ()
+    pages: tuple[PageText, ...] = ()
+
+
+def subject_id(snapshot: Snapshot, ref: str) -> str:
+    """The id with which a subject of a reference is made."""
+    return named_id(snapshot.namespace_id, "entities", "semantic", ref)
+
+
+def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutation]:
+    """One mutation a group, in their order. Raises ``Refused`` for a claim that ends or supports what does not stand, or twice.
+
+    Cost: a pass over entities, memories, documents, chunks and links.
+    """
+    cells = page_cells(snapshot, [page for group in groups for page in group.pages])
+    subjects = {g.subject for g in groups if isinstance(g.subject, str)}
+    named = {
+        i for g in groups for c in g.claims for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))
+    }
+    entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
+    claims = rows_by_id(snapshot, "memories", named, (*_STANDS, *_WRITTEN, "external_id"))
+    taken = _references(snapshot, [g.subject.ref for g in groups if isinstance(g.subject, NewEntity)])
+    mutations: list[Mutation] = []
+    at = 0
+    for group in groups:
+        pages = cells[at : at + len(group.pages)]
+        at += len(group.pages)
+        mutations.append(_Group(snapshot, entities, claims, taken).mutation(group, pages))
+    return mutations
+
+
+def _references(snapshot: Snapshot, refs: Sequence[str]) -> frozenset[str]:
+    """Those of the references that a subject has."""
+    rows = snapshot.table("entities").select(["source", "external_id"])
+    mine = pc.and_(
+        pc.equal(rows["source"], "semantic"),
+        pc.is_in(rows["external_id"], value_set=pa.array(sorted(refs), pa.string())),
+    )
+    return frozenset(rows.filter(mine)["external_id"].to_pylist())
+
+
+@dataclass(slots=True)
+class _Group:
+    """The parts of one mutation, as they are found."""
+
+    snapshot: Snapshot
+    entities: Mapping[str, Fields]
+    claims: Mapping[str, Fields]
+    taken: frozenset[str]
+    writes: list[Write] = field(default_factory=list)
+    guards: dict[Guard, None] = field(default_factory=dict)
+    inserts: list[Insert] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    added: dict[str, list[NewClaim]] = field(default_factory=dict)
+
+    def mutation(self, group: ClaimGroup, pages: Sequence[PageCells]) -> Mutation:
+        for page in pages:
+            self.writes += page.writes
+            self.guards |= dict.fromkeys(page.guards)
+            made = {i.row for i in self.inserts if i.table == "corpora"}
+            self.inserts += [i for i in page.inserts if i.table != "corpora" or i.row not in made]
+        subject, name = self._subject(group.subject)
+        for claim in group.claims:
+            if claim.supports:
+                self.added.setdefault(claim.supports, []).append(claim)
+            else:
+                self._claim(claim, subject, name)
+        for id_, evidence in self.added.items():
+            self._support(id_, evidence)
+        about = sorted({*self.ended, *self.added, *(i for c in group.claims for i in c.contradicts)})
+        rows = [Row(id_, _text(self.claims[id_]["external_id"])) for id_ in about]
+        pages_there = [row for page in pages for row in page.rows]
+        return checked(
+            Mutation(
+                "write_claims",
+                "memories",
+                tuple(self.writes),
+                tuple(self.guards),
+                tuple(self.inserts),
+                tuple(rows or pages_there),
+            )
+        )
+
+    def _subject(self, subject: str | NewEntity) -> tuple[str, str]:
+        """The id of the subject and its name."""
+        if isinstance(subject, str):
+            seen = self.entities[subject]
+            if seen["invalidated_at"] is not None or seen["state"] != "active" or seen["merged_into"] is not None:
+                raise Refused(f"Entity {subject} is retired, or was merged: name the one that stands for it.")
+            self.guards[Guard.on("entities", subject, seen, ("invalidated_at", "merged_into", "state"))] = None
+            return subject, str(seen["name"])
+        if subject.ref in self.taken:
+            raise Refused(f"There is a subject {subject.ref} already. Name it by its id.")
+        id_ = subject_id(self.snapshot, subject.ref)
+        row = {"external_id": subject.ref, "source": "semantic", "entity_type": subject.ref.partition(":")[0]}
+        values = {**defaults("entities"), **row, "name": subject.name, "mention_count": 1}
+        self.inserts.append(Insert("entities", values, id_))
+        for alias in dict.fromkeys(subject.aliases):
+            self.inserts.append(Insert("entity_aliases", {"entity_id": id_, "alias": alias, "source": "semantic"}))
+        if subject.vector is not None and (model := self.snapshot.vectors["entity_vectors"].model):
+            vector = encode(np.asarray(subject.vector, np.float32))
+            self.inserts.append(Insert("entity_vectors", {"vector": vector}, id_, model))
+        return id_, subject.name
+
+    def _claim(self, claim: NewClaim, subject: str, name: str) -> None:
+        n = len(self.inserts)
+        told = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
+        values: dict[str, Value] = {
+            **defaults("memories", ("current_version_id",)),
+            **{"kind": "claim", "subject": name, "author": claim.agent, "source": "semantic"},
+            **{"session_id": claim.session_id or None, "confidence": claim.confidence},
+            **{"attributes": canonical_json(told), "valid_from": claim.since, "valid_to": claim.until},
+            **{"source_document_ids": claim.documents, "source_chunk_ids": claim.chunks},
+        }
+        version: dict[str, Value] = {"ordinal": 1, "content": claim.statement, "reason": REASON}
+        self.inserts.append(Insert("memories", values, refs={"current_version_id": n + 1}))
+        self.inserts.append(Insert("memory_versions", version, refs={"memory_id": n}))
+        if claim.vector is not None and (model := self.snapshot.vectors["memory_vectors"].model):
+            vector = encode(np.asarray(claim.vector, np.float32))
+            self.inserts.append(Insert("memory_vectors", {"vector": vector}, key=model, refs={"id": n}))
+        self._event(claim, "added", {"other_id": None}, {"claim_id": n})
+        for id_ in claim.closes:
+            self._end(id_, claim)
+            self._event(claim, "replaced", {"claim_id": id_}, {"other_id": n})
+        for id_ in claim.contradicts:
+            self._stands(id_)
+            self._event(claim, "contradicted", {"claim_id": id_}, {"other_id": n})
+            self._event(claim, "contradicted", {"other_id": id_}, {"claim_id": n})
+
+    def _end(self, id_: str, claim: NewClaim) -> None:
+        """A claim ends where another one begins."""
+        seen = self.claims[id_]
+        if id_ in self.ended:
+            raise Refused(f"Claim {id_} would end twice in one plan item. Let one claim close it.")
+        if str(seen["valid_from"] or "") > claim.since or (
+            seen["valid_to"] is not None and str(seen["valid_to"]) <= claim.since
+        ):
+            raise Refused(f"Claim {id_} does not hold at {claim.since}, where it would end.")
+        self.ended.add(id_)
+        self._stands(id_, but="valid_to")
+        self.writes.append(Write(Cell("memories", id_, "valid_to"), "set", seen["valid_to"], claim.since))
+
+    def _support(self, id_: str, evidence: Sequence[NewClaim]) -> None:
+        """A claim rests on what was said again."""
+        seen = self.claims[id_]
+        if id_ in self.ended:
+            raise Refused(f"Claim {id_} would end and be supported in one plan item. Do one of it.")
+        self._stands(id_)
+        for column, more in zip(
+            _WRITTEN, ([i for c in evidence for i in c.documents], [i for c in evidence for i in c.chunks]), strict=True
+        ):
+            before = as_ids(seen[column])
+            if new := [i for i in dict.fromkeys(more) if i not in before]:
+                self.writes.append(Write(Cell("memories", id_, column), "set", seen[column], (*before, *new)))
+        self.writes.append(Write(Cell("memories", id_, "reinforcement_count"), "add", None, len(evidence)))
+        for claim in evidence:
+            self._event(claim, "supported", {"claim_id": id_, "other_id": None}, {})
+
+    def _stands(self, id_: str, but: str = "") -> None:
+        """A claim is there, and says what the plan saw."""
+        seen = self.claims[id_]
+        if seen["kind"] != "claim" or seen["invalidated_at"] is not None or seen["state"] != "active":
+            raise Refused(f"{id_} is no claim that stands.")
+        self.guards[Guard.on("memories", id_, seen, [c for c in _STANDS if c != but])] = None
+
+    def _event(self, claim: NewClaim, event: str, values: Mapping[str, Value], refs: Mapping[str, int]) -> None:
+        told: dict[str, Value] = {
+            "event": event,
+            "evidence_id": claim.documents[0] if claim.documents else None,
+            "agent": claim.agent,
+            "session_id": claim.session_id or None,
+            "reason": claim.reason,
+        }
+        self.inserts.append(Insert("claim_events", {**told, **values}, refs=refs))
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,103 @@
+"""``write_page``: pages of a corpus come, change and go again exactly, whoever else's page makes the corpus."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.config.settings import Settings
+from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.simulate import simulate
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from tests.mutations.test_properties import apply, plan, undo
+from tests.worlds import MODEL, World, assert_same, load_world, worlds
+
+FOLDER = "/srv/notes"
+PATHS = ["digests/daily/2026-05-04.md", "people/mara.md", "projects/rowan/state.md", "ideas/tides.md"]
+PARTS = [
+    "See [[people/mara]] and [Rowan](../projects/rowan/state.md).",
+    "Mara Reyes keeps Grafana running.",
+    "# Tides\n\nThe spring tide is at six. ![[tides]]",
+    "Ünïcode, *bold*, `code` and a table.\n\n| a | b |\n| - | - |\n| 1 | 2 |",
+    "\n\n".join(f"## Part {n}\n\n" + "It rained on the dam all day. " * 40 for n in range(6)),
+]
+
+
+def embed(texts: Sequence[str]) -> np.ndarray:
+    """Unit vectors (n, 4) that go by the text."""
+    rows = [np.random.default_rng(len(t) + sum(t.encode())).random(4) for t in texts]
+    return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
+
+
+def pages(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Some of the pages get a text, in the namespace's own corpus and in a folder; those that are there another one, or the same."""
+    wanted: list[PlannedPage] = []
+    for root in ("pages:", FOLDER):
+        for path in PATHS:
+            if r.random() < 0.6:
+                body = "\n\n".join(r.sample(PARTS, r.randint(1, 4)))
+                head = f"---\ntitle: {r.choice(['Mara Reyes', 'Rowan', 'Tides'])}\ntype: note\n---\n\n"
+                wanted.append(PlannedPage(path, f"{head}{body}\n", root))
+    return planned_pages(snapshot, Settings(), embed if r.random() < 0.8 else None, wanted)
+
+
+def load(store: Store, world: World) -> None:
+    """The world, and a folder that it follows."""
+    load_world(store, world)
+    with store.connect("owner") as connection:
+        connection.execute(
+            "INSERT INTO memory.corpora (id, namespace_id, root, profile) VALUES (%s, %s, %s, 'plain')",
+            (uuid.uuid4(), world.namespace_id, FOLDER),
+        )
+
+
+@given(world=worlds(most=3), r=st.randoms(use_true_random=False))
+def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
+    """New pages, then other texts for them: simulated = stored, twice = once, undone = never."""
+    load(store, world)
+    digests, runs = [digest(store, world.slug)], list[str]()
+    for _ in range(2):
+        snapshot, items = plan(store, world, pages, r)
+        run, stale = apply(store, world, items)
+        assert stale == {}
+        assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
+        once = digest(store, world.slug)
+        _, stale = apply(store, world, items)
+        assert stale.keys() == {i.id for i in items if i.mutation.writes or i.mutation.inserts}
+        assert digest(store, world.slug) == once, "applied twice = applied once"
+        digests.append(once)
+        runs.append(run)
+    for run, before in zip(reversed(runs), reversed(digests[:-1]), strict=True):
+        undo(store, world, run)
+        assert digest(store, world.slug) == before
+        assert undo(store, world, run)[1] == (), "a second undo finds nothing to do"
+
+
+@given(world=worlds(most=3), r=st.randoms(use_true_random=False))
+def test_any_subset_in_any_order_commutes_and_an_undo_can_be_undone(store: Store, world: World, r: Random) -> None:
+    """Pages that make their corpus between them, one by one in any order, and back in any order."""
+    load(store, world)
+    before = digest(store, world.slug)
+    snapshot, items = plan(store, world, pages, r)
+    chosen = [i for i in items if r.random() < 0.8]
+    r.shuffle(chosen)
+    runs = [apply(store, world, [i]) for i in chosen]
+    assert all(stale == {} for _, stale in runs)
+    assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, chosen), chosen)
+    applied = digest(store, world.slug)
+    r.shuffle(runs)
+    backs = [undo(store, world, run)[0] for run, _ in runs]
+    assert digest(store, world.slug) == before
+    r.shuffle(backs)
+    for back in backs:
+        undo(store, world, back)
+    assert digest(store, world.slug) == applied
