@@ -6,7 +6,7 @@ ALTER TABLE memory.claim_events ALTER COLUMN id SET DEFAULT gen_random_uuid();
 CREATE INDEX claim_events_other ON memory.claim_events (other_id) WHERE other_id IS NOT NULL;
 CREATE TRIGGER note_inserts AFTER INSERT ON memory.claim_events REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.note_rows();
 CREATE TRIGGER note_deletes AFTER DELETE ON memory.claim_events REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.note_rows();
-GRANT INSERT, DELETE ON memory.claim_events TO slowwave_applier;
+GRANT INSERT, UPDATE, DELETE ON memory.claim_events TO slowwave_applier; -- to lock them: a trigger refuses updates, and deletions but an undo's
 
 -- Links of other pages mean a page from the statement in which it comes: batches of apply and undo look at the end whether it is there.
 ALTER TABLE memory.links ALTER CONSTRAINT links_target_document_id_fkey DEFERRABLE INITIALLY IMMEDIATE;

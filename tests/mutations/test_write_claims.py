@@ -1,0 +1,143 @@
+"""``write_claims``: what is said of a subject comes as one change, and goes again exactly."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.config.settings import Settings
+from slowwave.corpus.planned_page import PlannedPage
+from slowwave.errors import Refused, UndoBlocked
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.simulate import simulate
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from tests.claims import tell
+from tests.mutations.test_properties import apply, plan, undo
+from tests.mutations.test_write_page import embed
+from tests.worlds import MODEL, World, assert_same, load_world, make_world, worlds
+
+KINDS = ["fact", "preference", "state", "decision", "note"]
+
+
+def groups(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """New subjects and known ones, of whom something is said, ended, contradicted or said again, some with a page."""
+    live = snapshot.live("memories")
+    claims = live.filter(pc.and_(pc.equal(live["kind"], "claim"), pc.is_null(live["valid_to"])))["id"].to_pylist()
+    earlier = timedelta(days=0 if claims else 1)
+    r.shuffle(claims)
+    known = snapshot.live("entities")
+    subjects: list[str | NewSubject] = [*known["id"].filter(pc.equal(known["state"], "active")).to_pylist()]
+    there = set(snapshot.table("entities")["external_id"].to_pylist())
+    names = [f"project:rowan-{n}" for n in range(4) if f"project:rowan-{n}" not in there]
+    subjects += [NewSubject(ref, ref.title(), ("Rowan", ref)[: r.randrange(3)]) for ref in names]
+    found: list[SubjectClaims] = []
+    for n, subject in enumerate(r.sample(subjects, min(len(subjects), 3))):
+        said: list[PlannedClaim] = []
+        for k in range(r.randint(1, 3)):
+            since = snapshot.taken_at - earlier - timedelta(microseconds=r.randrange(10**3))
+            closes = (claims.pop(),) if claims and r.random() < 0.5 else ()
+            against = (claims.pop(),) if claims and r.random() < 0.3 else ()
+            kind = r.choice(KINDS)
+            said.append(
+                PlannedClaim(
+                    kind, f"Said {n}.{k} with ü.", since, closes=closes, contradicts=against, agent="deep", reason="why"
+                )
+            )
+        if claims and r.random() < 0.6:
+            said.append(
+                PlannedClaim("fact", "Said again.", snapshot.taken_at, supports=claims.pop(), quote="Said again.")
+            )
+        text = f"---\ntitle: Rowan {n}\ntype: source\n---\n\nSaid {n}.0 with ü. Said again.\n"
+        root = r.choice(["pages:", "evidence:"])
+        page = PlannedPage(f"sources/semantic/2026/05/04/rowan-{n}-{r.randrange(10**9)}.md", text, root)
+        found.append(SubjectClaims(subject, tuple(said), (page,) if r.random() < 0.7 else ()))
+    return planned_claims(snapshot, Settings(), embed if r.random() < 0.8 else None, found)
+
+
+@given(world=worlds(most=3), r=st.randoms(use_true_random=False))
+def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
+    """Claims, then others that end them: simulated = stored, twice = once, undone = never, one by one in any order."""
+    load_world(store, world)
+    digests, done = [digest(store, world.slug)], list[list[str]]()
+    for _ in range(2):
+        snapshot, items = plan(store, world, groups, r)
+        r.shuffle(items)
+        runs = [apply(store, world, [item]) for item in items]
+        assert all(stale == {} for _, stale in runs)
+        assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
+        digests.append(digest(store, world.slug))
+        _, stale = apply(store, world, items)
+        assert stale.keys() == {i.id for i in items if i.mutation.inserts}
+        assert digest(store, world.slug) == digests[-1], "applied twice = applied once"
+        done.append(r.sample([run for run, _ in runs], len(runs)))
+    for runs_, before, after in zip(reversed(done), reversed(digests[:-1]), reversed(digests[1:]), strict=True):
+        backs = [undo(store, world, run)[0] for run in runs_]
+        assert digest(store, world.slug) == before
+        again = [undo(store, world, back)[0] for back in backs]
+        assert digest(store, world.slug) == after
+        for run in again:
+            undo(store, world, run)
+        assert digest(store, world.slug) == before
+
+
+def test_claims_by_day_and_by_plan_are_one_history(store: Store) -> None:
+    """A plan ends what an agent said; what an agent then says of the plan's claim keeps the plan from being undone."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    first = tell(store, "Rowan is planned.", "project:rowan", world.slug, kind="state", role="owner")
+
+    def ended(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+        (entity,) = snapshot.table("entities").filter(
+            pc.equal(snapshot.table("entities")["external_id"], "project:rowan")
+        )["id"]
+        claim = PlannedClaim("state", "Rowan is live.", snapshot.taken_at, closes=(str(first.claim_id),))
+        return planned_claims(snapshot, Settings(), None, [SubjectClaims(entity.as_py(), (claim,))])
+
+    before = digest(store, world.slug)
+    _, items = plan(store, world, ended, Random(1))
+    run, stale = apply(store, world, items)
+    assert stale == {}
+    with store.connect("owner") as connection:
+        events = connection.execute(
+            "SELECT event FROM memory.claim_events WHERE claim_id = %s ORDER BY recorded_at", (first.claim_id,)
+        ).fetchall()
+        assert events == [("added",), ("replaced",)]
+    assert apply(store, world, items)[1].keys() == {items[0].id}
+    back, _ = undo(store, world, run)
+    assert digest(store, world.slug) == before
+    again, _ = undo(store, world, back)
+    tell(store, "Rowan is live.", "project:rowan", world.slug, kind="state", role="owner")
+    with pytest.raises(UndoBlocked, match="memories"):
+        undo(store, world, again)
+
+
+def test_what_does_not_stand_is_refused(store: Store) -> None:
+    """A claim is ended once, where it holds; a retired subject, a reference that is taken, and what screening refuses are no plan."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    first = str(tell(store, "Rowan is planned.", "project:rowan", world.slug, kind="state", role="owner").claim_id)
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    now, new = snapshot.taken_at, NewSubject("project:heron", "Heron")
+    ends = PlannedClaim("state", "Rowan is live.", now, closes=(first,))
+    secret = PlannedClaim("fact", "The key is AKIA" + "Q7RZ4KPLM2XW9TNB.", now)
+    refused = {
+        "already": SubjectClaims(NewSubject("project:rowan", "Rowan"), (ends,)),
+        "twice": SubjectClaims(new, (ends, ends)),
+        "does not hold": SubjectClaims(new, (PlannedClaim("state", "x", now - timedelta(days=9), closes=(first,)),)),
+        "no reference": SubjectClaims(NewSubject("Rowan", "Rowan"), (ends,)),
+        "screening refuses": SubjectClaims(new, (secret,)),
+        "begun": SubjectClaims(new, (PlannedClaim("fact", "x", now + timedelta(days=1)),)),
+        "Nothing is said": SubjectClaims(new, ()),
+    }
+    for why, group in refused.items():
+        with pytest.raises(Refused, match=why):
+            planned_claims(snapshot, Settings(), None, [group])
