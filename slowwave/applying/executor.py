@@ -21,7 +21,7 @@ from slowwave.applying.approval import Approved, read_approval, refuse_expired, 
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
-from slowwave.applying.pages import follow_pages
+from slowwave.applying.pages import follow_folders, follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.config.settings import Settings
@@ -139,8 +139,11 @@ def apply_approval(
             if claimed:
                 claimed(claim)
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
-            if any(s.kind == "render_page" for s in signed):
-                run.before_end = partial(follow_pages, store, claim, settings)
+            kinds = {s.kind for s in signed}
+            if "render_page" in kinds:
+                run.before_end.append(partial(follow_pages, store, claim, settings))
+            if kinds & {"write_page", "write_claims"}:
+                run.before_end.append(partial(follow_folders, store, claim))
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
                 stream.phase("apply") as phase,
@@ -193,7 +196,7 @@ class _Run:
     stream: Stream
     progress: Progress | None
     done: int = 0
-    before_end: Callable[[], object] | None = None
+    before_end: list[Callable[[], object]] = field(default_factory=list)
 
     def result(self) -> ApplyResult:
         """Apply batch after batch to the end, or until a person cancels; when the approval is withdrawn, end and raise."""
@@ -221,8 +224,8 @@ class _Run:
             self._tell(batch, statuses, seconds)
             if self.progress:
                 self.progress(self.done, total)
-        if self.before_end:
-            self.before_end()
+        for follow in self.before_end:
+            follow()
         with self.connection.transaction():
             if not lock_batch(self.connection, self.claim):
                 return self._cancelled()
@@ -239,8 +242,8 @@ class _Run:
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "completed", counts)
 
     def _cancelled(self, error: str | None = None) -> ApplyResult:
-        if self.before_end:
-            self.before_end()
+        for follow in self.before_end:
+            follow()
         counts = _counts(self.connection, self.approval)
         end_claim(self.connection, self.claim, "cancelled", counts=counts, error=error)
         return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "cancelled", counts)

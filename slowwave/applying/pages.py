@@ -1,31 +1,56 @@
-"""Files of pages after an apply or an undo: they follow the rows, and what hinders them never undoes what was committed."""
+"""Files of pages after an apply or an undo: they follow the rows, and what hinders them never undoes what was committed.
+
+They are those of the workspace, into which pages are rendered, and those of followed folders, of which a plan wrote pages.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 import psycopg
 
 from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import corpora_of
+from slowwave.corpus.pending_files import follow_files, has_pending
 from slowwave.errors import SlowwaveError
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
 
-_PAGE_ENTRY: Final = "SELECT 1 FROM night.journal WHERE run_id = %s AND table_name = 'pages' LIMIT 1"
+_PAGE_ENTRY: Final = "SELECT 1 FROM night.journal WHERE run_id = %s AND table_name = %s LIMIT 1"
 _NOTE_FINDING: Final = """
 INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message)
-  VALUES (gen_random_uuid(), %s, %s, 'compile_pages', 'warning', %s)
+  VALUES (gen_random_uuid(), %s, %s, %s, 'warning', %s)
 """
 
 _LOG: Final = logging.getLogger(__name__)
 
 
-def wrote_pages(connection: Connection, run_id: str) -> bool:
-    """Whether a run wrote, or took back, a page."""
-    row = connection.execute(_PAGE_ENTRY, (run_id,)).fetchone()
+def wrote_pages(connection: Connection, run_id: str, table: str = "pages") -> bool:
+    """Whether a run wrote, or took back, a page: one that is rendered (``pages``) or one of a corpus (``documents``)."""
+    row = connection.execute(_PAGE_ENTRY, (run_id, table)).fetchone()
     return row is not None
+
+
+def follow_folders(store: Store, claim: NamespaceClaim) -> None:
+    """Bring the files of followed folders to where their pages are. A person's edit stays, and is the page's next version; what could not
+    be written stays noted, is a warning on the run, and follows with the next sync.
+    """
+    problems: list[str] = []
+    try:
+        with store.connect("applier") as connection:
+            folders = {c.id: c for c in corpora_of(connection, claim.namespace_id) if c.folder is not None}
+            for id_ in has_pending(connection, list(folders)):
+                left = follow_files(connection, folders[id_]).left
+                problems += [f"{path}: {why}" for path, why in left.items()]
+    except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
+        problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
+    if problems:
+        told = f"{problems[0]} `slowwave corpus sync {claim.namespace}` tries again."
+        more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
+        _warn(store, claim, "corpus", (f"{told}{more}",))
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:
@@ -36,18 +61,18 @@ def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, und
         message = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync {claim.namespace}` tries again."
         outcome = PageSync(problems=(message,))
     if outcome.problems:
-        _warn(store, claim, outcome)
+        _warn(store, claim, "compile_pages", outcome.problems)
     return outcome
 
 
-def _warn(store: Store, claim: NamespaceClaim, outcome: PageSync) -> None:
-    for problem in outcome.problems:
+def _warn(store: Store, claim: NamespaceClaim, about: str, problems: Sequence[str]) -> None:
+    for problem in problems:
         _LOG.warning("Run %s: %s", claim.run_id, problem)
     try:
         with store.connect("applier") as connection, connection.cursor() as cursor:
             cursor.executemany(
                 _NOTE_FINDING,
-                [(claim.namespace_id, claim.run_id, problem) for problem in outcome.problems],
+                [(claim.namespace_id, claim.run_id, about, problem) for problem in problems],
             )
     except (SlowwaveError, psycopg.Error) as problem:
         _LOG.warning("Run %s: the warnings could not be recorded (%s).", claim.run_id, type(problem).__name__)

@@ -13,7 +13,7 @@ from typing import Final
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
-from slowwave.applying.pages import follow_pages, wrote_pages
+from slowwave.applying.pages import follow_folders, follow_pages, wrote_pages
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused
 from slowwave.mutations.undo import undo_entries
@@ -165,6 +165,8 @@ def undo_run(
                 undone, cancelled = _undo(connection, claim, source, chosen, status)
                 if wrote_pages(connection, source.run_id):
                     follow_pages(store, claim, settings, undo=True)
+                if wrote_pages(connection, source.run_id, "documents"):
+                    follow_folders(store, claim)
                 phase.operations = len(undone)
                 _tell(connection, stream, source, undone, status, time.monotonic() - began)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))

@@ -67,6 +67,8 @@ def prove(
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
 
     def planned_again(name: str, again: Inputs) -> Sequence[Item]:
+        if ops is not None and name not in ops:
+            return ()
         if name in proposals and not asked_models and not sees(PLANNERS[name], changed, stale):
             return proposals[name].items
         release()

@@ -37,6 +37,7 @@ UPDATE night.plans p SET state = 'superseded' FROM asked old, asked new
 WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s AND CASE WHEN new.whole = '{}'
   THEN p.state IN ('awaiting_approval', 'approved')
   ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
+AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
 RETURNING p.run_id::text
 """
@@ -152,7 +153,8 @@ def write_plan(
     A plan with nothing new in it (no item, or only items carried over from plans before) asks nobody: it is ``empty`` and leaves
     the plans before it as they are. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
     plan of some operations or rows or as of another instant, takes the place of a waiting one that was asked for in the same way, and
-    stands beside all others. The same plan, recorded before, keeps its state.
+    stands beside all others. A proposal's plan gives way to one of the same proposal alone. The same plan, recorded before, keeps its
+    state.
     """
     new = [i for i in plan.items if i.id not in carried]
     state = "awaiting_approval" if new else "empty"

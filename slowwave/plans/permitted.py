@@ -53,7 +53,9 @@ OF_PAGES: Final = frozenset(("corpora", "chunks", "links", "chunk_vectors"))
 PAGE_PARTS: Final = frozenset(("chunks", "links"))
 """What of it ends where a page says something else: for ``ends``."""
 
-OF_CLAIMS: Final = OF_PAGES | OF_MEMORIES | {"documents", "entities", "entity_vectors", "entity_aliases", "claim_events"}
+OF_CLAIMS: Final = (
+    OF_PAGES | OF_MEMORIES | {"documents", "entities", "entity_vectors", "entity_aliases", "claim_events"}
+)
 """What belongs to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired: ``retires=None``."""
 
 Table = Mapping[str, tuple[Permit, ...]]

@@ -1,0 +1,72 @@
+"""Proposals: items that somebody asked for, by day or in a pass of its own, sealed as a plan like a night's.
+
+It is proven, diffed, decided, applied and undone like any other. It never takes the place of a night's plan that waits, nor does a night's
+take its: what a night changes meanwhile makes the items stale that rest on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from slowwave.errors import DreamCancelled
+from slowwave.night.inputs import read_inputs
+from slowwave.night.night import make_plan
+from slowwave.night.outcome import Night
+from slowwave.night.runs import begin, crash, expiry
+from slowwave.night.snapshot import take_snapshot
+from slowwave.night.stream import completed, open_stream, report_done
+from slowwave.operations import Inputs, Proposal
+from slowwave.reports.sinks import Callback
+from slowwave.runs.heartbeat import beating
+from slowwave.snapshots.files import load_snapshot
+from slowwave.store.connect import Store
+
+Propose = Callable[[Inputs], Proposal]
+"""What a planner is: items of one operation with its account, of a fresh snapshot."""
+
+
+def seal_proposal(
+    store: Store,
+    namespace: str,
+    operation: str,
+    propose: Propose,
+    *,
+    of: str,
+    trigger: str = "manual",
+    callbacks: Sequence[Callback] = (),
+    wait: float = 0.0,
+) -> Night:
+    """Seal what ``propose`` proposes of a fresh snapshot, all of it items of ``operation``, which permits them.
+
+    ``of`` names what it is about: a plan of the same operation and name that still waits is superseded, and no other. What was rejected or
+    undone is left out while what it rests on stands; with nothing left the plan is ``empty`` and asks nobody. Raises as ``run_night`` does;
+    ``wait`` are seconds for which another run may hold the namespace.
+    """
+    asked = {"proposal": {"operation": operation, "of": of}}
+    run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
+    stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
+    try:
+        stream.started("plan", trigger)
+        with beating(store, "planner", run_id, expiry(store, namespace)):
+            with stream.phase("snapshot"):
+                snapshot = load_snapshot(take_snapshot(store, namespace))
+            inputs = read_inputs(store, snapshot, {}, run_id=run_id)
+            with stream.phase("plan") as phase:
+                made = propose(inputs)
+                report_done(stream, "plan", made.report, len(made.items))
+                phase.operations = 1
+            with stream.phase("probe"):
+                night = make_plan(store, run_id, inputs, {}, {operation: made}, ops=())
+        completed(stream, night, inputs, began)
+        return night
+    except DreamCancelled as problem:
+        crash(store, run_id, problem)
+        stream.ended("plan", "cancelled", {}, began)
+        raise
+    except BaseException as problem:
+        crash(store, run_id, problem)
+        stream.failed("plan", problem, began)
+        raise
+    finally:
+        stream.close()
