@@ -9,8 +9,8 @@ from slowwave.store.connect import Connection
 _NAMES: Final = """
 SELECT pg_advisory_xact_lock(hashtextextended(k.name, k.seed)) FROM (
   SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed FROM batch_rows b WHERE b.tbl = 'documents'
-  UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4 FROM batch_rows b WHERE b.tbl = 'entities' AND b.action = 'insert'
-    AND b.body ->> 'external_id' IS NOT NULL
+  UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4 FROM batch_rows b
+    WHERE b.tbl = 'entities' AND b.body ->> 'external_id' IS NOT NULL
   ORDER BY 2, 1) k
 """
 

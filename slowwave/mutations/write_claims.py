@@ -141,7 +141,6 @@ class _Group:
             self._support(id_, evidence)
         about = sorted({*self.ended, *self.added, *(i for c in group.claims for i in c.contradicts)})
         rows = [Row(id_, _text(self.claims[id_]["external_id"])) for id_ in about]
-        pages_there = [row for page in pages for row in page.rows]
         return checked(
             Mutation(
                 "write_claims",
@@ -149,7 +148,7 @@ class _Group:
                 tuple(self.writes),
                 tuple(self.guards),
                 tuple(self.inserts),
-                tuple(rows or pages_there),
+                tuple(rows),
             )
         )
 

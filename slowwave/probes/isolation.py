@@ -31,6 +31,12 @@ _REFERENCES: Final[Mapping[str, str]] = {
     "memory_id": "memories",
     "current_version_id": "memory_versions",
     "superseded_by": "memory_facts",
+    "corpus_id": "corpora",
+    "version_of": "documents",
+    "target_document_id": "documents",
+    "claim_id": "memories",
+    "other_id": "memories",
+    "evidence_id": "documents",
     RELATIONSHIPS: "relationships",
 }
 """Column → the table that its values name; ``merged_into`` names its own table."""
@@ -89,10 +95,10 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
     missing = {(table, row) for table, rows in named.items() for row in _missing(snapshot, table, rows)}
     if missing:  # what the plan itself inserts
         missing -= {
-            (insert.table, inserted_id(item.id, n))
+            (insert.table, insert.row or inserted_id(item.id, n))
             for item in items
             for n, insert in enumerate(item.mutation.inserts)
-            if not insert.row
+            if insert.table not in VECTORS
         }
     foreign = {
         ForeignRow(item.id, VECTORS.get(table, table), row)

@@ -25,6 +25,7 @@ from slowwave.language import Embed
 from slowwave.plans.items import Item
 from slowwave.probes.merges import merged_into, won_against
 from slowwave.probes.queries import ProbeQuery, Source, TargetResolver, questions_of
+from slowwave.probes.rewritten import rewritten
 from slowwave.search.retriever import Retriever
 from slowwave.search.rows import SEARCHED
 from slowwave.snapshots.snapshot import Snapshot
@@ -144,12 +145,13 @@ def recall_probe(
     What an event selected is to be found, or all of its hits where it selected nothing. Where no event names a row that is live in
     ``before``, questions are sentences of raw episodes: episodic memories and chunks. Deterministic; exactly 0 where the
     snapshots hold the same searched rows and targets. It passes when the lower bound of the difference in Recall@10 is not under
-    ``settings.recall_floor``, in both. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to.
+    ``settings.recall_floor``, in both. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to, and what
+    stands for a page's earlier words.
     ``baseline`` is that of ``before`` and ``embed``, where several futures are looked at.
 
     Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
     """
-    names = TargetResolver(before, after, {**merged_into(after), **won_against(items)})
+    names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
     limit = settings.recall_probe_queries
     asked = {tables: questions_of(before, names, tables, limit) for tables in (SEARCHED, _ALONE)}
     if not any(questions for _, questions in asked.values()):
