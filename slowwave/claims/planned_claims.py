@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.claims.remember_request import ClaimKind
+from slowwave.claims.subject_naming import relations_of
 from slowwave.claims.subject_ref import CORE, SubjectRef
 from slowwave.config.settings import Settings
 from slowwave.corpus.page_write import screened
@@ -131,7 +132,7 @@ def _claim(
         claim.agent,
         claim.session_id,
         claim.reason or claim.quote[: _LONGEST["reason"]],
-        {} if claim.supports or not (relations := _relations(claim.statement)) else {"relations": relations},
+        {} if claim.supports or not (relations := relations_of(claim.statement)) else {"relations": relations},
         None if claim.supports else vectors.get(claim.statement),
     )
 
@@ -211,13 +212,6 @@ def _vectors(snapshot: Snapshot, embed: Embed | None, texts: Sequence[str]) -> d
 
 def _named(subject: NewSubject) -> str:
     return entity_text(subject.name, subject.ref.partition(":")[0])
-
-
-def _relations(said: str) -> list[str]:
-    from slowwave.claims.nearness import LONGEST
-    from slowwave.texts.stated_relations import stated_relations
-
-    return sorted({s.relation for s in stated_relations(said)}) if len(said) <= LONGEST else []
 
 
 def _instant(at: datetime) -> str:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 
@@ -28,7 +28,7 @@ from slowwave.claims.remember_request import (
     RememberResponse,
 )
 from slowwave.claims.screened_request import ScreenedRequest, screened_request
-from slowwave.claims.subject_ref import SubjectRef
+from slowwave.claims.subject_naming import name_of, relations_of, target_of
 from slowwave.claims.subjects import Resolution, Subject, names_of, resolve
 from slowwave.claims.succession import Period, Succession, succession
 from slowwave.claims.telling import conclusion, refusal, unresolved
@@ -127,6 +127,34 @@ def remember(
     raise AssertionError
 
 
+class Considered(NamedTuple):
+    """What a request comes to where nothing is stored: whom it is about, its statement, what it repeats, ends or opposes, and its page."""
+
+    found: Resolution
+    screened: ScreenedRequest
+    repeated: str
+    place: Succession
+    opposed: tuple[str, ...]
+    page: EvidencePage
+
+
+def considered(
+    connection: Connection, namespace: str, request: RememberRequest, settings: Settings, now: datetime
+) -> Considered | RememberResponse:
+    """A request as ``remember`` would take it, for a plan; an answer where nobody can tell whom it is about. Raises like ``remember``."""
+    scope = namespace_id(connection, namespace)
+    screened = screened_request(namespace, request, settings, now)
+    found = resolve(connection, scope, screened.request.subject, request.scope)
+    if found.outcome in ("ambiguous", "unresolved") or screened.hidden:
+        return unresolved(screened.request, found)
+    call = _Call(connection, namespace, scope, "", settings, screened, now)
+    known = _Known() if found.subject is None else call.known(found.subject)
+    title = str(name_of(screened.request, found)) if found.subject is None else found.subject.name
+    page = evidence(screened.request, title, screened.said, now)
+    repeated = "" if known.repeated is None else known.repeated.id
+    return Considered(found, screened, repeated, known.place, known.opposed, page)
+
+
 @dataclass(frozen=True, slots=True)
 class _Call:
     """One request against one namespace (``scope`` is its id)."""
@@ -192,9 +220,9 @@ class _Call:
         """Store the statement, inside the caller's transaction: what is read here stays as it is until it ends."""
         found = self._locked(found)
         subject = found.subject
-        title = str(_name(self.request, found)) if subject is None else subject.name
+        title = str(name_of(self.request, found)) if subject is None else subject.name
         page = evidence(self.request, title, self.screened.said, self.now)
-        known = _Known() if subject is None or self.screened.hidden else self._known(subject)
+        known = _Known() if subject is None or self.screened.hidden else self.known(subject)
         claim_id = None if self.request.dry_run else self._stored(found, known, page, vectors)
         return self._told(found, known, page, claim_id, vectors.warning)
 
@@ -209,10 +237,10 @@ class _Call:
             self.connection.execute(_LOCK, (f"{self.scope}{found.subject.id}",))
         return found
 
-    def _known(self, subject: Subject) -> _Known:
+    def known(self, subject: Subject) -> _Known:
         """Compare the statement with the nearest claims of its subject."""
         request, said, since = self.request, self.screened.said, self.screened.since
-        relations = _relations(said)
+        relations = relations_of(said)
         claims = nearest(self.connection, self.scope, subject.ids, said, subject.name, relations)
         names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
         near = [(claim, _relation(request, said, claim, names)) for claim in claims]
@@ -249,15 +277,15 @@ class _Call:
     def _stored(self, found: Resolution, known: _Known, page: EvidencePage, vectors: ClaimVectors) -> str:
         request, screened = self.request, self.screened
         more: dict[str, object] = {
-            "relations": _relations(screened.said) or None,
+            "relations": relations_of(screened.said) or None,
             "source": request.source or None,
             "origin_surface": request.origin_surface or None,
-            "target_subject_ref": str(_target(request, found)),
+            "target_subject_ref": str(target_of(request, found)),
         }
         row = self._run(
             _REMEMBER,
             *(self.namespace, self.token, None if found.subject is None else found.subject.id),
-            *(None if found.new is None else str(found.new), _name(request, found), found.learnt or None),
+            *(None if found.new is None else str(found.new), name_of(request, found), found.learnt or None),
             *(
                 request.kind,
                 screened.said,
@@ -302,7 +330,7 @@ class _Call:
     ) -> RememberResponse:
         request, hidden = self.request, self.screened.hidden
         ref = found.subject.ref if found.subject is not None else found.new
-        target = _target(request, found)
+        target = target_of(request, found)
         replaced = known.place.closes
         done = "quarantined" if hidden else "replaced" if replaced or request.action == "replace" else "written"
         return RememberResponse.told(
@@ -359,35 +387,5 @@ def _relation(request: RememberRequest, said: str, claim: Claim, names: frozense
     return found
 
 
-def _relations(said: str) -> list[str]:
-    """The relations that a statement states, of those that take one object."""
-    from slowwave.claims.nearness import LONGEST
-    from slowwave.texts.stated_relations import stated_relations
-
-    return sorted({s.relation for s in stated_relations(said)}) if len(said) <= LONGEST else []
-
-
 def _overlaps(period: Period, since: datetime, until: datetime | None) -> bool:
     return (period.until is None or period.until > since) and (until is None or period.since < until)
-
-
-def _target(request: RememberRequest, found: Resolution) -> SubjectRef:
-    """The subject whose page the statement belongs on: a decision about something else has a page of its own."""
-    ref = found.subject.ref if found.subject is not None else found.new
-    if ref is None:
-        raise AssertionError
-    return (
-        SubjectRef("decision", ref.slug)
-        if request.kind == "decision" and ref.family not in ("decision", "core")
-        else ref
-    )
-
-
-def _name(request: RememberRequest, found: Resolution) -> str | None:
-    """What a new subject is called: as it was said, or as its reference reads."""
-    if found.new is None:
-        return None
-    read = SubjectRef.read(request.subject)
-    if read is None:
-        return request.subject
-    return read.slug if read.family == "core" else read.slug.replace("-", " ").title()
