@@ -109,6 +109,7 @@ VERBS: Final = {
     "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
+    "proposals": Verb("proposals", "app", "What agents propose: list it, plan it, approve or reject it."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("conflicts", "app", "Look at rows that contradict each other, and rule on them."),
     "serve": Verb("serve", "serve", "Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."),

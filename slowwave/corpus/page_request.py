@@ -15,7 +15,7 @@ LONGEST: Final = 256_000
 
 Kind = Literal["create", "append", "replace", "forget"]
 Written = Literal[
-    "created", "appended", "replaced", "forgotten", "moved", "quarantined",
+    "created", "appended", "replaced", "forgotten", "moved", "quarantined", "proposed",
     "would_create", "would_append", "would_replace", "would_forget", "would_move", "would_quarantine",
 ]  # fmt: skip
 FileState = Literal["none", "written", "pending"]
@@ -90,7 +90,7 @@ class HeldElsewhere(BaseModel):
 
 class WriteResponse(BaseModel):
     """``hash`` is that of the page now, ``indexed`` whether the search index knows of it at once. ``file``: whether its file has
-    followed, where it has one.
+    followed, where it has one. ``proposal`` is the id of what was kept for a person to decide, and nothing was written.
     """
 
     path: str
@@ -103,6 +103,7 @@ class WriteResponse(BaseModel):
     quarantined: bool | None = None
     tombstone: str | None = None
     held: HeldElsewhere | None = None
+    proposal: str | None = None
     warnings: tuple[str, ...] = ()
 
 

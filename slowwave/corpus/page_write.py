@@ -181,6 +181,13 @@ def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callab
     return told.model_copy(update={"warnings": (*told.warnings, *said.warnings, *fields.warnings)})
 
 
+def text_of(request: WriteRequest, place: PagePlace, now: datetime) -> str:
+    """The page as a request would leave it, unscreened: for a plan. Raises as ``write`` does."""
+    _refuse_unmet(request, place)
+    content = request.content.replace("\r\n", "\n").replace("\0", "")
+    return _text(request, place, _given(request), content, now.astimezone(UTC).date().isoformat())
+
+
 def _refuse_unmet(request: WriteRequest, place: PagePlace) -> None:
     """What a kind of write rests on has to hold."""
     if "quarantined" in place.metadata:

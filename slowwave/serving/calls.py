@@ -5,10 +5,10 @@ What a call does belongs to its room; how it is asked for to ``slowwave.serving.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
@@ -27,6 +27,8 @@ from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.corpus.page_request import PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from slowwave.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
 from slowwave.corpus.session_request import SessionIngestRequest, SessionIngestResponse
+from slowwave.errors import Forbidden
+from slowwave.proposals.proposal_request import ProposalRequest, ProposedChange
 from slowwave.recall.active_request import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
 from slowwave.recall.event_request import RecallEventRequest, RecallEventResponse, recall_event
 from slowwave.recall.research_request import ResearchRequest, ResearchResponse, research
@@ -35,43 +37,15 @@ from slowwave.recall.wake_request import WakeRequest, WakeResponse, wake
 from slowwave.search.namespace_settings import settings_of
 from slowwave.search.recall_log import Answered, Lines, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse
+from slowwave.serving.call import Call
 from slowwave.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
-from slowwave.serving.tokens import Caller, Scope
+from slowwave.serving.proposal_calls import PROPOSAL_CALLS
+from slowwave.serving.tokens import Caller
 from slowwave.store.connect import Connection
 from slowwave.texts.token_count import BYTES_A_TOKEN
 
 PAGE_TOKENS: Final = 6000
 """Most tokens of a page that one answer gives: what follows is asked for from its ``next``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
-
-    ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
-    with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
-    that is not the answer as JSON. ``at`` is the field of the request that is the end of the path of a GET, where one is.
-    """
-
-    name: str
-    description: str
-    request: type[BaseModel]
-    response: type[BaseModel]
-    scope: Scope
-    answer: Callable[[Connection, Caller, Any], BaseModel | Answered[Any]]
-    method: Literal["GET", "POST"] = "POST"
-    text: Callable[[Any], str] | None = None
-    at: str = ""
-
-    @property
-    def tool(self) -> str:
-        """What the MCP tool is called."""
-        return self.name.replace("-", "_")
-
-    @property
-    def path(self) -> str:
-        """Where it is asked for over HTTP."""
-        return f"/v1/{self.name}/{{{self.at}}}" if self.at else f"/v1/{self.name}"
 
 
 class ProfilesRequest(BaseModel):
@@ -188,7 +162,27 @@ def _write(connection: Connection, caller: Caller, request: WriteRequest) -> Wri
     from slowwave.corpus.page_write import write  # as above
 
     settings = settings_of(connection, caller.namespace)
-    return write(connection, caller.namespace, request, settings, token=caller.token)
+    try:
+        return write(connection, caller.namespace, request, settings, token=caller.token)
+    except Forbidden:
+        if "propose" not in caller.scopes or request.dry_run or request.kind == "forget":
+            raise
+    from slowwave.proposals.kept import propose
+
+    change = ProposedChange(page=request)
+    asked = ProposalRequest(actions=(change,), agent=request.agent, session_id=request.session_id)
+    kept = propose(connection, caller.namespace, asked, settings, token=caller.token)
+    why = f"The page is canonical, pinned or public, and the token may not approve: kept as proposal {kept.id}, which waits for a person."
+    return WriteResponse(
+        path=request.target,
+        action="proposed",
+        bytes_written=0,
+        hash="",
+        indexed=False,
+        edges_added=0,
+        proposal=kept.id,
+        warnings=(why,),
+    )
 
 
 def _purge(connection: Connection, caller: Caller, request: PurgeRequest) -> PurgeResponse:
@@ -327,6 +321,7 @@ _CALLS: Final = (
         "write",
         _purge,
     ),
+    *PROPOSAL_CALLS,
     Call(
         "public-artifacts",
         "Pages of this memory that may be published, by path.",

@@ -98,9 +98,10 @@ def http_app(answering: Answering, door: Door) -> Starlette:
 
 def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        arguments = {**_query(request), **request.path_params} if call.method == "GET" else await _body(request)
+        arguments = _query(request) if call.method == "GET" else await _body(request)
         if isinstance(arguments, Failure):
             return _refused(request, arguments)
+        arguments = {**arguments, **request.path_params}
         found = await answering.answer(call, request.state.caller, arguments, "http", request.state.request_id)
         if isinstance(found, Failure):
             return _refused(request, found)

@@ -43,18 +43,15 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
     models = [(model, "validation") for model in every]
     references, schemas = models_json_schema(models, ref_template="#/components/schemas/{model}")  # pyright: ignore[reportArgumentType]
     defined = schemas.get("$defs", {})
-    paths = {
-        call.path: {
-            call.method.lower(): {
-                "operationId": call.tool,
-                "summary": call.description,
-                "security": [{"token": [call.scope]}],
-                **_asked(call, references[call.request, "validation"], defined),
-                "responses": {"200": _content("The answer.", references[call.response, "validation"]), **_FAILED},
-            }
+    paths: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        paths.setdefault(call.path, {})[call.method.lower()] = {
+            "operationId": call.tool,
+            "summary": call.description,
+            "security": [{"token": [call.scope]}],
+            **_asked(call, references[call.request, "validation"], defined),
+            "responses": {"200": _content("The answer.", references[call.response, "validation"]), **_FAILED},
         }
-        for call in calls
-    }
     paths["/v1/stream"] = {
         "get": {
             "operationId": "stream",
@@ -80,7 +77,8 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
 
 def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     if call.method == "POST":
-        return {"requestBody": {"required": True, **_content("", reference)}}
+        at = [told for told in _parameters(reference, defined, call.at) if told["in"] == "path"]
+        return {"requestBody": {"required": True, **_content("", reference)}, **({"parameters": at} if at else {})}
     return {"parameters": _parameters(reference, defined, call.at)}
 
 

@@ -1,0 +1,191 @@
+"""Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
+
+Whoever does this has the logins of planner and approver; a server has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.claims.remember import considered
+from slowwave.claims.remember_request import RememberRequest, RememberResponse
+from slowwave.claims.subject_naming import name_of
+from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_ROOT
+from slowwave.corpus.page_request import WriteRequest
+from slowwave.corpus.page_rows import page_place
+from slowwave.corpus.page_write import text_of
+from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.errors import Refused
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.gate import approve, reject
+from slowwave.plans.items import Item
+from slowwave.proposals.proposal_request import ProposedChange
+from slowwave.reports.model import Report
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_id
+
+OPERATION: Final = "proposed_changes"
+CHANNEL: Final = "http"
+"""The channel of an approval that a token gave."""
+
+_KEPT: Final = """
+SELECT p.id::text, p.fingerprint, p.actions, p.reason, p.agent, p.session_id FROM memory.proposals p
+ WHERE p.namespace_id = %s AND p.state = 'kept' AND (%s = '' OR p.id::text LIKE %s || '%%') ORDER BY p.recorded_at, p.id"""
+_DECIDED: Final = """
+SELECT p.id::text, p.plan_hash, p.verdict, p.verdict_by, p.verdict_reason FROM memory.proposals p
+ WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
+_PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
+_REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
+_DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
+_BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of proposals, by id: the plans that were ``sealed``, why others could not be (``refused``), those that were ``signed`` or
+    ``rejected`` as tokens had decided.
+    """
+
+    sealed: Mapping[str, str]
+    refused: Mapping[str, str]
+    signed: Sequence[str] = ()
+    rejected: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A proposal that is to be planned."""
+
+    id: str
+    fingerprint: str
+    changes: tuple[ProposedChange, ...]
+    reason: str
+    agent: str
+    session_id: str
+
+
+def settle(store: Store, namespace: str, *, id_: str = "", wait: float = 0.0) -> Settled:
+    """Seal what is kept (or the one proposal whose id begins with ``id_``), then sign and reject what tokens decided.
+
+    Each proposal is a plan with an item a change. One that cannot be planned is refused for good, with the sentence why: whoever proposed
+    it may propose it anew. Raises as ``seal_proposal`` where the namespace cannot be planned at all; ``wait`` as there.
+    """
+    with store.connect("reader") as connection:
+        scope = namespace_id(connection, namespace)
+        rows: Any = connection.execute(_KEPT, (scope, id_, id_)).fetchall()
+    sealed: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for id_, fingerprint, actions, reason, agent, session in rows:
+        changes = tuple(ProposedChange.model_validate(a) for a in actions)
+        kept = _Kept(id_, fingerprint, changes, reason, agent, session)
+        asked = _Asked(store, namespace, kept)
+        night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
+        if night.plan is not None and night.plan.items and night.state != "empty":
+            sealed[id_] = night.plan.plan_hash
+        else:
+            refused[id_] = asked.problem or _BEFORE
+        with store.connect("planner") as connection:
+            query, value = (_PLANNED, sealed[id_]) if id_ in sealed else (_REFUSED, refused[id_][:1_000])
+            connection.execute(query, (value, id_))
+    signed, rejected = _sign(store, namespace, scope)
+    return Settled(sealed, refused, signed, rejected)
+
+
+def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str]]:
+    """Do what tokens decided. What the gate refuses is said on the proposal, and stays with a person."""
+    signed: list[str] = []
+    rejected: list[str] = []
+    with store.connect("approver") as connection:
+        decided: Any = connection.execute(_DECIDED, (scope,)).fetchall()
+    for id_, plan_hash, verdict, by, why in decided:
+        said = why
+        try:
+            if verdict == "approve":
+                approve(store, namespace, plan_hash, approver=by, channel=CHANNEL, note=why)
+                signed.append(id_)
+            else:
+                reject(store, namespace, plan_hash, rejected_by=by, reason=why)
+                rejected.append(id_)
+        except Refused as problem:
+            said = str(problem)
+        with store.connect("approver") as connection:
+            connection.execute(_DONE, (said[:1_000], id_))
+    return signed, rejected
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A proposal on its way to a plan. ``problem`` says why there is nothing to plan."""
+
+    store: Store
+    namespace: str
+    kept: _Kept
+    problem: str = ""
+
+    def proposed(self, inputs: Inputs) -> Proposal:
+        """The items of the proposal, one a change; none, and ``problem``, where one of them cannot be."""
+        items: list[Item] = []
+        try:
+            items = [self._item(inputs, change) for change in self.kept.changes]
+        except Refused as problem:
+            self.problem = str(problem)
+        done = f"{len(items):,} of {len(self.kept.changes):,} changes of proposal {self.kept.id[:8]} would be made."
+        return Proposal(tuple(items), Report(OPERATION, self.problem or done, numbers={"items": len(items)}))
+
+    def _item(self, inputs: Inputs, change: ProposedChange) -> Item:
+        now = inputs.snapshot.taken_at
+        if change.page is not None:
+            return self._page(inputs, change.page, now)
+        if change.statement is None:
+            raise AssertionError
+        return self._statement(inputs, change.statement, now)
+
+    def _page(self, inputs: Inputs, request: WriteRequest, now: datetime) -> Item:
+        snapshot = inputs.snapshot
+        with self.store.connect("reader") as connection:
+            place = page_place(connection, snapshot.namespace_id, request.target, request.corpus)
+        root = place.corpus.root if place.corpus else PAGES_ROOT
+        page = PlannedPage(place.path, text_of(request, place, now), root, self.kept.fingerprint)
+        (mutation,) = planned_pages(snapshot, inputs.settings, inputs.embed, [page])
+        return Item(OPERATION, request.kind, mutation, self._evidence({"path": place.path}), risk="medium")
+
+    def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
+        with self.store.connect("reader") as connection:
+            found = considered(connection, self.namespace, request, inputs.settings, now)
+        if isinstance(found, RememberResponse):
+            raise Refused(found.message)
+        about, said = found.found, found.screened
+        subject = (
+            about.subject.id
+            if about.subject is not None
+            else NewSubject(str(about.new), str(name_of(said.request, about)))
+        )
+        claim = PlannedClaim(
+            request.kind,
+            said.said,
+            min(said.since, now),
+            found.place.until,
+            request.confidence,
+            quote=said.said,
+            closes=found.place.closes,
+            contradicts=found.opposed,
+            supports=found.repeated,
+            session_id=said.request.session_id or self.kept.session_id,
+            agent=said.request.agent or self.kept.agent,
+            reason=said.request.reason or self.kept.reason,
+        )
+        if found.repeated:
+            claim = replace(claim, contradicts=(), closes=())
+        page = PlannedPage(found.page.path, found.page.page, EVIDENCE_ROOT, self.kept.fingerprint)
+        group = SubjectClaims(subject, (claim,), (page,))
+        (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])
+        shown = {"subject": request.subject, "statement": said.said, "kind": request.kind}
+        return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
+
+    def _evidence(self, shown: Mapping[str, object]) -> dict[str, object]:
+        return {**shown, "proposal": self.kept.id, "agent": self.kept.agent, "why": self.kept.reason}

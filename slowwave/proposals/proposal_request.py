@@ -1,0 +1,145 @@
+"""The requests and answers of proposals. What becomes of them belongs to ``slowwave.proposals.kept`` and ``slowwave.proposals.planned``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from slowwave.claims.remember_request import RememberRequest
+from slowwave.corpus.page_request import WriteRequest
+
+MOST_ACTIONS: Final = 20
+MOST_SOURCES: Final = 50
+
+Status = Literal[
+    "kept", "pending", "approved", "applied", "partly_applied", "rejected", "stale", "refused", "undone", "expired"
+]
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{4,36}$")]
+SourcePath = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+_OWN: Final = frozenset({"actions", "source_paths", "reason", "agent", "session_id"})
+
+
+class ProposedChange(BaseModel):
+    """One change: a statement as memory-write takes it, or a page as write does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    statement: RememberRequest | None = Field(
+        default=None, description="What to remember or replace, as for memory-write."
+    )
+    page: WriteRequest | None = Field(default=None, description="A page to create, append to or replace, as for write.")
+
+    @model_validator(mode="after")
+    def _one(self) -> ProposedChange:
+        if (self.statement is None) == (self.page is None):
+            raise ValueError("a change is a statement or a page")
+        if (self.statement is not None and self.statement.action == "forget") or (
+            self.page is not None and self.page.kind == "forget"
+        ):
+            raise ValueError("what is to be forgotten is forgotten by memory-write or write, not proposed")
+        if self.statement is not None and self.statement.force_inbox:
+            raise ValueError("a statement for the inbox needs nobody's approval: memory-write keeps it")
+        return self
+
+    def about(self) -> str:
+        """What it is about, in a line."""
+        if self.page is not None:
+            return f"{self.page.kind} {self.page.target}"
+        statement = self.statement
+        return f"{statement.action} {statement.subject}" if statement is not None else ""
+
+
+class ProposalRequest(BaseModel):
+    """Changes that a person is to decide on. One statement may be given by its own fields, as memory-write takes them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    actions: tuple[ProposedChange, ...] = Field(
+        min_length=1, max_length=MOST_ACTIONS, description="The changes; each may be approved by itself."
+    )
+    source_paths: tuple[SourcePath, ...] = Field(
+        default=(),
+        max_length=MOST_SOURCES,
+        description="Pages on which they rest: rejected, they are proposed again when one of these has changed.",
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why.")
+    agent: str = Field(default="", max_length=200, description="Who proposes.")
+    session_id: str = Field(default="", max_length=200, description="The session in which it is proposed.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, given: Any) -> Any:
+        """The fields of one statement, as they are given to memory-write."""
+        if not isinstance(given, dict) or "actions" in given:
+            return given
+        own = {name: value for name, value in given.items() if name in _OWN}
+        said = {name: value for name, value in given.items() if name not in ("actions", "source_paths")}
+        return own | {"actions": [{"statement": said}]}
+
+
+class ProposalsRequest(BaseModel):
+    """Which proposals."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Status | None = Field(default=None, description="Only those of this status.")
+    limit: int = Field(default=50, ge=1, le=200, description="How many at most, the newest first.")
+
+
+class ProposalByIdRequest(BaseModel):
+    """A proposal by its id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+
+
+class ProposalApplyRequest(BaseModel):
+    """Approve a proposal: the plan that it has, as it was read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+    plan_hash: str = Field(
+        pattern="^[0-9a-f]{64}$", description="The plan that is approved, as memory-proposal gave it."
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why.")
+
+
+class ProposalRejectRequest(BaseModel):
+    """Reject a proposal, for a reason."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+    reason: str = Field(min_length=1, max_length=1_000, description="Why.")
+
+
+class ProposalResponse(BaseModel):
+    """A proposal. ``status``: kept (no plan yet), pending (its plan waits), and what became of it. ``plan_hash``: what is approved.
+
+    ``known``: it was proposed before, and what it rests on stands.
+    """
+
+    id: str
+    status: Status
+    about: str
+    actions: tuple[ProposedChange, ...] = ()
+    reason: str = ""
+    source_paths: tuple[str, ...] = ()
+    agent: str = ""
+    session_id: str = ""
+    recorded_at: datetime
+    plan_hash: str | None = None
+    decided_by: str | None = None
+    message: str = ""
+    known: bool | None = None
+
+
+class ProposalsResponse(BaseModel):
+    """Proposals, the newest first."""
+
+    proposals: tuple[ProposalResponse, ...]

@@ -1,0 +1,200 @@
+"""Proposals over HTTP: what a token may propose, another approves, and undo takes back exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.plans.gate import approve
+from slowwave.proposals.planned import settle
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from tests.corpus.folders import Folder
+from tests.corpus.pages import put
+from tests.memories import ask, remember
+from tests.serving import http, mcp_over_http, token_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+
+USER: dict[str, Any] = {
+    "kind": "create",
+    "target": "core/user.md",
+    "content": "# User\n\nMara likes tea.",
+    "frontmatter": {"title": "User", "type": "core"},
+}
+
+
+@pytest.fixture
+def harbour(store: Store) -> Store:
+    remember(store, "acme")
+    remember(store, "rival")
+    return store
+
+
+def approval_of(store: Store, plan_hash: str) -> str:
+    ((id_,),) = ask(store, "SELECT id::text FROM night.approvals WHERE plan_hash = %s", plan_hash)
+    return str(id_)
+
+
+async def test_a_canonical_page_is_proposed_approved_applied_and_undone_to_the_first_digest(harbour: Store) -> None:
+    """A write that may not be becomes a proposal; a plan of it waits beside the night's; another token approves the plan that it read."""
+    first = digest(harbour, "acme")
+    proposes = token_of(harbour, "acme", "read", "write", "propose")
+    approves = token_of(harbour, "acme", "read", "approve")
+    async with http(harbour, token=proposes) as client:
+        told = (await client.post("/v1/write", json=USER)).json()
+        assert (told["action"], told["bytes_written"]) == ("proposed", 0)
+        assert digest(harbour, "acme") == first
+        again = (await client.post("/v1/memory-proposals", json={"actions": [{"page": USER}]})).json()
+        assert (again["id"], again["known"], again["status"]) == (told["proposal"], True, "kept")
+        done = settle(harbour, "acme")
+        assert done.sealed.keys() == {told["proposal"]}
+        one = (await client.get(f"/v1/memory-proposals/{told['proposal'][:8]}")).json()
+        assert (one["status"], one["plan_hash"]) == ("pending", done.sealed[told["proposal"]])
+        refused = await client.post(f"/v1/memory-proposals/{one['id']}/apply", json={"plan_hash": one["plan_hash"]})
+        assert refused.status_code == 403
+    async with http(harbour, token=approves) as client:
+        route = f"/v1/memory-proposals/{one['id']}/apply"
+        assert (await client.post(route, json={"plan_hash": "0" * 64})).status_code in (400, 409, 422)
+        assert (await client.post(route, json={"plan_hash": one["plan_hash"]})).json()["status"] == "approved"
+    settled = settle(harbour, "acme")
+    assert settled.signed == [one["id"]], ask(harbour, "SELECT said FROM memory.proposals")
+    result = apply_approval(harbour, approval_of(harbour, one["plan_hash"]))
+    assert result.counts["applied"] == 1
+    back = undo_run(harbour, result.run_id)
+    assert digest(harbour, "acme") == first
+    undo_run(harbour, back.run_id)
+    async with http(harbour, token=proposes) as client:
+        assert (await client.get("/v1/get", params={"path": "core/user.md"})).json()["frontmatter"]["title"] == "User"
+        search = {"query": "Mara tea", "mode": "bm25"}
+        assert [r["path"] for r in (await client.post("/v1/search", json=search)).json()["results"]] == ["core/user.md"]
+        (listed,) = (await client.get("/v1/memory-proposals", params={"status": "applied"})).json()["proposals"]
+        assert listed["decided_by"].startswith("token-")
+
+
+async def test_what_was_rejected_is_proposed_again_only_when_its_sources_change(harbour: Store) -> None:
+    """The same request is the rejected one, until the page that it rests on says something else."""
+    put(harbour, target="notes/source.md", content="Mara is said to like tea.")
+    token = token_of(harbour, "acme", "read", "propose", "approve")
+    asked = {
+        "subject": "Mara",
+        "scope": "person",
+        "content": "Mara likes tea.",
+        "kind": "preference",
+        "source_paths": ["notes/source.md"],
+    }
+    async with http(harbour, token=token) as client:
+        kept = (await client.post("/v1/memory-proposals", json=asked)).json()
+        (plan_hash,) = settle(harbour, "acme").sealed.values()
+        told = (await client.post(f"/v1/memory-proposals/{kept['id']}/reject", json={"reason": "Hearsay."})).json()
+        assert told["status"] == "rejected"
+        assert settle(harbour, "acme").rejected == [kept["id"]]
+        assert ask(harbour, "SELECT state FROM night.plans WHERE plan_hash = %s", plan_hash) == [("rejected",)]
+        again = (await client.post("/v1/memory-proposals", json=asked | {"reason": "Once more."})).json()
+        assert (again["id"], again["known"], again["status"]) == (kept["id"], True, "rejected")
+        assert settle(harbour, "acme").sealed == {}
+        put(harbour, "append", "notes/source.md", "She said so herself.")
+        fresh = (await client.post("/v1/memory-proposals", json=asked)).json()
+        assert (fresh["known"], fresh["status"]) == (False, "kept")
+        assert settle(harbour, "acme").sealed.keys() == {fresh["id"]}
+
+
+async def test_drift_of_the_page_makes_it_stale_and_parts_are_approved_alone(harbour: Store, tmp_path: Path) -> None:
+    """Of the changes two are approved; the third page was written meanwhile, which the plan did not see. A folder's file follows."""
+    folder = Folder(tmp_path / "vault", harbour, "dory", "acme")
+    folder.write("people/ann.md", b"---\ntitle: Ann\ntype: person\n---\n\n# Ann\n\nAnn rows.\n")
+    folder.sync()
+    first = digest(harbour, "acme")
+    token = token_of(harbour, "acme", "read", "propose")
+    changes = [
+        {"page": {"kind": "append", "target": "people/ann.md", "content": "Ann also sails."}},
+        {"page": USER},
+        {"statement": {"subject": "Ann", "scope": "person", "content": "Ann rows."}},
+    ]
+    async with http(harbour, token=token) as client:
+        kept = (await client.post("/v1/memory-proposals", json={"actions": changes, "agent": "codex"})).json()
+    (plan_hash,) = settle(harbour, "acme").sealed.values()
+    items = dict(
+        ask(
+            harbour,
+            "SELECT evidence->'evidence'->>'path', item_id::text FROM night.plan_items WHERE plan_hash = %s",
+            plan_hash,
+        )
+    )
+    assert len(items) == 3
+    part = approve(harbour, "acme", plan_hash, approver="mara", items=[items["people/ann.md"], items[None]])
+    result = apply_approval(harbour, part.id)
+    assert (result.counts["applied"], result.counts["failed"]) == (2, 0)
+    assert "Ann also sails." in (tmp_path / "vault/people/ann.md").read_text()
+    put(harbour, target="core/user.md", content="Mine.", frontmatter=USER["frontmatter"], follow=True)
+    rest = approve(harbour, "acme", plan_hash, approver="mara")
+    assert apply_approval(harbour, rest.id).counts["skipped_stale"] == 1
+    async with http(harbour, token=token) as client:
+        assert (await client.get(f"/v1/memory-proposals/{kept['id']}")).json()["status"] == "partly_applied"
+    undo_run(harbour, result.run_id)
+    assert "Ann also sails." not in (tmp_path / "vault/people/ann.md").read_text()
+    assert digest(harbour, "acme") != first, "the page that an agent wrote stays"
+
+
+@pytest.mark.parametrize("scopes", [("read",), ("read", "write"), ("propose",)])
+async def test_a_token_without_the_scope_proposes_and_decides_nothing(harbour: Store, scopes: tuple[str, ...]) -> None:
+    """Over HTTP, MCP and with the server's own login: the store's functions look at the token themselves."""
+    maker = token_of(harbour, "acme", "propose", "read")
+    async with http(harbour, token=maker) as client:
+        kept = (await client.post("/v1/memory-proposals", json={"actions": [{"page": USER}]})).json()
+    (plan_hash,) = settle(harbour, "acme").sealed.values()
+    token, rival = token_of(harbour, "acme", *scopes), token_of(harbour, "rival", "read", "propose", "approve")
+    decide = "SELECT memory.decide_proposal('acme', %s, %s::uuid, 'approve', %s, '')"
+    make = "SELECT memory.propose('acme', %s, repeat('0', 64), 'x', '[{}]', '', '{}', '', '')"
+    with harbour.connect("server") as connection:
+        for bearer in (token, rival, "", f"slw_{'0' * 12}_{'0' * 64}"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(decide, (bearer, kept["id"], plan_hash))
+            if bearer != token or "propose" not in scopes:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(make, (bearer,))
+        for statement in (
+            "UPDATE memory.proposals SET state = 'kept', plan_hash = NULL",
+            "INSERT INTO memory.proposals (fingerprint, about, actions) VALUES ('x', 'x', '[]')",
+            "DELETE FROM memory.proposals",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+    async with http(harbour, token=token) as client:
+        route = f"/v1/memory-proposals/{kept['id']}"
+        assert (await client.post(f"{route}/apply", json={"plan_hash": plan_hash})).status_code == 403
+        assert (await client.post(f"{route}/reject", json={"reason": "No."})).status_code == 403
+        if "propose" not in scopes:
+            assert (await client.post("/v1/memory-proposals", json={"actions": [{"page": USER}]})).status_code == 403
+            assert (await client.post("/v1/write", json=USER)).status_code == 403
+    assert ask(harbour, "SELECT verdict FROM memory.proposals") == [(None,)]
+    assert settle(harbour, "acme").signed == []
+
+
+async def test_what_screening_finds_is_not_kept(harbour: Store) -> None:
+    """People read proposals, and so do logs: nothing of one may be a secret or an instruction."""
+    token = token_of(harbour, "acme", "propose", "read")
+    secret = "AKIA" + "Q7RZ4KPLM2XW9TNB"
+    async with http(harbour, token=token) as client:
+        for asked in (
+            {"subject": "Mara", "content": f"The key is {secret}."},
+            {"subject": "Mara", "content": "Mara likes tea.", "reason": f"As {secret} says."},
+            {"actions": [{"page": USER | {"frontmatter": {"title": secret, "type": "core"}}}]},
+        ):
+            answer = await client.post("/v1/memory-proposals", json=asked)
+            assert (answer.status_code, secret in answer.text) == (400, False), answer.text
+    assert ask(harbour, "SELECT count(*) FROM memory.proposals") == [(0,)]
+
+
+async def test_tools_propose_and_read(harbour: Store) -> None:
+    """The same by MCP."""
+    async with mcp_over_http(harbour, token=token_of(harbour, "acme", "propose", "read")) as client:
+        made = await client.call_tool("memory_proposals", {"actions": [{"page": USER}]})
+        assert "kept" in str(made.content)
+        listed = await client.call_tool("memory_proposals_list", {})
+        assert "core/user.md" in str(listed.content)
