@@ -7,8 +7,8 @@ import dagster as dg
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
 from memory_assets.folders import FOLDERS
-from slowwave.night.index_freshness import chunks_have_vectors, folders_are_synced
 from slowwave.night.freshness import Freshness, audited, decided, effective
+from slowwave.night.index_freshness import chunks_have_vectors, folders_are_synced
 from slowwave.store.connect import Connection, Store
 
 ALARMS: dict[str, Callable[[Connection, Sequence[str]], Freshness]] = {
