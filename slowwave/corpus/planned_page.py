@@ -29,7 +29,7 @@ from slowwave.errors import Refused
 from slowwave.language import Embed
 from slowwave.mutations.mutation import MADE_FROM, Mutation
 from slowwave.mutations.page_limits import PATH
-from slowwave.mutations.write_page import Link, PageCorpus, PageText, Passage, named_id, page_corpus, write_pages
+from slowwave.mutations.write_page import Link, PageCorpus, PagePassage, PageText, named_id, page_corpus, write_pages
 from slowwave.snapshots.snapshot import Snapshot
 
 MOST_LINKS: Final = 2_000
@@ -106,7 +106,7 @@ class _Read:
     document: str
     file: PageFile
     made_from: str
-    passages: tuple[Passage, ...]
+    passages: tuple[PagePassage, ...]
 
 
 @dataclass(slots=True)
@@ -254,7 +254,7 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
         file = parsed(page.path, said.text, layout)
     except Refused as problem:
         raise Refused(f"{page.path}: {problem}") from None
-    passages = tuple(Passage(c.content, c.start_line, c.end_line, c.content_hash) for c in file.chunks)
+    passages = tuple(PagePassage(c.content, c.start_line, c.end_line, c.content_hash) for c in file.chunks)
     return _Read(corpus, layout, page.path, document, file, page.made_from, passages)
 
 

@@ -52,7 +52,7 @@ class PageCorpus:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PagePassage:
     """A run of lines of a page, both ends included, from 1; ``hash`` is the SHA-256 of its text."""
 
     content: str
@@ -86,7 +86,7 @@ class PageText:
     content_hash: str
     metadata: Mapping[str, object]
     valid_from: str | None = None
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[PagePassage, ...] = ()
     links: tuple[Link, ...] = ()
     pointing: tuple[tuple[str, str | None], ...] = ()
     vectors: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)

@@ -124,6 +124,8 @@ def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = 
         return _deletion(mutation, where)
     if mutation.kind == "render_page":
         return _rendering(item)
+    if mutation.kind in ("write_page", "write_claims"):
+        return _writing(mutation)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
 
@@ -143,6 +145,23 @@ def _deletion(mutation: Mutation, where: str) -> str:
         f"{mutation.kind} would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
         "journal keeps its images."
     )
+
+
+def _writing(mutation: Mutation) -> str:
+    """Pages that come or say something else, and claims that come, end or are said again."""
+    new = [str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and not i.stamped]
+    next_ = [str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and i.stamped]
+    claims = sum(i.table == "memories" for i in mutation.inserts)
+    ended = sum((w.cell.table, w.cell.column) == ("memories", "valid_to") for w in mutation.writes)
+    again = sum(i.table == "claim_events" and i.values.get("event") == "supported" for i in mutation.inserts)
+    parts = [
+        *(f"make the page {path}" for path in new),
+        *(f"give {path} its next text, of which what it says now stays as a version" for path in next_),
+        *([f"store {claims:,} {'claim' if claims == 1 else 'claims'}"] if claims else []),
+        *([f"end {ended:,} that {'holds' if ended == 1 else 'hold'} now"] if ended else []),
+        *([f"add evidence to {again:,}"] if again else []),
+    ]
+    return f"It would {', '.join(parts) or 'change nothing'}."
 
 
 def _rendering(item: Item) -> str:

@@ -152,7 +152,13 @@ class _Asked:
         root = place.corpus.root if place.corpus else PAGES_ROOT
         page = PlannedPage(place.path, text_of(request, place, now), root, self.kept.fingerprint)
         (mutation,) = planned_pages(snapshot, inputs.settings, inputs.embed, [page])
-        return Item(OPERATION, request.kind, mutation, self._evidence({"path": place.path}), risk="medium")
+        return Item(
+            OPERATION,
+            request.kind,
+            mutation,
+            self._evidence({"path": place.path, "names": [place.path]}),
+            risk="medium",
+        )
 
     def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
         with self.store.connect("reader") as connection:
@@ -184,7 +190,7 @@ class _Asked:
         page = PlannedPage(found.page.path, found.page.page, EVIDENCE_ROOT, self.kept.fingerprint)
         group = SubjectClaims(subject, (claim,), (page,))
         (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])
-        shown = {"subject": request.subject, "statement": said.said, "kind": request.kind}
+        shown = {"names": [request.subject], "statement": said.said, "kind": request.kind}
         return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
 
     def _evidence(self, shown: Mapping[str, object]) -> dict[str, object]:

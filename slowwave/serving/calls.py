@@ -164,14 +164,18 @@ def _write(connection: Connection, caller: Caller, request: WriteRequest) -> Wri
     settings = settings_of(connection, caller.namespace)
     try:
         return write(connection, caller.namespace, request, settings, token=caller.token)
-    except Forbidden:
+    except Forbidden as problem:
         if "propose" not in caller.scopes or request.dry_run or request.kind == "forget":
             raise
+        refused = problem
     from slowwave.proposals.kept import propose
 
     change = ProposedChange(page=request)
     asked = ProposalRequest(actions=(change,), agent=request.agent, session_id=request.session_id)
-    kept = propose(connection, caller.namespace, asked, settings, token=caller.token)
+    try:
+        kept = propose(connection, caller.namespace, asked, settings, token=caller.token)
+    except Forbidden:
+        raise refused from None
     why = f"The page is canonical, pinned or public, and the token may not approve: kept as proposal {kept.id}, which waits for a person."
     return WriteResponse(
         path=request.target,

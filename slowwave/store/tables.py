@@ -202,6 +202,30 @@ pending_files = Table(
     schema="memory",
 )
 
+proposals = Table(
+    "proposals",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
+    _namespace(),
+    Column("fingerprint", Text, nullable=False),  # SHA-256 of what is asked for and of what it rests on
+    Column("about", Text, nullable=False),
+    Column("actions", JSONB, nullable=False),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("sources", ARRAY(Text), nullable=False, server_default="{}"),  # paths of pages
+    Column("agent", Text, nullable=False, server_default=""),
+    Column("session_id", Text, nullable=False, server_default=""),
+    Column("token_id", Text),
+    _instant("recorded_at", required=True, now=True),
+    Column("state", Text, nullable=False, server_default="kept"),  # kept, planned, refused, rejected
+    Column("plan_hash", Text),
+    Column("said", Text, nullable=False, server_default=""),  # why it could not be planned, or signed
+    Column("verdict", Text),  # approve, reject, and done once whoever signs acted on it
+    Column("verdict_by", Text),
+    Column("verdict_reason", Text, nullable=False, server_default=""),
+    _instant("verdict_at"),
+    schema="memory",
+)
+
 purges = Table(
     "purges",
     metadata,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -14,7 +17,8 @@ from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClai
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage
 from slowwave.errors import Refused, UndoBlocked
-from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.cells import Cell, Insert, Value, Write
+from slowwave.mutations.mutation import Mutation, check
 from slowwave.mutations.simulate import simulate
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -23,6 +27,7 @@ from slowwave.store.digest import digest
 from tests.claims import tell
 from tests.mutations.test_properties import apply, plan, undo
 from tests.mutations.test_write_page import embed
+from tests.snapshots import make_snapshot
 from tests.worlds import MODEL, World, assert_same, load_world, make_world, worlds
 
 KINDS = ["fact", "preference", "state", "decision", "note"]
@@ -141,3 +146,46 @@ def test_what_does_not_stand_is_refused(store: Store) -> None:
     for why, group in refused.items():
         with pytest.raises(Refused, match=why):
             planned_claims(snapshot, Settings(), None, [group])
+
+
+FORGED: dict[str, Callable[[Mutation], Mutation]] = {
+    "may make no memory but claims": lambda m: changed(m, "memories", kind="semantic"),
+    "retired row of memories": lambda m: changed(m, "memories", state="archived"),
+    "may not make a subject": lambda m: changed(m, "entities", source="import"),
+    "may name no subject": lambda m: changed(m, "entity_aliases", entity_id=str(uuid.uuid4())),
+    "may give no memory a text": lambda m: replace(
+        m, inserts=(*m.inserts, Insert("memory_versions", {"memory_id": str(uuid.uuid4()), "content": "x"}))
+    ),
+    "may note an event of no claim": lambda m: replace(
+        m, inserts=(*m.inserts, Insert("claim_events", {"claim_id": str(uuid.uuid4()), "event": "added"}))
+    ),
+    "may note an event": lambda m: changed(m, "claim_events", event="retired"),
+    "may not write memory": lambda m: replace(
+        m,
+        writes=(
+            *m.writes,
+            Write(Cell("memories", str(uuid.uuid4()), "valid_to"), "set", None, "2026-01-01T00:00:00+00:00"),
+        ),
+    ),
+    "may not write memories.state": lambda m: replace(
+        m, writes=(*m.writes, Write(Cell("memories", str(uuid.uuid4()), "state"), "set", "active", "archived"))
+    ),
+}
+
+
+def changed(mutation: Mutation, table: str, **values: Value) -> Mutation:
+    """The mutation with other values in the rows that it inserts into a table."""
+    inserts = (replace(i, values={**i.values, **values}) if i.table == table else i for i in mutation.inserts)
+    return replace(mutation, inserts=tuple(inserts))
+
+
+@pytest.mark.parametrize("why", FORGED)
+def test_a_forged_claim_is_refused(why: str) -> None:
+    """By its cells alone: it makes claims and their subject, and touches no memory that its guards do not hold to be a claim."""
+    snapshot = make_snapshot()
+    claim = PlannedClaim("state", "Rowan is live.", snapshot.taken_at)
+    group = SubjectClaims(NewSubject("project:rowan", "Rowan", ("The rowan",)), (claim,))
+    (mutation,) = planned_claims(snapshot, Settings(), None, [group])
+    check(mutation)
+    with pytest.raises(Refused, match=why):
+        check(FORGED[why](mutation))

@@ -244,10 +244,9 @@ async def test_the_openapi_page_is_made_of_the_calls(acme: Store) -> None:
     """Every call with its models, the stream of events, and every reference leads somewhere."""
     async with http(acme, OPEN) as client:
         page = (await client.get("/openapi.json")).json()
-    assert {path: list(told) for path, told in page["paths"].items()} == {
-        **{call.path: [call.method.lower()] for call in CALLS.values()},
-        "/v1/stream": ["get"],
-    }
+    assert sorted((path, method) for path, told in page["paths"].items() for method in told) == sorted(
+        [*((call.path, call.method.lower()) for call in CALLS.values()), ("/v1/stream", "get")]
+    )
     stream = page["paths"]["/v1/stream"]["get"]
     assert [(told["name"], told["schema"]["maximum"]) for told in stream["parameters"]] == [("seconds", 3_600)]
     assert list(stream["responses"]["200"]["content"]) == ["text/event-stream"]

@@ -1,0 +1,71 @@
+"""``seal_proposal``: a plan of somebody's own beside the night's, of the same making."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.errors import Refused
+from slowwave.mutations.mutation import Mutation
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.gate import reject
+from slowwave.plans.items import Item
+from slowwave.reports.model import Report
+from slowwave.store.connect import Store
+from tests.memories import ask, remember
+
+OPERATION = "proposed_changes"
+
+
+def sealed(store: Store, text: str, of: str, path: str = "ideas/tides.md", operation: str = OPERATION) -> Night:
+    def propose(inputs: Inputs) -> Proposal:
+        page = PlannedPage(path, f"---\ntitle: Tides\ntype: idea\n---\n\n{text}\n")
+        mutations: list[Mutation] = planned_pages(inputs.snapshot, inputs.settings, inputs.embed, [page])
+        items = tuple(Item(operation, "create", m, risk="medium") for m in mutations)
+        return Proposal(items, Report(operation, "One page."))
+
+    return seal_proposal(store, "acme", OPERATION, propose, of=of)
+
+
+def states(store: Store) -> dict[str, str]:
+    return {str(h): str(s) for h, s in ask(store, "SELECT plan_hash, state FROM night.plans WHERE state <> 'empty'")}
+
+
+def test_a_proposal_and_a_night_leave_each_others_plans_alone(store: Store) -> None:
+    """Neither supersedes the other; a second plan of one proposal takes the place of the first."""
+    twice = [
+        {"id": n, "entity_type": "person", "name": "Mara Reyes", "attributes": {"email": "m@b.example"}} for n in "ab"
+    ]
+    remember(store, "acme", entities=twice)
+    night = run_night(store, "acme").plan
+    assert night is not None
+    assert night.items
+    first, other = sealed(store, "At six.", "one").plan, sealed(store, "At six.", "two", "ideas/moon.md").plan
+    assert first is not None
+    assert other is not None
+    assert {*states(store).values()} == {"awaiting_approval"}
+    later = run_night(store, "acme", force=True).plan
+    again = sealed(store, "At nine.", "one").plan
+    assert later is not None
+    assert again is not None
+    waiting = {h for h, state in states(store).items() if state == "awaiting_approval"}
+    assert waiting == {later.plan_hash, other.plan_hash, again.plan_hash}
+
+
+def test_what_was_rejected_is_not_sealed_again(store: Store) -> None:
+    """The same page is left out, and the plan asks nobody; another text is asked about. Items of a foreign operation are no plan."""
+    remember(store, "acme")
+    night = sealed(store, "At six.", "one")
+    assert night.plan is not None
+    assert night.probes is not None
+    assert night.state == "awaiting_approval"
+    assert night.probes.results.keys() >= {"specifics", "blast_radius", "isolation", "recall"}
+    reject(store, "acme", night.plan.plan_hash, rejected_by="mara", reason="No.")
+    assert sealed(store, "At six.", "one").state == "empty"
+    assert sealed(store, "At nine.", "one").state == "awaiting_approval"
+    with pytest.raises(Refused, match="may not carry"):
+        sealed(store, "At six.", "two", operation="dedupe_entities")
+    assert ask(store, "SELECT count(*) FROM night.runs WHERE state = 'crashed'") == [(1,)]
