@@ -300,7 +300,7 @@ links = Table(
     Column("document_id", Uuid, ForeignKey("memory.documents.id"), nullable=False),
     Column("kind", Text, nullable=False),  # wikilink, markdown, embed, mention
     Column("target", Text, nullable=False),  # as it is written
-    Column("target_document_id", Uuid, ForeignKey("memory.documents.id")),
+    Column("target_document_id", Uuid, ForeignKey("memory.documents.id", deferrable=True, initially="IMMEDIATE")),
     Column("entity_id", Uuid, ForeignKey("memory.entities.id")),
     Column("anchor", Text, nullable=False, server_default=""),  # the heading or block that it names
     Column("line", Integer, nullable=False),

@@ -25,6 +25,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.claims import tell
+from tests.corpus.pages import put
 from tests.mutations.test_properties import apply, plan, undo
 from tests.mutations.test_write_page import embed
 from tests.snapshots import make_snapshot
@@ -122,6 +123,27 @@ def test_claims_by_day_and_by_plan_are_one_history(store: Store) -> None:
     again, _ = undo(store, world, back)
     tell(store, "Rowan is live.", "project:rowan", world.slug, kind="state", role="owner")
     with pytest.raises(UndoBlocked, match="memories"):
+        undo(store, world, again)
+
+
+def test_a_subject_that_agents_spoke_of_since_is_not_taken_back(store: Store) -> None:
+    """Their claims would be about nobody; without them it goes, and a mention of it in a page with it."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+
+    def made(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+        group = SubjectClaims(
+            NewSubject("project:heron", "Heron"), (PlannedClaim("fact", "It is grey.", snapshot.taken_at),)
+        )
+        return planned_claims(snapshot, Settings(), None, [group])
+
+    _, items = plan(store, world, made, Random(1))
+    run, _ = apply(store, world, items)
+    put(store, content="Heron stands in the tide.", namespace=world.slug)
+    back, _ = undo(store, world, run)
+    again, _ = undo(store, world, back)
+    tell(store, "Heron waits for nobody else.", "project:heron", world.slug, role="owner")
+    with pytest.raises(UndoBlocked, match=r"memories\.attributes"):
         undo(store, world, again)
 
 
