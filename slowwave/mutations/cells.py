@@ -8,10 +8,9 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
   ``item`` writes stamp the instant and the item over the value that the plan saw;
 - a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not;
-- the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it (``row``): a vector by what it
-  describes, others where JSON or a list has to name them. What an item points at a row of its own that the id rule names says that
-  number: ``row`` writes, and the ``refs`` of an insert. ``stamped`` columns of an insert hold the instant at which it is applied;
-- rows of ``SHARED`` tables may be inserted by several items: they are there once, and go when the last row that needs them is undone;
+- the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it: a vector by what it describes, others
+  where JSON or a list has to name them. What an item points at a row that the rule names says that number: ``row`` writes, ``refs``.
+  Rows of ``SHARED`` tables may be several items': they are there once, and go when the last that needs them is undone;
 - a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
   column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
 
@@ -35,6 +34,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import Refused
 from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, metadata
+
+SHARED: Final = frozenset({"corpora"})  # a corpus is made with its first page, whichever item brings that
 
 Value = str | int | float | bool | None | tuple[str, ...]
 """A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
@@ -92,10 +93,8 @@ def _sorted_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Insert:
     """One new row; ``row`` and ``key`` name it only where the id rule does not.
-
-    ``refs`` are columns that hold the id of another row which the item inserts, by its number; ``id`` is that of a vector's own row.
-    ``stamped`` are columns that hold the instant of the apply.
-    """
+    ``refs`` are columns that hold the id of another row which the item inserts, by its number (``id``: a vector's own row), ``stamped``
+    columns that hold the instant of the apply."""
 
     table: str
     values: Mapping[str, Value]
@@ -161,21 +160,6 @@ def references_to(table: str) -> tuple[tuple[str, str], ...]:
     }
     return tuple(sorted(keys | pointers))
 
-
-@cache
-def names_of(table: str) -> tuple[tuple[str, str], ...]:
-    """(column, table) of everything by which a row of ``table`` names one row of another, or of its own, in its namespace."""
-    columns = table_of(table).c
-    keys = {(c.name, key.column.table.name) for c in columns for key in c.foreign_keys}
-    told = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
-    return tuple(sorted((c, t) for c, t in keys | told if t not in ("namespaces", "vector_models")))
-
-
-EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
-"""Column of an event of a claim → the table of the row that it names; an event outlives what it names."""
-
-SHARED: Final = frozenset({"corpora"})
-"""Tables of which several items may insert one row: a corpus is made with its first page, whichever of them that is."""
 
 POINTERS: Final[Mapping[str, str]] = {
     "superseded_by": "memory_facts",
@@ -348,9 +332,9 @@ def _guard(stored: Sequence[object]) -> Guard:
 
 def insert_json(insert: Insert) -> str:
     """The canonical JSON of an insert as plans store it: [table, row, key, values], then refs and stamped columns where there are any."""
-    refs = f",{_object(insert.refs)}" if insert.refs else ""
-    stamped = f",{value_json(insert.stamped)}" if insert.stamped else ""
-    return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{refs}{stamped}]"
+    more = f",{_object(insert.refs)}" if insert.refs else ""
+    more += f",{value_json(insert.stamped)}" if insert.stamped else ""
+    return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{more}]"
 
 
 def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:

@@ -32,7 +32,6 @@ from slowwave.mutations.cells import (
     insert_json,
     inserts_from_json,
     is_counter,
-    names_of,
     quoted,
     row_columns,
     sql_type,
@@ -42,6 +41,7 @@ from slowwave.mutations.cells import (
 )
 from slowwave.mutations.claim_limits import claim_fault
 from slowwave.mutations.page_limits import page_fault
+from slowwave.mutations.pointers import names_of
 from slowwave.store.tables import VECTORS
 
 

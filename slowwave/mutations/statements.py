@@ -14,12 +14,12 @@ from slowwave.mutations.cells import (
     SHARED,
     column_of,
     is_counter,
-    names_of,
     references_to,
     row_columns,
     sql_type,
     table_of,
 )
+from slowwave.mutations.pointers import names_of
 from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, metadata
 
 BATCH_TABLES: Final = """
