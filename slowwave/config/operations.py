@@ -310,6 +310,35 @@ class CompilePagesOptions(_On):
     max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
 
 
+class DeepPassOptions(_Off):
+    """What is set of ``deep_pass``."""
+
+    model: str = Field(default="", description="Model that works on the scratch copy; empty means no deep pass.")
+    answer_seconds: float = Field(default=120.0, gt=0, description="How long one answer of the model may take.")
+    timeout_seconds: float = Field(
+        default=300.0, ge=10, le=86_400, description="How long a whole pass may take; its work is thrown away then."
+    )
+    max_turns: int = Field(default=30, ge=1, le=200, description="Turns of the model; its work is thrown away then.")
+    max_calls: int = Field(default=200, ge=1, le=5_000, description="Calls of tools.")
+    max_read_bytes: int = Field(default=2_000_000, ge=1_000, description="Bytes that tools read to the model.")
+    max_written_bytes: int = Field(default=1_000_000, ge=1_000, description="Bytes that it may write.")
+    max_tokens: int = Field(default=400_000, ge=0, description="Tokens that a pass may spend; 0 is no limit.")
+    max_tokens_per_week: int = Field(
+        default=1_000_000, ge=0, description="Tokens that passes of a namespace may spend in seven days; 0 is no limit."
+    )
+    loss_share: float = Field(
+        default=0.1, ge=0, le=1, description="Share of what was handed out that a pass may take away; more fails it."
+    )
+    loss_characters: int = Field(
+        default=2_000, ge=0, description="Characters that it may take away where that is more, but never half of all."
+    )
+    min_hours: float = Field(default=24.0, ge=1, description="Hours between two scheduled passes (too_soon).")
+    scan_minutes: float = Field(default=10.0, ge=0, description="Minutes after any pass, failed or not (scanned).")
+    min_sessions: int = Field(
+        default=5, ge=1, description="Sessions since the last pass that a scheduled one needs (too_few_sessions)."
+    )
+
+
 class Operations(BaseModel):
     """The settings of every operation, in the order of a night; those that have no model here are looked for by ``of``."""
 
@@ -343,6 +372,7 @@ class Operations(BaseModel):
     community_summaries: CommunitySummariesOptions = CommunitySummariesOptions()
     purge_expired: PurgeExpiredOptions = PurgeExpiredOptions()
     compile_pages: CompilePagesOptions = CompilePagesOptions()
+    deep_pass: DeepPassOptions = DeepPassOptions()
 
     def of(self, operation: str) -> OperationSettings | _On | _Off | None:
         """What is set of an operation by its name; None of one that has no model here and of which nothing is set."""
