@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from slowwave.config.operations import DeepPassOptions, Operations
 from slowwave.config.settings import Settings
 from slowwave.errors import ChatError, SettingsError
 from slowwave.language.tool_chat import MOST_CALLS, ToolChat, answered, deep_chat
@@ -86,7 +87,7 @@ def test_deep_more_calls_than_a_turn_may_have_are_left_out() -> None:
 def test_deep_the_model_is_the_one_of_the_settings() -> None:
     """None without a name; a name without a server is a sentence."""
     assert deep_chat(Settings()) is None
-    named = {"deep_pass": {"model": "m"}}
+    named = Operations(deep_pass=DeepPassOptions(model="m"))
     found = deep_chat(Settings(writer_endpoint="http://localhost:1", operations=named))
     assert isinstance(found, ToolChat)
     assert found.model == "m"
