@@ -12,11 +12,13 @@ from slowwave.operations import operations
 from slowwave.runs.run import Run, find_run
 from slowwave.store.connect import Connection, Store
 
+_DEEP: Final = ("sessions_reviewing", "files_touched", "turns", "escapes")
+
 
 @dataclass(frozen=True, slots=True)
 class DreamRun:
-    """One run of the ledger. ``mode`` is plan, apply or undo; ``resume_of`` its own id when it was gone on with, else empty; ``reason``
-    why somebody asked for it, where they said so; ``consolidations`` the figures of the summaries that an apply run wrote (see
+    """One run of the ledger. ``mode`` is plan, apply, undo or deep; ``resume_of`` its own id when it was gone on with, else empty;
+    ``reason`` why somebody asked for it, where they said so; ``consolidations`` the figures of the summaries that an apply run wrote (see
     ``consolidations_of``).
     """
 
@@ -131,7 +133,8 @@ class DreamResult:
 class DreamStatus:
     """A run as it stands: where it is, how far, whether its process is alive. Ages are in seconds at the time of asking.
 
-    ``items_done`` and ``items_left`` are its checkpoint: what was committed, and what going on with it would still apply.
+    ``items_done`` and ``items_left`` are its checkpoint: what was committed, and what going on with it would still apply. ``deep`` is
+    what a deep pass noted: its last turns, the files that it touched, the sessions that it was shown, escapes.
     """
 
     run_id: str
@@ -159,6 +162,7 @@ class DreamStatus:
     trigger: str
     parameters: Mapping[str, object]
     reason: str = ""
+    deep: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
         """As the command line shows it."""
@@ -332,6 +336,7 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
         trigger=run.trigger,
         parameters=run.parameters,
         reason=run.reason,
+        deep={name: run.progress[name] for name in _DEEP if name in run.progress} if run.mode == "deep" else {},
     )
 
 

@@ -349,6 +349,11 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         raise Refused(
             f"Run {run.run_id} is an undo, which is done whole or not at all: undo again instead of resuming."
         )
+    if run.mode == "deep" and not run.plan_hash:
+        raise Refused(
+            f"Run {run.run_id} is a deep pass, whose scratch copy is gone: begin another one with "
+            f"`slowwave dream-now {run.namespace} --deep --reason again` instead of resuming."
+        )
     if run.mode == "apply":
         if run.state != "completed":
             with store.connect("reader") as connection:

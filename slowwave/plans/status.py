@@ -149,7 +149,7 @@ def _runs(connection: Connection) -> tuple[dict[tuple[str, str], int], dict[str,
 
 def _stuck(connection: Connection) -> dict[str, int]:
     """Runs that hold a namespace, and whose heartbeat has expired by the namespace's own settings."""
-    found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo"), 0)
+    found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo", "deep"), 0)
     rows = connection.execute(
         _HELD,
         (list(HOLDING),),

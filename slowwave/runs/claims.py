@@ -106,7 +106,11 @@ def _refuse_alive(namespace: str, found: list[Holder]) -> None:
 
 
 def _stuck_sentence(namespace: str, gone: Holder) -> str:
-    resume = "" if gone.mode == "undo" else f"Go on with it: `slowwave dream {namespace} --resume-from {gone.run_id}`. "
+    resume = (
+        ""
+        if gone.mode in ("undo", "deep")
+        else f"Go on with it: `slowwave dream {namespace} --resume-from {gone.run_id}`. "
+    )
     return (
         f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {gone.age} s old: the process is gone. "
         f"What it committed stands. {resume}Or give it up and begin anew with --abandon."

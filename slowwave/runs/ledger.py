@@ -48,7 +48,7 @@ def insert_run(
     The caller has seen to it that nobody else holds the namespace (``claims.make_room``), in the same transaction.
     """
     run_id = str(uuid.uuid4())
-    begins: State = "planning" if mode == "plan" else "applying"
+    begins: State = "planning" if mode in ("plan", "deep") else "applying"
     connection.execute(
         _INSERT,
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -65,13 +65,18 @@ def open_plan_run(
     dagster_run_id: str = "",
     parameters: Mapping[str, object] | None = None,
     stuck: Stuck = "take over",
+    mode: Literal["plan", "deep"] = "plan",
 ) -> str:
-    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``."""
+    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``.
+
+    A ``deep`` run is never opened again, so its id is the fencing token of whoever works in its name: once it holds the namespace no
+    longer, neither its progress nor its plan is written.
+    """
     with connection.transaction():
         scope = namespace_id(connection, namespace)
         make_room(connection, namespace, scope, heartbeat_expiry(connection, namespace), stuck=stuck)
         return insert_run(
-            connection, scope, "plan", trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters
+            connection, scope, mode, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters
         )
 
 

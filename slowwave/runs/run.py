@@ -15,7 +15,7 @@ from slowwave.runs.heartbeat import expiry_of
 from slowwave.runs.states import HOLDING, Mode, State
 from slowwave.store.connect import Connection
 
-_MODES: Final[tuple[Mode, ...]] = ("plan", "apply", "undo")
+_MODES: Final[tuple[Mode, ...]] = ("plan", "apply", "undo", "deep")
 _NAMED: Final = 20  # namespaces that a refusal names
 
 _SELECT: Final = """

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-Mode = Literal["plan", "apply", "undo"]
-"""What a run is for. A ``plan`` run goes on as what becomes of its plan; ``apply`` and ``undo`` runs write."""
+Mode = Literal["plan", "apply", "undo", "deep"]
+"""What a run is for. A ``plan`` run goes on as what becomes of its plan, and so does a ``deep`` one, whose plan comes of a model's work on
+a scratch copy; ``apply`` and ``undo`` runs write."""
 
 State = Literal[
     "planning",

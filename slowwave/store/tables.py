@@ -525,7 +525,7 @@ runs = Table(
     metadata,
     _id(),
     _namespace(),
-    Column("mode", Text, nullable=False),  # plan, apply, undo
+    Column("mode", Text, nullable=False),  # plan, apply, undo, deep
     Column("state", Text, nullable=False),
     Column("trigger", Text, nullable=False, server_default="manual"),
     Column("plan_hash", Text),
