@@ -93,6 +93,21 @@ class DreamCancelled(SlowwaveError):  # noqa: N818 - what a person asked for is 
     """A person cancelled the run; what it committed stands."""
 
 
+class DeepPassEscaped(SlowwaveError):  # noqa: N818 - it names what happened
+    """A model's scratch copy came back with what no tool may do, or with too much taken away: nothing of it becomes a plan.
+
+    ``escapes`` are what was found, by the hashes of the trees before and after.
+    """
+
+    def __init__(self, message: str, escapes: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.escapes = escapes
+
+
+class DeepPassUnfinished(SlowwaveError):  # noqa: N818 - it names what happened
+    """The time or the turns of a deep pass were up before the model was done; nothing of its work becomes a plan."""
+
+
 class ReportError(SlowwaveError):
     """A report file is missing, damaged or of another schema."""
 

@@ -17,6 +17,7 @@ from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from slowwave.deep.changes import Worked
     from slowwave.matching.evidence import WeightsByType  # brings SciPy, which definitions do without
 
 
@@ -29,6 +30,7 @@ class Inputs:
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
     operation, and need not learn again. ``ops`` are the operations that the night was asked for by name; without them the settings say.
+    ``worked`` is the scratch copy of a deep pass as it came back; a night has none.
     """
 
     snapshot: Snapshot
@@ -43,6 +45,7 @@ class Inputs:
     writer: Chat | None = None
     consolidator: Chat | None = None
     ops: Collection[str] | None = None
+    worked: Worked | None = None
 
     def runs(self, operation: str) -> bool:
         """Whether an operation is part of this night."""
