@@ -1,0 +1,326 @@
+"""A deep pass from its gates to its plan: one run of the ledger, of the mode ``deep``, which holds its namespace like every other.
+
+The copy, the tools and the loop belong to ``slowwave.deep``, what follows from the difference to the planner ``deep_pass``, proof and
+sealing to ``slowwave.night.night``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from slowwave.config.settings import Settings
+from slowwave.deep.changes import Worked, changes
+from slowwave.deep.handed_out import PAGES, SESSIONS, TOPICS, HandedOut, handed_out
+from slowwave.deep.loop import OPERATION, Outcome, Progress, Talks, work
+from slowwave.deep.prompt import first_message, system
+from slowwave.deep.scratch import Scratch, parts_of
+from slowwave.deep.tools import Limits, Tools
+from slowwave.deep.tree import COPY, escapes, tree
+from slowwave.errors import DeepPassEscaped, DeepPassUnfinished, DreamCancelled, DreamLockUnavailable, SettingsError
+from slowwave.language.budget import Budget
+from slowwave.language.tool_chat import deep_chat
+from slowwave.night.deep_gates import DeepClosed, deep_gate, deep_state
+from slowwave.night.inputs import read_inputs
+from slowwave.night.night import make_plan
+from slowwave.night.outcome import Night
+from slowwave.night.runs import crash, expiry, plain_reason
+from slowwave.night.snapshot import take_snapshot
+from slowwave.night.stream import completed, open_stream, report_done
+from slowwave.operations import PLANNERS, run_planner
+from slowwave.plans.ledger import write_findings
+from slowwave.plans.token_budget import open_budget
+from slowwave.reports.model import Finding
+from slowwave.reports.sinks import Callback
+from slowwave.runs.claims import patiently
+from slowwave.runs.heartbeat import beating
+from slowwave.runs.planning import check_cancelled, crash_plan_run, open_plan_run
+from slowwave.snapshots.files import load_snapshot
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_id, namespace_settings
+
+_PREFIX: Final = "slowwave-deep-"
+_OLD_SECONDS: Final = 86_400.0
+_SHOWN: Final = 20  # escapes that a report names
+
+
+@dataclass(frozen=True, slots=True)
+class DeepPass:
+    """What a deep pass came to: the gate that closed, or its plan. ``seconds`` are those of its work, ``model_seconds`` those of them in
+    which a model was waited for, ``files`` the names that were written."""
+
+    namespace: str
+    run_id: str = ""
+    closed: DeepClosed | None = None
+    night: Night | None = None
+    files: tuple[str, ...] = ()
+    turns: int = 0
+    seconds: float = 0.0
+    model_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Pass:
+    """A pass under way: what is noted of it with every turn."""
+
+    store: Store
+    run_id: str
+    settings: Settings
+    sessions: int = 0
+    progress: Progress = field(default_factory=Progress)
+
+    def note(self, progress: Progress) -> None:
+        """Write how far it is. Raises ``DreamCancelled`` when it was killed, ``DreamLockUnavailable`` when it lost its namespace."""
+        self.progress = progress
+        check_cancelled(self.store, self.run_id, self.noted())
+
+    def noted(self, phase: str = "", found: Sequence[str] = ()) -> Mapping[str, object]:
+        """As the ledger keeps it."""
+        now = self.progress
+        return {
+            "phase": phase or now.phase,
+            "done": now.turns,
+            "total": self.settings.operations.deep_pass.max_turns,
+            "sessions_reviewing": self.sessions,
+            "files_touched": now.files,
+            "turns": [{"text": t.text, "tool_use_count": t.tool_use_count} for t in now.kept],
+            **({"escapes": list(found)} if found else {}),
+        }
+
+
+def run_deep(
+    store: Store,
+    namespace: str,
+    *,
+    force: bool = False,
+    trigger: str = "manual",
+    reason: str = "",
+    wait: float = 0.0,
+    dagster_run_id: str = "",
+    model: Talks | None = None,
+    callbacks: Sequence[Callback] = (),
+    began: list[str] | None = None,
+) -> DeepPass:
+    """One deep pass in this process, unless a gate is closed. ``force``: somebody asked for it, see ``slowwave.night.deep_gates``.
+
+    ``model`` takes the place of the one that the settings name; ``began`` is given the id of the run once it holds its namespace.
+    Raises ``DreamLockUnavailable`` while another run holds the namespace, ``DreamCancelled`` when it was killed, ``DeepPassUnfinished``
+    when its time or its turns were up, ``DeepPassEscaped`` when the copy came back as it must not, ``ChatError`` when the model gave
+    nothing.
+    """
+    with store.connect("reader") as connection:
+        settings = namespace_settings(connection, namespace)
+        scope = namespace_id(connection, namespace)
+        since = deep_state(connection, scope).since
+    closed = deep_gate(store, namespace, settings, force=force)
+    if closed and not (force and closed.gate == "locked"):  # one who asked may wait for it
+        return DeepPass(namespace, closed=closed)
+    talks = model or deep_chat(settings)
+    if talks is None:
+        raise SettingsError("No model is set for a deep pass. Set SLOWWAVE_OPERATIONS__DEEP_PASS__MODEL.")
+    parameters = {"deep": True, **({"reason": plain_reason(reason)} if reason.strip() else {})}
+    with store.connect("planner") as connection:
+        run_id = patiently(
+            lambda: open_plan_run(
+                connection,
+                namespace,
+                trigger=trigger,
+                dagster_run_id=dagster_run_id,
+                parameters=parameters,
+                mode="deep",
+            ),
+            wait,
+        )
+    if began is not None:
+        began.append(run_id)
+    stream, clock = open_stream(store, run_id, namespace, callbacks), time.monotonic()
+    stream.started("deep", trigger)
+    going = _Pass(store, run_id, settings)
+    try:
+        with beating(store, "planner", run_id, expiry(store, namespace)):
+            snapshot = load_snapshot(take_snapshot(store, namespace))
+            inputs = read_inputs(store, snapshot, run_id=run_id)
+            copy = handed_out(snapshot, inputs.settings, since)
+            going.sessions = len(copy.fresh)
+            outcome, worked, seconds = _work(going, copy, talks, _budget(store, namespace, settings, run_id))
+            check_cancelled(store, run_id, going.noted("planning"))
+            proposal = run_planner(PLANNERS[OPERATION], replace(inputs, worked=worked), {OPERATION})
+            report_done(stream, "plan", proposal.report, len(proposal.items))
+            night = make_plan(store, run_id, inputs, {}, {OPERATION: proposal}, ops={OPERATION})
+        completed(stream, night, inputs, clock)
+        done = outcome.progress
+        return DeepPass(
+            namespace,
+            run_id,
+            night=night,
+            files=tuple(done.files),
+            turns=done.turns,
+            seconds=seconds,
+            model_seconds=done.model_seconds,
+        )
+    except DreamCancelled as problem:
+        crash(store, run_id, problem)
+        stream.ended("deep", "cancelled", {}, clock)
+        raise
+    except DeepPassUnfinished as problem:
+        with store.connect("planner") as connection:
+            crash_plan_run(connection, run_id, str(problem), cancelled=True)
+        stream.ended("deep", "cancelled", {}, clock)
+        raise
+    except DeepPassEscaped as problem:
+        _report_escapes(going, namespace, problem)
+        stream.failed("deep", problem, clock)
+        raise
+    except BaseException as problem:
+        crash(store, run_id, problem)
+        stream.failed("deep", problem, clock)
+        raise
+    finally:
+        stream.close()
+
+
+def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[Outcome, Worked, float]:
+    """Let the model work in a folder of its own, look at what became of it, and remove it. The seconds are from the first turn to the
+    last."""
+    options = going.settings.operations.deep_pass
+    limits = Limits(options.max_calls, options.max_read_bytes, options.max_written_bytes)
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{going.run_id}-"))
+    try:
+        scratch = _laid_out(folder, copy)
+        before = tree(folder)
+        tools = Tools(scratch, limits)
+        index = going.settings.operations.compile_pages
+        told = system(
+            turns=options.max_turns,
+            limits=limits,
+            seconds=options.timeout_seconds,
+            index_lines=index.max_lines,
+            index_bytes=index.max_bytes,
+        )
+        clock = time.monotonic()
+        problem: Exception | None = None
+        outcome = Outcome("garbage", going.progress)
+        try:
+            outcome = work(
+                model,
+                budget,
+                tools,
+                [{"role": "system", "content": told}, {"role": "user", "content": first_message(copy)}],
+                turns=options.max_turns,
+                seconds=options.timeout_seconds,
+                note=going.note,
+                keep_words=going.settings.redact_text != "all",
+            )
+        except Exception as raised:  # noqa: BLE001 - it is raised again, once the trees are compared
+            problem = raised
+        seconds = time.monotonic() - clock
+        after = tree(folder)
+        if found := [f"{ascii(e.name)[:120]} {e.what}" for e in escapes(before, after, copy.may_write)]:
+            raise _escaped(found) from problem
+        if problem is not None:
+            raise problem
+        _refuse_unfinished(outcome, options.max_turns, options.timeout_seconds)
+        worked = Worked(copy, _came_back(scratch, copy, before, after), tuple(tools.read), model.model)
+        if why := changes(copy, worked.after).beyond(options.loss_share, options.loss_characters):
+            raise _escaped([why])
+        return outcome, worked, seconds
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _laid_out(folder: Path, copy: HandedOut) -> Scratch:
+    """The files of a copy in a folder that nobody else may enter."""
+    root = folder / COPY
+    root.mkdir(mode=0o700)
+    for name in (TOPICS, PAGES, SESSIONS, *copy.may_grow):
+        (root / name).mkdir(mode=0o700, exist_ok=True, parents=True)
+    for name, text in copy.files.items():
+        path = root.joinpath(*parts_of(name))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+    return Scratch(root, copy.may_write)
+
+
+def _came_back(
+    scratch: Scratch, copy: HandedOut, before: Mapping[str, str], after: Mapping[str, str]
+) -> dict[str, str]:
+    """Name → text of every file of the copy; those whose hash is what it was are not read."""
+    names = [path.removeprefix(f"{COPY}/") for path in after if path.startswith(f"{COPY}/") and after[path] != "folder"]
+    same = {name for name in names if before.get(f"{COPY}/{name}") == after[f"{COPY}/{name}"]}
+    return {name: copy.files[name] if name in same else scratch.read(name) for name in names}
+
+
+def _refuse_unfinished(outcome: Outcome, turns: int, seconds: float) -> None:
+    match outcome.ended:
+        case "done":
+            return
+        case "turns":
+            why = f"The model was not done after {outcome.progress.turns:,} turns (of {turns:,})"
+        case "time":
+            why = f"The model was not done after {seconds:g} seconds"
+        case "budget":
+            why = "The token budget was spent before the model was done"
+        case "garbage":
+            why = "The model asked for nothing that there is, turn after turn"
+    raise DeepPassUnfinished(f"{why}, so nothing of its work became a plan.")
+
+
+def _escaped(found: Sequence[str]) -> DeepPassEscaped:
+    more = f", and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return DeepPassEscaped(
+        f"The scratch copy came back as it must not: {'; '.join(found[:_SHOWN])}{more}. Nothing of it became a plan, and no memory was "
+        "touched.",
+        tuple(found),
+    )
+
+
+def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> None:
+    """The escape report: in the run's row, and as a finding."""
+    noted = going.noted(found=problem.escapes[:_SHOWN])
+    with suppress(DreamCancelled, DreamLockUnavailable):  # killed already: what was found is reported all the same
+        check_cancelled(going.store, going.run_id, noted)
+    with going.store.connect("planner") as connection, connection.transaction():
+        crash_plan_run(connection, going.run_id, str(problem))
+        finding = Finding(str(problem), (), "error", {"escapes": list(problem.escapes[:_SHOWN])})
+        write_findings(connection, namespace, going.run_id, OPERATION, [finding])
+
+
+def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Budget:
+    """The pass's own: what a pass may spend, what is left of the week's, and never more than the namespace's day allows."""
+    options = settings.operations.deep_pass
+    day = open_budget(store, namespace, settings, run_id)
+    with store.connect("reader") as connection:
+        spent = deep_state(connection, namespace_id(connection, namespace)).tokens
+    limits = [
+        *([options.max_tokens] if options.max_tokens else []),
+        *([options.max_tokens_per_week - spent] if options.max_tokens_per_week else []),
+        *(
+            [left]
+            if settings.llm_max_tokens_per_namespace_per_day and (left := replace(day, per_run=0).left()) is not None
+            else []
+        ),
+    ]
+    return Budget(per_run=max(1, min(limits)) if limits else 0, record=day.record)
+
+
+def _sweep() -> None:
+    """Remove the folders of passes whose process was killed: they hold memory text."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            there = left.lstat()
+            if (
+                left.is_dir()
+                and not left.is_symlink()
+                and there.st_uid == os.getuid()
+                and time.time() - there.st_mtime > _OLD_SECONDS
+            ):
+                shutil.rmtree(left, ignore_errors=True)
