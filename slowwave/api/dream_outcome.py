@@ -32,7 +32,9 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from slowwave.store.opening import open_store
 
-Outcome = Literal["completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed"]
+Outcome = Literal[
+    "completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed", "escape_audit"
+]
 """What one call comes to, exactly one of them."""
 
 NO_REASON: Final = "no reason given"

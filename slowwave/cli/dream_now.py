@@ -7,11 +7,13 @@ from typing import Annotated, Final
 import typer
 
 from slowwave.api.asked import mode_of
+from slowwave.api.deep_now import deep_now as run_deep
 from slowwave.api.dream_outcome import dream_now as run_now
 from slowwave.cli.dreams import counts_text
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
+from slowwave.errors import Refused
 
-EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2}
+EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2, "escape_audit": 1}
 """Exit code by outcome; 0 for the others."""
 
 
@@ -26,10 +28,21 @@ def dream_now(
     approver: Annotated[str | None, typer.Option(help="Who signs the plan; without one a policy may.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")] = 0.0,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which the run is cancelled.")] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="A deep pass: a model works on a scratch copy, and a plan comes of it.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Plan now, whatever the schedule says, and tell in one word what came of it."""
-    found = run_now(namespace, reason, mode_of(mode) or "dry-run", ops, approver, wait, timeout, store=open_store())
+    if deep and (ops or approver or mode_of(mode) == "apply"):
+        raise Refused(
+            "A deep pass ends in a plan that waits: --deep goes without --ops, --approver and --mode apply. Nothing was done."
+        )
+    found = (
+        run_deep(namespace, reason, wait, timeout, open_store())
+        if deep
+        else run_now(namespace, reason, mode_of(mode) or "dry-run", ops, approver, wait, timeout, store=open_store())
+    )
     if json:
         show_json(found.to_json())
     else:

@@ -146,7 +146,8 @@ def status(
         show_json(shown.to_json())
     else:
         for name, value in shown.to_json().items():
-            say(f"{name}: {value}")
+            if name != "deep" or value:
+                say(f"{name}: {value}")
 
 
 @app.command()
@@ -159,6 +160,28 @@ def cancel(run: RunName, namespace: InNamespace = None) -> None:
     else:
         say(f"Run {found.run_id} stops after its batch.")
         suggest("Go on with it then", f"{program()} apply {argument(found.namespace)}")
+
+
+@app.command()
+def kill(
+    run: RunName,
+    namespace: InNamespace = None,
+    force: Annotated[bool, typer.Option("--force", help="Yes, stop it: what it did so far is thrown away.")] = False,
+) -> None:
+    """Stop a run that is under way for good, a deep pass with its model's loop; exit code 2 without --force."""
+    store = open_store()
+    shown = dream_status(run, namespace=namespace, store=store)
+    if shown.state not in ("planning", "applying"):
+        say(f"Run {shown.run_id} is {shown.state} already; there is nothing to stop.")
+        return
+    if not force:
+        raise Refused(f"Run {shown.run_id} is {shown.state}. Stop it with `slowwave runs kill {shown.run_id} --force`.")
+    found = request_cancel(store, shown.run_id, namespace)
+    say(
+        f"Run {found.run_id} is {found.state}."
+        if found.state == "cancelled"
+        else f"Run {found.run_id} stops after its batch."
+    )
 
 
 @app.command()
