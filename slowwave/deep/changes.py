@@ -141,7 +141,7 @@ def _topic(found: _Found, copy: HandedOut, name: str, text: str, was: Mapping[st
         return
     if lines := loose(text):
         found.odd.append(f"{name} has {len(lines)} lines that are no entry: an entry begins with `- `.")
-    subject = copy.subjects.get(name) or name.rpartition("/")[2].removesuffix(".md").replace("-", " ")
+    subject = copy.subjects.get(name, name.rpartition("/")[2].removesuffix(".md").replace("-", " "))
     for entry in entries_of(text):
         if not entry.memory:
             if entry.text.strip():

@@ -49,33 +49,44 @@ def left_behind() -> list[str]:
 
 
 def test_deep_a_pass_becomes_a_plan_that_waits_is_applied_and_undone(store: Store) -> None:
-    """Two entries that say the same become one, one is corrected by a session; undo returns to the first digest."""
-    world(store)
-    source = SESSION.format(0)
+    """Two entries that say the same become one, a session corrects one and adds one, a page says more; undo returns to the first digest."""
+    talk = (
+        "Mara: the harbor crane lifts 14 tons since Ilse Brandt tested it.\nIlse Brandt works for the port of Sund.\n"
+    )
+    world(store, sessions=[talk])
+    source, page = SESSION.format(0), "pages/wiki/harbour.md"
     said = "The harbor crane lifts 14 tons since Ilse Brandt tested it."
+    edits: list[tuple[str, str, str]] = [
+        (FERRY, entry("pier again"), ""),
+        (CRANE, SAID["crane"][1], f"{said} [source: {source}]"),
+        (page, "nine piers.\n", f"nine piers.\nIlse Brandt tested the harbor crane. [source: {source}]\n"),
+    ]
+    ilse = f"# Ilse Brandt\n\n- Ilse Brandt works for the port of Sund. [source: {source}]\n"
     turns: list[Played] = [
         [("list", {}), ("read", {"file": FERRY}), ("grep", {"pattern": "crane", "folder": "sessions"})],
-        [*DROP, ("edit", {"file": CRANE, "old": SAID["crane"][1], "new": f"{said} [source: {source}]"})],  # pyright: ignore[reportAssignmentType]
+        [
+            *(("edit", {"file": file, "old": old, "new": new}) for file, old, new in edits),
+            ("write", {"file": "memories/ilse-brandt.md", "text": ilse}),
+        ],
     ]
     before = digest(store, SLUG)
     found = played(store, *turns)
-    assert (found.outcome, found.counts) == ("awaiting_approval", {"planned": 2, "files": 2, "turns": 3}), found
+    assert (found.outcome, found.counts) == ("awaiting_approval", {"planned": 4, "files": 4, "turns": 3}), found
     assert digest(store, SLUG) == before, "a plan writes no memory"
-    assert {kind for _, _, kind in items(store)} == {"new_version", "invalidate_rows"}
-    assert not left_behind()
+    assert {kind for _, _, kind in items(store)} == {"new_version", "invalidate_rows", "write_page", "write_claims"}
     chosen = [str(id_) for (id_,) in ask(store, "SELECT item_id::text FROM night.plan_items")]
-    approval = approve(
-        store, SLUG, found.plan_hash, approver="ana", channel="test", items=chosen, force=True, note="read"
-    )
+    approval = approve(store, SLUG, found.plan_hash, approver="ana", items=chosen, force=True, note="read")
     applied = apply_approval(store, approval.id)
-    assert applied.state == "completed"
+    assert (applied.state, applied.counts.get("applied")) == ("completed", 4)
     texts = {
-        str(t)
-        for (t,) in ask(
+        str(text)
+        for (text,) in ask(
             store, "SELECT content FROM memory.memory_versions v JOIN memory.memories m ON m.current_version_id = v.id"
         )
     }
-    assert said in texts
+    assert {said, "Ilse Brandt works for the port of Sund."} <= texts
+    (harbour,) = ask(store, "SELECT content FROM memory.documents WHERE path = 'harbour.md' AND version_of IS NULL")
+    assert "Ilse Brandt tested the harbor crane." in str(harbour[0])
     undo_run(store, applied.run_id)
     assert digest(store, SLUG) == before
 

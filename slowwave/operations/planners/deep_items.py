@@ -1,0 +1,245 @@
+"""Items of what a deep pass changed beside memories: pages, new statements, the index. Which run they are of belongs to ``deep_pass``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.claims.subject_ref import slug_of
+from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.deep.borne_out import lost, passage, unborne
+from slowwave.deep.changes import Changes, IndexChanged, PageChanged, Stated, Worked
+from slowwave.deep.topics import entries_of
+from slowwave.errors import Refused
+from slowwave.mutations.render_page import Page, render_pages
+from slowwave.operations import Inputs
+from slowwave.pages.lines import LINE, flat, hook, source
+from slowwave.pages.page import MEMORY, body_of, fits
+from slowwave.plans.items import Item
+from slowwave.rows.memories import active_memories
+from slowwave.texts.grounding import ungrounded
+from slowwave.texts.screening import unsafe
+
+OPERATION: Final = "deep_pass"
+QUOTED: Final = 300
+"""Characters of a text that evidence quotes."""
+
+_CONFIDENCE: Final = 0.6  # of what a model read out of a session
+_MOST_READ: Final = 20  # files that a page is compared with beside those that it names
+_POINTER: Final = re.compile(r"- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)")
+_ESCAPED: Final = re.compile(r"\\([\\`*\[\]<>~$@_&:.+=#|)-])")
+_MARKUP: Final = re.compile(r"[<>\[\]`]")
+_HEAD: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
+_RESERVED: Final = re.compile(r"^\s*[\"']?(canonical|pinned|visibility|sensitivity)\b", re.MULTILINE)
+_CITED: Final = re.compile(r"\[source:\s*([^\]\n]{1,300})\]")
+
+
+@dataclass(slots=True)
+class Judged:
+    """Items, and sentences about what was refused, with the rows it is about."""
+
+    worked: Worked
+    changes: Changes
+    items: list[Item] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+    def refuse(self, row: str, why: str) -> None:
+        """Note why a change is in no plan, in words that follow "it"."""
+        self.refused.append((row, why))
+
+    def documents(self, sources: Sequence[str]) -> tuple[str, ...]:
+        """The documents that sources are."""
+        copy = self.worked.copy
+        known = {**{name: page.document for name, page in copy.pages.items()}, **copy.sessions}
+        return tuple(sorted({known[name] for name in sources if name in known}))
+
+    def passages(self, sources: Sequence[str], text: str) -> list[str] | None:
+        """What the sources that a text names have to do with it; None where one was not handed out."""
+        files = self.worked.copy.files
+        return None if any(name not in files for name in sources) else [passage(files[name], text) for name in sources]
+
+
+def statements(inputs: Inputs, judged: Judged) -> None:
+    """Claims of new statements that a session or a page bears out."""
+    said = {flat(text).casefold() for text in active_memories(inputs.snapshot)["text"].to_pylist()}
+    taken: dict[str, list[tuple[Stated, PlannedClaim]]] = defaultdict(list)
+    for new in judged.changes.stated:
+        known = judged.passages(new.sources, new.says)
+        documents = judged.documents(new.sources)
+        if flat(new.says).casefold() in said:
+            judged.refuse("", "is remembered already")
+        elif known is None or not documents:
+            judged.refuse("", "names no session and no page that was handed out")
+        elif not new.subject:
+            judged.refuse("", "is about no subject: it stands in no topic file of one")
+        elif why := unborne(new.says, known):
+            judged.refuse("", why)
+        else:
+            quote = next((line.strip() for text in known for line in text.split("\n") if line.strip()), "")
+            since, session = _told(inputs, documents)
+            claim = PlannedClaim(
+                "fact",
+                new.says,
+                since,
+                confidence=_CONFIDENCE,
+                documents=documents,
+                quote=quote[:QUOTED],
+                session_id=session,
+                agent=judged.worked.model[:100],
+            )
+            taken[new.subject].append((new, claim))
+    for subject, claims in sorted(taken.items()):
+        for about, group in _groups(inputs, subject, claims):
+            evidence = {
+                **{"file": group[0][0].file, "subject": subject, "says": [new.says[:QUOTED] for new, _ in group]},
+                **{"sources": sorted({s for new, _ in group for s in new.sources}), "model": judged.worked.model},
+                "quotes": [claim.quote for _, claim in group],
+            }
+            try:
+                (mutation,) = planned_claims(
+                    inputs.snapshot, inputs.settings, inputs.embed, [SubjectClaims(about, tuple(c for _, c in group))]
+                )
+            except Refused as problem:
+                judged.refuse("", f"cannot be said: {problem}")
+                continue
+            judged.items.append(
+                Item(OPERATION, "say", mutation, evidence, "medium", judged.documents(evidence["sources"]))
+            )
+
+
+def pages(inputs: Inputs, judged: Judged) -> None:
+    """Pages of corpora with their next text."""
+    for change in judged.changes.pages:
+        if why := _page_problem(judged, change):
+            judged.refuse("", f"({change.file}) {why}")
+            continue
+        try:
+            (mutation,) = planned_pages(
+                inputs.snapshot, inputs.settings, inputs.embed, [PlannedPage(change.path, change.says, change.root)]
+            )
+        except Refused as problem:
+            judged.refuse("", f"cannot be written: {problem}")
+            continue
+        files = judged.worked.after
+        elsewhere = [files[other.file] for other in judged.changes.pages if other.file != change.file]
+        gone = lost("\n".join(_only(change.was, change.says)), [change.says, *elsewhere]) if change.was else ()
+        evidence = {
+            **{"file": change.file, "path": change.path, "model": judged.worked.model},
+            **{"added": "\n".join(_only(change.says, change.was))[:QUOTED]},
+            **{"removed": "\n".join(_only(change.was, change.says))[:QUOTED]},
+            **({"lost": list(gone)} if gone else {}),
+        }
+        judged.items.append(
+            Item(OPERATION, "review" if gone else "write", mutation, evidence, "high" if gone else "medium")
+        )
+
+
+def index(inputs: Inputs, judged: Judged, change: IndexChanged) -> None:
+    """The index with the entries that the model left in it, each in our own form; what it says of a memory the memory has to bear out."""
+    copy = judged.worked.copy
+    known = {entry.memory: entry.text for name in copy.subjects for entry in entries_of(copy.files[name])}
+    before = frozenset(change.was.split("\n"))
+    lines: list[str] = []
+    for line in change.says.rstrip("\n").split("\n"):
+        pointer = _POINTER.fullmatch(line)
+        if line in before or (line.startswith("## ") and len(line) <= LINE and not _MARKUP.search(line)):
+            lines.append(line)
+        elif not pointer or pointer[2] not in known:
+            if line.strip():
+                judged.refuse(
+                    "", f"({MEMORY}) has a line that is no entry with the link to a memory that was handed out"
+                )
+                return
+            lines.append("")
+        elif ungrounded(said := _ESCAPED.sub(r"\1", pointer[1]), [known[pointer[2]]]):
+            judged.refuse(pointer[2], f"({MEMORY}) says of a memory what that does not say")
+            return
+        else:
+            end = f" {source(pointer[2])}"
+            lines.append(f"- {hook(flat(said), LINE - 2 - len(end))}{end}")
+    body = body_of(lines)
+    options = inputs.settings.operations.compile_pages
+    entries, had = (sum(line.startswith("- ") for line in some) for some in (lines, before))
+    if why := unsafe("\n".join(lines)):
+        judged.refuse("", f"({MEMORY}): {why}")
+    elif not fits(body, options.max_lines, options.max_bytes):
+        judged.refuse("", f"({MEMORY}) is beyond {options.max_lines:,} lines or {options.max_bytes:,} bytes")
+    elif 2 * entries < had:
+        judged.refuse("", f"({MEMORY}) would lose {had - entries:,} of {had:,} entries")
+    else:
+        row = next(r for r in inputs.snapshot.live("pages").to_pylist() if r["path"] == MEMORY)
+        (mutation,) = render_pages(inputs.snapshot, [Page(MEMORY, row["title"], body, row["input_hash"])])
+        evidence = {
+            **{"new_lines": sum(line not in before for line in lines), "entries": entries, "entries_before": had},
+            "model": judged.worked.model,
+        }
+        judged.items.append(Item(OPERATION, "render", mutation, evidence, "medium"))
+
+
+def _page_problem(judged: Judged, change: PageChanged) -> str:
+    """Why a page's next text does not stand; empty when it does."""
+    if not change.says.strip():
+        return "would be empty"
+    head, head_was = (found[0] if (found := _HEAD.match(text)) else "" for text in (change.says, change.was))
+    if change.was and head != head_was:
+        return "changes the fields of the page"
+    if not change.was and _RESERVED.search(head):
+        return "makes itself canonical, pinned or public"
+    added = "\n".join(_only(change.says.removeprefix(head), change.was))
+    cited = [part.strip() for found in _CITED.findall(added) for part in found.split(",")]
+    known = judged.passages(cited, added)
+    if known is None:
+        return "names a source that was not handed out"
+    copy = judged.worked.copy
+    read = [name for name in judged.worked.read if name in copy.files and name not in cited][:_MOST_READ]
+    sources = [passage(change.was, added), *known, *(passage(copy.files[name], added) for name in read)]
+    return unborne(_CITED.sub("", added), sources) if added.strip() else ""
+
+
+def _only(text: str, other: str) -> Iterator[str]:
+    """The lines of a text that another one has not."""
+    there = frozenset(line.strip() for line in other.split("\n"))
+    return (line for line in text.split("\n") if line.strip() not in there)
+
+
+def _groups(
+    inputs: Inputs, subject: str, claims: Sequence[tuple[Stated, PlannedClaim]]
+) -> Iterator[tuple[str | NewSubject, Sequence[tuple[Stated, PlannedClaim]]]]:
+    """Claims of a subject by what one item takes: each by itself where the subject is there, together with it where it is new."""
+    ref = f"concept:{slug_of(subject)}"
+    rows = inputs.snapshot.live("entities", ("id", "name", "state", "source", "external_id"))
+    rows = rows.filter(pc.equal(rows["state"], "active"))
+    named = rows.filter(pc.equal(pc.utf8_lower(rows["name"]), pa.scalar(subject.lower())))["id"].to_pylist()
+    mine = rows.filter(pc.and_(pc.equal(rows["source"], "semantic"), pc.equal(rows["external_id"], ref)))[
+        "id"
+    ].to_pylist()
+    if len(found := mine or named) == 1:
+        yield from ((str(found[0]), [claim]) for claim in claims)
+    else:
+        yield NewSubject(ref, subject), claims
+
+
+def _told(inputs: Inputs, documents: Sequence[str]) -> tuple[datetime, str]:
+    """When the newest of some documents was told, and its session."""
+    rows = inputs.snapshot.table("documents").select(["id", "valid_from", "recorded_at", "metadata"])
+    mine = rows.filter(pc.is_in(rows["id"], value_set=pa.array(documents, pa.string()))).to_pylist()
+    at, metadata = max((row["valid_from"] or row["recorded_at"], str(row["metadata"])) for row in mine)
+    return min(at, inputs.snapshot.taken_at), _session(metadata)
+
+
+def _session(metadata: str) -> str:
+    try:
+        fields: Any = json.loads(metadata)
+        found: Mapping[str, object] = fields.get("frontmatter") or {}
+        return str(found.get("session_id") or "")[:200]
+    except (ValueError, RecursionError, AttributeError):
+        return ""
