@@ -10,9 +10,10 @@ from dbt_like_sql.assets import model_assets
 from jobs.apply import apply_job
 from jobs.approve import approve_plan
 from jobs.corpora import corpus_sync_job
+from jobs.deep import deep_job
 from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
 from jobs.retention import retention_job
-from jobs.schedules import daily_retention, freshness_alarms, nightly
+from jobs.schedules import daily_retention, freshness_alarms, nightly, weekly_deep
 from jobs.undo import undo_job
 from memory_assets.applied import applied
 from memory_assets.approval import approval
@@ -59,8 +60,9 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
             freshness_job,
             retention_job,
             corpus_sync_job,
+            deep_job,
         ],
-        schedules=[nightly, freshness_alarms, daily_retention],
+        schedules=[nightly, weekly_deep, freshness_alarms, daily_retention],
         sensors=[namespaces_sensor, changed_folders, approved_plans, reaudit, crashed_runs, cancelled_runs],
         resources={"store": environment_store, "io_manager": night_files, **(resources or {})},
         executor=dg.in_process_executor,

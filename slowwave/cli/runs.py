@@ -156,7 +156,8 @@ def cancel(run: RunName, namespace: InNamespace = None) -> None:
     found = request_cancel(open_store(), run, namespace)
     if found.state == "cancelled":
         say(f"Run {found.run_id} is cancelled.")
-        suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
+        if found.mode != "deep":  # whose scratch copy is gone
+            suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
     else:
         say(f"Run {found.run_id} stops after its batch.")
         suggest("Go on with it then", f"{program()} apply {argument(found.namespace)}")

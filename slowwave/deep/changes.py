@@ -46,7 +46,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class PageChanged:
+class ChangedPage:
     """A page of a corpus with another text; ``was`` is empty for a new one."""
 
     file: str
@@ -72,7 +72,7 @@ class Changes:
     reworded: tuple[Reworded, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     stated: tuple[Stated, ...] = ()
-    pages: tuple[PageChanged, ...] = ()
+    pages: tuple[ChangedPage, ...] = ()
     index: IndexChanged | None = None
     odd: tuple[str, ...] = ()
     lost: int = 0
@@ -106,7 +106,7 @@ class Worked:
 class _Found:
     reworded: list[Reworded] = field(default_factory=list)
     stated: list[Stated] = field(default_factory=list)
-    pages: list[PageChanged] = field(default_factory=list)
+    pages: list[ChangedPage] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)  # memory → what it says
 
@@ -165,10 +165,10 @@ def _page(found: _Found, copy: HandedOut, name: str, text: str) -> None:
         return
     page = copy.pages.get(name)
     if page:
-        found.pages.append(PageChanged(name, page.root, page.path, was, text))
+        found.pages.append(ChangedPage(name, page.root, page.path, was, text))
         return
     folder = next(f for f in _folders(copy) if name.startswith(f"{f}/"))
-    found.pages.append(PageChanged(name, copy.may_grow[folder], name.removeprefix(f"{folder}/"), "", text))
+    found.pages.append(ChangedPage(name, copy.may_grow[folder], name.removeprefix(f"{folder}/"), "", text))
 
 
 def _under_pages(name: str, copy: HandedOut) -> bool:

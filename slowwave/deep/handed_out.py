@@ -38,7 +38,7 @@ MOST_MEMORIES: Final = 5_000
 MOST_PAGES: Final = 2_000
 MOST_SESSIONS: Final = 200
 MOST_BYTES: Final = 16_000_000
-"""Limits of a copy; of memories and pages the newest are in it."""
+"""ToolLimits of a copy; of memories and pages the newest are in it."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _EVIDENCE: Final = "evidence:"
@@ -47,7 +47,7 @@ _KINDS_READ: Final = frozenset(("claim", "summary"))
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CopiedPage:
     """A page of a corpus by the file that it is in a copy: the document's id, its corpus's root and its path there."""
 
     document: str
@@ -67,7 +67,7 @@ class HandedOut:
     files: Mapping[str, str]
     memories: Mapping[str, str]
     subjects: Mapping[str, str]
-    pages: Mapping[str, Page]
+    pages: Mapping[str, CopiedPage]
     sessions: Mapping[str, str]
     may_grow: Mapping[str, str]
     fresh: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def _topics(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, str], dict[str, 
     return memories, subjects
 
 
-def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, Page], dict[str, str]]:
+def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, CopiedPage], dict[str, str]]:
     """Pages of corpora: file → page; folder in which files may be new → its corpus's root."""
     corpora = {str(row["id"]): str(row["root"]) for row in snapshot.live("corpora", ("id", "root")).to_pylist()}
     folders: dict[str, str] = {}
@@ -162,7 +162,7 @@ def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, Page], dict[str, 
         folders[corpus] = (
             f"{PAGES}/{base}" if f"{PAGES}/{base}" not in folders.values() else f"{PAGES}/{base}-{corpus[:8]}"
         )
-    found: dict[str, Page] = {}
+    found: dict[str, CopiedPage] = {}
     for row in _documents(snapshot, "durable", MOST_PAGES, copy):
         folder = folders.get(str(row["corpus_id"]), "")
         path, text = str(row["path"] or ""), str(row["content"])
@@ -173,7 +173,7 @@ def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, Page], dict[str, 
         if _unfit(text) or not _fits(name):
             copy.left_out["unsafe"] += 1
         elif copy.add(name, text):
-            found[name] = Page(str(row["id"]), corpora[str(row["corpus_id"])], path)
+            found[name] = CopiedPage(str(row["id"]), corpora[str(row["corpus_id"])], path)
     return found, {folder: corpora[corpus] for corpus, folder in folders.items()}
 
 

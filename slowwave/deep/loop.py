@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 from slowwave.deep.tools import TOOLS, Tools
 from slowwave.errors import ChatError
 from slowwave.language.budget import Budget, Usage
-from slowwave.language.tool_chat import ATTEMPTS, Message, Turn, answered, most_tokens
+from slowwave.language.tool_chat import ATTEMPTS, Message, ModelTurn, answered, most_tokens
 from slowwave.texts.screening import redact
 
 OPERATION: Final = "deep_pass"
@@ -45,7 +45,7 @@ class Talks(Protocol):
         """Its name."""
         ...
 
-    def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> Turn:
+    def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
         """The next turn. Raises ``ChatError``."""
         ...
 
@@ -135,9 +135,9 @@ def _asked(
     look: Callable[[], None],
     budget: Budget,
     estimate: int,
-) -> Turn | None:
+) -> ModelTurn | None:
     """The next turn; None when the time was up first. The answer is waited for on a thread of its own, which is left to itself then."""
-    came: list[Turn | BaseException] = []
+    came: list[ModelTurn | BaseException] = []
     began = time.perf_counter()
 
     def ask() -> None:
@@ -158,7 +158,7 @@ def _asked(
             if late():
                 return None
         answer = came[0]
-        if isinstance(answer, Turn):
+        if isinstance(answer, ModelTurn):
             spent = answer.tokens
             return None if late() else answer
         spent = answer.tokens if isinstance(answer, ChatError) else estimate
@@ -170,6 +170,6 @@ def _asked(
             budget.release(estimate)
 
 
-def _kept(turn: Turn, *, keep_words: bool) -> KeptTurn:
+def _kept(turn: ModelTurn, *, keep_words: bool) -> KeptTurn:
     line = " ".join("".join(c if c.isprintable() else " " for c in turn.text[:_READ]).split())
     return KeptTurn(redact(line)[:LONGEST_KEPT] if keep_words else "", len(turn.calls))

@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from slowwave.deep.handed_out import HandedOut
-from slowwave.deep.tools import Limits
+from slowwave.deep.tools import ToolLimits
 from slowwave.matching.judge import fenced
 from slowwave.pages.page import MEMORY
 
@@ -48,7 +48,7 @@ You have {turns} turns, {calls} calls and {minutes} minutes; work that is not fi
 paragraph on what you changed, without calling a tool, or say that nothing had to change."""
 
 
-def system(*, turns: int, limits: Limits, seconds: float, index_lines: int, index_bytes: int) -> str:
+def system(*, turns: int, limits: ToolLimits, seconds: float, index_lines: int, index_bytes: int) -> str:
     """The system text."""
     return _SYSTEM.format(
         index=MEMORY,

@@ -87,7 +87,7 @@ TOOLS: Final[tuple[Mapping[str, object], ...]] = (
 
 
 @dataclass(slots=True)
-class Limits:
+class ToolLimits:
     """What is left: calls, bytes that tools may read for the model, bytes that it may write."""
 
     calls: int = 200
@@ -100,7 +100,7 @@ class Tools:
     """The tools over one scratch folder, and what was done with them: names that were written and that were read, in order."""
 
     scratch: Scratch
-    limits: Limits = field(default_factory=Limits)
+    limits: ToolLimits = field(default_factory=ToolLimits)
     touched: dict[str, int] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     refused: int = 0

@@ -44,7 +44,7 @@ class ToolCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """What a model said and called, the tokens that asking cost, and ``message``, which the conversation goes on with."""
 
     text: str
@@ -86,7 +86,7 @@ class ToolChat:
         self._role = role
         self._left_out: set[str] = set()
 
-    def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> Turn:
+    def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
         """The next turn. Raises ``ChatError`` with the tokens that asking may have cost."""
         estimate = most_tokens(messages, tools, max_tokens)
         lost = 0
@@ -129,7 +129,7 @@ class ToolChat:
         self._left_out.add(name)
         return True
 
-    def _read(self, content: bytes, lost: int, estimate: int) -> Turn:
+    def _read(self, content: bytes, lost: int, estimate: int) -> ModelTurn:
         tokens = lost + estimate
         try:
             answer: Any = json.loads(content)
@@ -145,7 +145,7 @@ class ToolChat:
             raise self._error("refused", "refused to answer", tokens)
         if not isinstance(text, str) or (not text.strip() and not called):
             raise self._error("bad answer", "gave an empty answer", tokens)
-        return Turn(text, tuple(called), tokens, _said(text, called))
+        return ModelTurn(text, tuple(called), tokens, _said(text, called))
 
     def _error(self, kind: Kind, problem: str, tokens: int) -> ChatError:
         role = self._role

@@ -15,9 +15,10 @@ from typing import Final, Literal
 from psycopg.rows import class_row
 
 from slowwave.config.settings import Settings
+from slowwave.errors import SettingsError
 from slowwave.runs.claims import holders
 from slowwave.store.connect import Connection, Store
-from slowwave.store.namespaces import namespace_id
+from slowwave.store.namespaces import namespace_id, namespace_settings, namespaces
 
 DeepGate = Literal[
     "disabled",
@@ -106,6 +107,20 @@ def deep_gate(store: Store, namespace: str, settings: Settings, *, force: bool =
     """The first gate that is closed for a deep pass, or None; three queries. With ``force`` those of cadence and the switch are passed."""
     with store.connect("reader") as connection:
         return next(_closed(connection, namespace, settings, force=force), None)
+
+
+def deep_gates(store: Store) -> dict[str, DeepClosed | None]:
+    """Namespace → its gate, as the schedule asks. Settings that are not valid hold it back: nobody asked for a pass."""
+    with store.connect("reader") as connection:
+        found: dict[str, DeepClosed | None] = {}
+        for name in namespaces(store):
+            try:
+                settings = namespace_settings(connection, name)
+            except SettingsError as problem:
+                found[name] = DeepClosed("disabled", f"{name} has settings that are not valid: {problem}")
+                continue
+            found[name] = next(_closed(connection, name, settings, force=False), None)
+    return found
 
 
 def _closed(connection: Connection, name: str, settings: Settings, *, force: bool) -> Iterator[DeepClosed]:

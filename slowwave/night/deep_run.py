@@ -22,7 +22,7 @@ from slowwave.deep.handed_out import PAGES, SESSIONS, TOPICS, HandedOut, handed_
 from slowwave.deep.loop import OPERATION, Outcome, Progress, Talks, work
 from slowwave.deep.prompt import first_message, system
 from slowwave.deep.scratch import Scratch, parts_of
-from slowwave.deep.tools import Limits, Tools
+from slowwave.deep.tools import ToolLimits, Tools
 from slowwave.deep.tree import COPY, escapes, tree
 from slowwave.errors import DeepPassEscaped, DeepPassUnfinished, DreamCancelled, DreamLockUnavailable, SettingsError
 from slowwave.language.budget import Budget
@@ -125,7 +125,8 @@ def run_deep(
     talks = model or deep_chat(settings)
     if talks is None:
         raise SettingsError("No model is set for a deep pass. Set SLOWWAVE_OPERATIONS__DEEP_PASS__MODEL.")
-    parameters = {"deep": True, **({"reason": plain_reason(reason)} if reason.strip() else {})}
+    asked = {"proposal": {"operation": OPERATION, "of": namespace}}
+    parameters = {**asked, **({"reason": plain_reason(reason)} if reason.strip() else {})}
     with store.connect("planner") as connection:
         run_id = patiently(
             lambda: open_plan_run(
@@ -146,14 +147,14 @@ def run_deep(
     try:
         with beating(store, "planner", run_id, expiry(store, namespace)):
             snapshot = load_snapshot(take_snapshot(store, namespace))
-            inputs = read_inputs(store, snapshot, run_id=run_id)
+            inputs = read_inputs(store, snapshot, {}, run_id=run_id)
             copy = handed_out(snapshot, inputs.settings, since)
             going.sessions = len(copy.fresh)
             outcome, worked, seconds = _work(going, copy, talks, _budget(store, namespace, settings, run_id))
             check_cancelled(store, run_id, going.noted("planning"))
             proposal = run_planner(PLANNERS[OPERATION], replace(inputs, worked=worked), {OPERATION})
             report_done(stream, "plan", proposal.report, len(proposal.items))
-            night = make_plan(store, run_id, inputs, {}, {OPERATION: proposal}, ops={OPERATION})
+            night = make_plan(store, run_id, inputs, {}, {OPERATION: proposal}, ops=())
         completed(stream, night, inputs, clock)
         done = outcome.progress
         return DeepPass(
@@ -190,7 +191,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
     """Let the model work in a folder of its own, look at what became of it, and remove it. The seconds are from the first turn to the
     last."""
     options = going.settings.operations.deep_pass
-    limits = Limits(options.max_calls, options.max_read_bytes, options.max_written_bytes)
+    limits = ToolLimits(options.max_calls, options.max_read_bytes, options.max_written_bytes)
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{going.run_id}-"))
     try:

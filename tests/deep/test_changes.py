@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.deep.changes import Changes, changes
-from slowwave.deep.handed_out import HandedOut, Page
+from slowwave.deep.handed_out import CopiedPage, HandedOut
 from tests.deep.worlds import SAID, entry
 from tests.snapshots import uid
 
@@ -25,7 +25,7 @@ COPY = HandedOut(
     },
     memories={uid("pier"): FERRY, uid("keeper"): FERRY, uid("crane"): "memories/crane.md"},
     subjects={FERRY: "ferry", "memories/crane.md": "crane"},
-    pages={PAGE: Page(uid("page"), "/srv/wiki", "a.md")},
+    pages={PAGE: CopiedPage(uid("page"), "/srv/wiki", "a.md")},
     sessions={"sessions/s.md": uid("talk")},
     may_grow={"pages/wiki": "/srv/wiki"},
 )

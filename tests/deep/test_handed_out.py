@@ -23,13 +23,9 @@ def snapshot(**tables: Any) -> Snapshot:
     versions = [
         {"id": uid(f"{name} text"), "memory_id": uid(name), "content": text} for name, (_, text) in SAID.items()
     ]
-    return make_snapshot(
-        **{
-            "memories": [*memories, *tables.pop("memories", ())],
-            "memory_versions": [*versions, *tables.pop("memory_versions", ())],
-            **tables,
-        }
-    )
+    tables["memories"] = [*memories, *tables.get("memories", ())]
+    tables["memory_versions"] = [*versions, *tables.get("memory_versions", ())]
+    return make_snapshot(**tables)
 
 
 def copied(**tables: Any) -> HandedOut:

@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.deep.loop import KEPT_TURNS, LONGEST_KEPT, Outcome, Progress, work
 from slowwave.deep.scratch import Scratch
-from slowwave.deep.tools import Limits, Tools
+from slowwave.deep.tools import ToolLimits, Tools
 from slowwave.errors import ChatError, DreamCancelled
 from slowwave.language.budget import Budget, Usage
 from tests.deep.players import Played, playing, script, told, turn
@@ -25,7 +25,7 @@ WRITE: Played = [("write", {"file": "memories/a.md", "text": "x"})]
 @pytest.fixture
 def tools(tmp_path: Path) -> Tools:
     (tmp_path / "memories").mkdir()
-    return Tools(Scratch(tmp_path, lambda _: True), Limits(calls=50))
+    return Tools(Scratch(tmp_path, lambda _: True), ToolLimits(calls=50))
 
 
 def worked(model: Any, tools: Tools, **how: Any) -> tuple[Outcome, list[Progress]]:
@@ -72,7 +72,7 @@ def test_deep_a_model_that_asks_for_nothing_that_there_is_ends_early(tools: Tool
     with playing(lambda *_: turn([("bash", {"command": "ls"})])) as (model, server):
         assert worked(model, tools)[0].ended == "garbage"
     assert len(server.requests) == 8
-    tools.limits = Limits(calls=3)
+    tools.limits = ToolLimits(calls=3)
     with playing(lambda *_: turn([("list", {})])) as (model, _):
         assert worked(model, tools)[0].ended == "turns"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.deep.scratch import Scratch
-from slowwave.deep.tools import LONGEST_ANSWER, TOOLS, Limits, Tools
+from slowwave.deep.tools import LONGEST_ANSWER, TOOLS, ToolLimits, Tools
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_3_7_deep_arguments_that_cannot_be_are_refused_in_words(tools: Tools, na
 def test_deep_calls_bytes_and_answers_are_bounded(tools: Tools) -> None:
     """Each limit has its own sentence, and none ends in an error."""
     tools.scratch.write("memories/long.md", "x" * (2 * LONGEST_ANSWER))
-    tools.limits = Limits(calls=4, read_bytes=LONGEST_ANSWER + 10, written_bytes=5)
+    tools.limits = ToolLimits(calls=4, read_bytes=LONGEST_ANSWER + 10, written_bytes=5)
     assert "cut" in call(tools, "read", file="memories/long.md")
     assert call(tools, "read", file="memories/long.md").startswith("Refused: ")
     assert call(tools, "write", file="memories/b.md", text="123456").startswith("Refused: ")

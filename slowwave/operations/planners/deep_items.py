@@ -17,7 +17,7 @@ from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClai
 from slowwave.claims.subject_ref import slug_of
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
 from slowwave.deep.borne_out import lost, passage, unborne
-from slowwave.deep.changes import Changes, IndexChanged, PageChanged, Stated, Worked
+from slowwave.deep.changes import ChangedPage, Changes, IndexChanged, Stated, Worked
 from slowwave.deep.topics import entries_of
 from slowwave.errors import Refused
 from slowwave.mutations.render_page import Page, render_pages
@@ -44,7 +44,7 @@ _CITED: Final = re.compile(r"\[source:\s*([^\]\n]{1,300})\]")
 
 
 @dataclass(slots=True)
-class Judged:
+class PassItems:
     """Items, and sentences about what was refused, with the rows it is about."""
 
     worked: Worked
@@ -68,7 +68,7 @@ class Judged:
         return None if any(name not in files for name in sources) else [passage(files[name], text) for name in sources]
 
 
-def statements(inputs: Inputs, judged: Judged) -> None:
+def statements(inputs: Inputs, judged: PassItems) -> None:
     """Claims of new statements that a session or a page bears out."""
     said = {flat(text).casefold() for text in active_memories(inputs.snapshot)["text"].to_pylist()}
     taken: dict[str, list[tuple[Stated, PlannedClaim]]] = defaultdict(list)
@@ -116,7 +116,7 @@ def statements(inputs: Inputs, judged: Judged) -> None:
             )
 
 
-def pages(inputs: Inputs, judged: Judged) -> None:
+def pages(inputs: Inputs, judged: PassItems) -> None:
     """Pages of corpora with their next text."""
     for change in judged.changes.pages:
         if why := _page_problem(judged, change):
@@ -143,7 +143,7 @@ def pages(inputs: Inputs, judged: Judged) -> None:
         )
 
 
-def index(inputs: Inputs, judged: Judged, change: IndexChanged) -> None:
+def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
     """The index with the entries that the model left in it, each in our own form; what it says of a memory the memory has to bear out."""
     copy = judged.worked.copy
     known = {entry.memory: entry.text for name in copy.subjects for entry in entries_of(copy.files[name])}
@@ -185,7 +185,7 @@ def index(inputs: Inputs, judged: Judged, change: IndexChanged) -> None:
         judged.items.append(Item(OPERATION, "render", mutation, evidence, "medium"))
 
 
-def _page_problem(judged: Judged, change: PageChanged) -> str:
+def _page_problem(judged: PassItems, change: ChangedPage) -> str:
     """Why a page's next text does not stand; empty when it does."""
     if not change.says.strip():
         return "would be empty"

@@ -21,7 +21,7 @@ from slowwave.deep.topics import entries_of
 from slowwave.mutations.invalidate_rows import invalidate_each
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.deep_items import OPERATION, QUOTED, Judged, index, pages, statements
+from slowwave.operations.planners.deep_items import OPERATION, QUOTED, PassItems, index, pages, statements
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
 from slowwave.reports.model import Finding, Report
@@ -59,7 +59,7 @@ def deep_pass(inputs: Inputs) -> Proposal:
     worked = inputs.worked
     if worked is None:
         return Proposal((), Report(OPERATION, "It has a run of its own: nothing to do within a night.", {"items": 0}))
-    judged = Judged(worked, changes(worked.copy, worked.after))
+    judged = PassItems(worked, changes(worked.copy, worked.after))
     exempt = _exempt(inputs)
     _reworded(inputs, judged, exempt)
     _dropped(inputs, judged, exempt)
@@ -78,7 +78,7 @@ def _exempt(inputs: Inputs) -> Mapping[str, str]:
     return {ids[int(n)]: why for why, mask in exemptions(live, inputs.settings).items() for n in mask.nonzero()[0]}
 
 
-def _reworded(inputs: Inputs, judged: Judged, exempt: Mapping[str, str]) -> None:
+def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
     """New versions of what says something else and is borne out, by itself, by what was merged into it and by the sources that it names."""
     merged = [gone.was for gone in judged.changes.dropped]
     taken: list[Reworded] = []
@@ -107,7 +107,7 @@ def _reworded(inputs: Inputs, judged: Judged, exempt: Mapping[str, str]) -> None
         judged.items.append(Item(OPERATION, decision, mutation, evidence, risk, judged.documents(change.sources)))
 
 
-def _dropped(inputs: Inputs, judged: Judged, exempt: Mapping[str, str]) -> None:
+def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
     """Memories that are gone from the copy: retired, or a question where nothing else in their file tells what they say."""
     taken: list[Dropped] = []
     for change in judged.changes.dropped:
@@ -127,14 +127,14 @@ def _dropped(inputs: Inputs, judged: Judged, exempt: Mapping[str, str]) -> None:
         judged.items.append(Item(OPERATION, decision, ends[change.memory], evidence, risk))
 
 
-def _elsewhere(judged: Judged, memory: str, file: str = "") -> list[str]:
+def _elsewhere(judged: PassItems, memory: str, file: str = "") -> list[str]:
     """What the other entries say that came back: of a file, or of those that were changed."""
     worked = judged.worked
     names = [file] if file else [n for n in worked.copy.subjects if worked.after.get(n) != worked.copy.files[n]]
     return [e.text for n in names for e in entries_of(worked.after.get(n, "")) if e.memory and e.memory != memory]
 
 
-def _report(judged: Judged) -> Report:
+def _report(judged: PassItems) -> Report:
     found = judged.changes
     numbers: dict[str, int | float] = {
         "files handed out": len(judged.worked.copy.files),
