@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from slowwave.deep.handed_out import PAGES, HandedOut
+from slowwave.deep.handed_out import PAGES, HandedOut, slug
 from slowwave.deep.topics import entries_of, loose, same
 from slowwave.pages.page import MEMORY
 
@@ -141,7 +141,7 @@ def _topic(found: _Found, copy: HandedOut, name: str, text: str, was: Mapping[st
         return
     if lines := loose(text):
         found.odd.append(f"{name} has {len(lines)} lines that are no entry: an entry begins with `- `.")
-    subject = copy.subjects.get(name, name.rpartition("/")[2].removesuffix(".md").replace("-", " "))
+    subject = copy.subjects[name] if name in copy.subjects else _called(name, text)
     for entry in entries_of(text):
         if not entry.memory:
             if entry.text.strip():
@@ -157,6 +157,13 @@ def _topic(found: _Found, copy: HandedOut, name: str, text: str, was: Mapping[st
                 found.reworded.append(Reworded(entry.memory, name, was[entry.memory][1], entry.text, entry.sources))
             elif not entry.text.strip():
                 del found.seen[entry.memory]
+
+
+def _called(name: str, text: str) -> str:
+    """What a new topic file is about: its heading, where the file is called after it, else the words of its name."""
+    called = name.rpartition("/")[2].removesuffix(".md")
+    heading = text.split("\n", 1)[0].removeprefix("# ").strip()
+    return heading if slug(heading) == called else called.replace("-", " ")
 
 
 def _page(found: _Found, copy: HandedOut, name: str, text: str) -> None:

@@ -137,16 +137,16 @@ def _topics(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, str], dict[str, 
         if not text.strip() or _unfit(text) or _unfit(subject) or not _returns(entry):
             copy.left_out["unsafe"] += bool(text.strip())
             continue
-        slug = _slug(subject) or f"about-{_slug(str(row['kind'])) or 'memories'}"
-        groups[slug].append(entry)
-        heading.setdefault(slug, " ".join(subject.split()))
+        last = slug(subject) or f"about-{slug(str(row['kind'])) or 'memories'}"
+        groups[last].append(entry)
+        heading.setdefault(last, " ".join(subject.split()))
     memories: dict[str, str] = {}
     subjects: dict[str, str] = {}
-    for slug in sorted(groups):
-        name = f"{TOPICS}/{slug}.md"
-        entries = sorted(groups[slug], key=lambda entry: entry.memory)
-        if copy.add(name, written(heading[slug] or slug, entries)):
-            subjects[name] = heading[slug]
+    for last in sorted(groups):
+        name = f"{TOPICS}/{last}.md"
+        entries = sorted(groups[last], key=lambda entry: entry.memory)
+        if copy.add(name, written(heading[last] or last, entries)):
+            subjects[name] = heading[last]
             memories |= {entry.memory: name for entry in entries}
     return memories, subjects
 
@@ -158,7 +158,7 @@ def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, CopiedPage], dict
     for corpus, root in sorted(corpora.items(), key=lambda pair: pair[1]):
         if root in (_EVIDENCE, f"{SESSIONS}:"):
             continue
-        base = _slug(Path(root.rstrip(":")).name) or "corpus"
+        base = slug(Path(root.rstrip(":")).name) or "corpus"
         folders[corpus] = (
             f"{PAGES}/{base}" if f"{PAGES}/{base}" not in folders.values() else f"{PAGES}/{base}-{corpus[:8]}"
         )
@@ -190,8 +190,10 @@ def _sessions(snapshot: Snapshot, copy: _Copy, since: datetime | None) -> tuple[
     changed = dict(zip(last["version_of"].to_pylist(), last["invalidated_at_max"].to_pylist(), strict=True))
     for row in _documents(snapshot, SESSIONS, MOST_SESSIONS, copy):
         name = f"{SESSIONS}/{PurePosixPath(str(row['path'] or row['id'])).name}"
+        if name in found:  # another agent's session of that day and name
+            name = f"{name.removesuffix('.md')}-{str(row['id'])[:8]}.md"
         text = redact(str(row["content"]))
-        if not _fits(name) or name in found or any(f.kind == "injection" and f.severity != "low" for f in screen(text)):
+        if not _fits(name) or any(f.kind == "injection" and f.severity != "low" for f in screen(text)):
             copy.left_out["unsafe"] += 1
         elif copy.add(name, text):
             found[name] = str(row["id"])
@@ -237,5 +239,6 @@ def _metadata(cell: object) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A text as the name of a file: Latin letters and digits, at most 60; empty where it has none."""
     return _SLUG.sub("-", text.casefold()).strip("-")[:60].strip("-")

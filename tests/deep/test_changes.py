@@ -59,13 +59,17 @@ def test_deep_entries_that_are_reworded_gone_moved_and_new() -> None:
 
 def test_deep_pages_new_files_and_the_index() -> None:
     """A new topic file is about what it is called; a new page is of the corpus in whose folder it lies."""
-    more = {"memories/otto-weiss.md": "- Otto sails.\n", "pages/wiki/b/c.md": "# C\n"}
+    more = {
+        "memories/otto-weiss.md": "# Otto Weiss\n\n- Otto sails.\n",
+        "memories/zoe.md": "# Anything\n\n- Zoe rows.\n",
+        "pages/wiki/b/c.md": "# C\n",
+    }
     found = changes(COPY, {**COPY.files, PAGE: "# A\n\nOther.\n", "MEMORY.md": "# Memory\n", **more})
     assert [(c.root, c.path, bool(c.was)) for c in found.pages] == [
         ("/srv/wiki", "a.md", True),
         ("/srv/wiki", "b/c.md", False),
     ]
-    assert [c.subject for c in found.stated] == ["otto weiss"]
+    assert [c.subject for c in found.stated] == ["Otto Weiss", "zoe"]
     assert found.index is not None
 
 

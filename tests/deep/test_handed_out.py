@@ -75,11 +75,13 @@ def test_deep_pages_and_sessions_are_there_and_what_is_no_page_of_people_is_not(
             document("evidence", "x.md", "said", corpus_id=uid("said")),
             document("talk", f"logs/sessions/a/{SESSION.format(1).rpartition('/')[2]}", "Mara: hello.\n", **talk),
             document("new", f"logs/{SESSION.format(2)}", "Mara: bye.\n", **talk, recorded_at=TAKEN_AT - DAY),
+            document("twin", f"logs/b/{SESSION.format(2)}", "Tom: bye.\n", **talk),
         ],
     )
     assert sorted(name for name in copy.files if not name.startswith("memories/")) == [
         "pages/wiki-pages/people/mara.md",
         SESSION.format(1),
+        SESSION.format(2).replace(".md", f"-{uid('twin')[:8]}.md"),
         SESSION.format(2),
     ]
     assert copy.fresh == (SESSION.format(2),)
