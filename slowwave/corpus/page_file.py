@@ -73,7 +73,7 @@ def read_bytes(file: Path, mark: FileMark, largest: int) -> bytes:
 
 def page_file(path: str, content: bytes, profile: Profile) -> PageFile:
     """A page from its bytes. Raises ``UnreadableFile``, with the line where there is one."""
-    text = _decoded(content)
+    text = decoded(content)
     head = frontmatter(text)
     try:
         storable(head.fields, "its frontmatter")
@@ -99,7 +99,8 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _decoded(content: bytes) -> str:
+def decoded(content: bytes) -> str:
+    """The text of a file's bytes. Raises ``UnreadableFile`` with the line for a NUL byte and for what is not UTF-8."""
     if (nul := content.find(b"\0")) >= 0:
         raise UnreadableFile("it is no text (it holds a NUL byte)", content.count(b"\n", 0, nul) + 1)
     try:

@@ -63,6 +63,19 @@ def frontmatter(text: str) -> Frontmatter:
     return Frontmatter(_mapping(inside), lines, end)
 
 
+def yaml_value(text: str) -> Any:
+    """The value of a whole YAML text, by the rules of a head; None for an empty one. Raises ``UnreadableFile`` with the line of the text."""
+    try:
+        return _Builder().read(text)
+    except yaml.YAMLError as problem:
+        reason, line = _said(problem, text)
+    except RecursionError:
+        reason, line = "its frontmatter is nested too deeply", 2
+    except UnreadableFile as problem:
+        reason, line = str(problem), problem.line
+    raise UnreadableFile(reason.replace("its frontmatter", "the file"), max(line - 1, 1)) from None
+
+
 def _fences(text: str) -> tuple[str, int, int] | None:
     """What stands between the fences, where the body begins, and how many lines that takes."""
     opened = _FENCE.match(text)
