@@ -140,7 +140,7 @@ def _of_claim(claim: MigratedClaim, read: _Read, now: datetime, *, suspect: bool
     if suspect and counting(screen(claim.statement)):
         found.append(("fail", "it holds what screening keeps out"))
     if claim.since > now:
-        found.append(("review", f"it begins on {claim.since:%Y-%m-%d}, which is still to come"))
+        found.append(("fail", f"it begins on {claim.since:%Y-%m-%d}, which is still to come"))
     if claim.level == "low":
         found.append(("fail", "it is not sure enough"))
     elif claim.level == "medium":

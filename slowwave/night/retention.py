@@ -42,6 +42,8 @@ _STATEMENTS: Final = {
         AND u.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))
         AND NOT EXISTS (SELECT 1 FROM newest n WHERE n.id = u.run_id)
         AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.id = u.run_id)""",
+    "model_answers": """
+        DELETE FROM night.model_answers a WHERE a.namespace_id = %(namespace)s AND a.recorded_at < %(before)s""",
     "model_calls": """
         DELETE FROM memory.model_calls c WHERE c.namespace_id = %(namespace)s
         AND c.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))""",

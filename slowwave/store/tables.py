@@ -715,6 +715,17 @@ llm_usage = Table(
     schema="night",
 )
 
+model_answers = Table(
+    "model_answers",
+    metadata,
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), primary_key=True),
+    Column("key", Text, primary_key=True),  # SHA-256 of what was asked of which model
+    Column("model", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
 snapshots = Table(
     "snapshots",
     metadata,

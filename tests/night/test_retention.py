@@ -30,6 +30,7 @@ NOTHING = dict.fromkeys(
         "report_runs",
         "findings",
         "llm_usage",
+        "model_answers",
         "model_calls",
         "plan_items",
         "session_items",
