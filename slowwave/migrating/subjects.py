@@ -107,7 +107,9 @@ def migrated_subjects(pages: Sequence[ClassifiedPage], known: KnownSubjects) -> 
         groups[group].append(place)
     found: list[MigratedSubject] = []
     for members in groups.values():
-        ranked = sorted(members, key=lambda n: (precedence(told[n][1].page.source), told[n][0].name, n))
+        ranked = sorted(
+            members, key=lambda n: (precedence(told[n][1].page.source), "," in told[n][0].name, told[n][0].name, n)
+        )
         first = told[ranked[0]][0]
         names = [name for n in ranked for name in (told[n][0].name, *told[n][0].aliases)]
         said = tuple(Said(told[n][1], atom) for n in members for atom in told[n][2])

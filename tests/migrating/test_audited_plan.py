@@ -1,0 +1,89 @@
+"""The audit takes out what does not stand in its source, once, and proposes nothing of what fails after that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from slowwave.corpus.page_file import page_file
+from slowwave.corpus.profile import profile
+from slowwave.migrating import audited_plan as audited
+from slowwave.migrating.claim_policy import SubjectPlan, subject_plan
+from slowwave.migrating.classified_page import classified_page
+from slowwave.migrating.subjects import KnownSubjects, Said, migrated_subjects
+from tests.migrating.folders import NOW, page, staged
+
+BODY = "Mara sails boats.\n\n## Goals\n\n- Learn [French](https://example.org).\n\n## Timeline\n\n- 2026-02-03: Mara bought the *Heron*."
+
+
+def plan_of(root: Path, files: dict[str, str] | None = None) -> SubjectPlan:
+    found = staged(root, files or {"people/mara.md": page("person", "Mara", BODY, updated="2026-04-01")})
+    (subject,) = migrated_subjects([classified_page(one) for one in found.pages], KnownSubjects())
+    return subject_plan(subject, ())
+
+
+def test_what_stands_in_its_source_passes_and_gets_its_pages(tmp_path: Path) -> None:
+    """The canonical page is one that its profile finds whole, and the evidence names file, line and hash of every statement."""
+    plan = plan_of(tmp_path)
+    found = audited.audited_plan([plan], "old", {}, NOW)
+    assert (found.verdict, found.before, found.findings) == ("pass", "pass", ())
+    (subject,) = found.subjects
+    assert subject.canonical is not None
+    assert subject.canonical.place == "people/mara.md"
+    read = page_file(subject.canonical.place, subject.canonical.text.encode(), profile("dory"))
+    assert {"canonical": True, "type": "person", "status": "active"}.items() <= read.fields.values.items()
+    assert "missing_sections" not in read.fields.values
+    assert "- 2026-02-03: Mara bought the Heron. (`sources/imported/old/claims/person-mara-" in subject.canonical.text
+    sha = plan.claims[0].sources[0].page.page.sha256[:12]
+    assert f"Mara sails boats. (`people/mara.md` line 7, sha256 {sha})" in subject.evidence.text
+    assert audited.audited_plan([plan], "old", {"people/mara.md": "x"}, NOW).subjects[0].canonical is None
+
+
+def test_a_statement_that_nobody_made_is_taken_out_once(tmp_path: Path) -> None:
+    """A model's statement without its words, one that is not sure, one of a day to come; the others stay."""
+    plan = plan_of(tmp_path)
+    first = plan.claims[-1]
+    said = first.sources[0]
+
+    def other(text: str, **more: object) -> Said:
+        return Said(said.page, replace(said.atom, text=text, quote=text, by="model", **more))  # type: ignore[arg-type]
+
+    bad = (
+        replace(first, statement="Mara owns a bank.", sources=(other("Mara owns a bank."),)),
+        replace(first, level="low"),
+        replace(first, since=NOW.replace(year=2030)),
+    )
+    found = audited.audited_plan([replace(plan, claims=(*plan.claims, *bad))], "old", {}, NOW)
+    assert (found.before, found.verdict) == ("fail", "pass")
+    assert len(found.repaired) == 3
+    assert found.subjects[0].plan.claims == plan.claims
+    assert "bank" not in found.subjects[0].evidence.text
+    gone = audited.audited_plan([replace(plan, claims=bad)], "old", {}, NOW)
+    assert (gone.subjects, gone.dropped) == ((), ("person:mara",))
+
+
+def test_a_subject_that_may_be_several_is_not_proposed_and_one_in_doubt_is_for_a_person(tmp_path: Path) -> None:
+    """Ambiguity fails as a whole; a medium statement goes to review."""
+    plan = plan_of(tmp_path)
+    found = audited.audited_plan([replace(plan, subject=replace(plan.subject, may_be=("a", "b")))], "old", {}, NOW)
+    assert (found.subjects, found.dropped) == ((), ("person:mara",))
+    plan = plan_of(tmp_path / "2", {"people/mara.md": page("project", "Mara", "Mara sails.")})
+    found = audited.audited_plan([plan], "old", {}, NOW)
+    assert (found.verdict, len(found.subjects)) == ("review", 1)
+
+
+def test_markup_in_a_statement_is_text_on_its_pages(tmp_path: Path) -> None:
+    """It opens no link, no heading, no comment."""
+    body = (
+        "Mara likes \\<b>bold\\</b> and `]](x)` [[x]] # here.\n\n## Current Facts\n\n- Mara said --> and `code` once."
+    )
+    (subject,) = audited.audited_plan(
+        [plan_of(tmp_path, {"people/mara.md": page("person", "Mara", body)})], "old", {}, NOW
+    ).subjects
+    assert subject.canonical is not None
+    read = page_file(subject.canonical.place, subject.canonical.text.encode(), profile("dory"))
+    assert not read.page.links
+    assert [heading.text for heading in read.page.headings] == [
+        "Summary", "Current Facts", "Preferences And Working Style", "Goals And Priorities", "Related Decisions And Projects",
+        "Timeline", "Evidence",
+    ]  # fmt: skip
