@@ -88,7 +88,11 @@ VERBS: Final = {
         "Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left.",
     ),
     "digest": Verb("store", "digest", "Print one hash of all that a namespace's memory tables hold."),
-    "migrate": Verb("store", "migrate", "Bring the database to this version's schema."),
+    "migrate": Verb(
+        "store",
+        "migrate",
+        "Bring the database to this version's schema; with FOLDER and NAMESPACE, plan the migration of another memory.",
+    ),
     "doctor": Verb(
         "store",
         "doctor",

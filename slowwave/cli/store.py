@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
+from slowwave.errors import Refused
 from slowwave.store.connect import Store
 
 
@@ -17,8 +20,41 @@ def digest(namespace: Namespace) -> None:
     sys.stdout.write(compute(open_store(), namespace) + "\n")
 
 
-def migrate() -> None:
-    """Bring the database to this version's schema."""
+def migrate(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder, an export or a file of another memory; none: the schema.")
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Argument(help="The namespace to migrate it to; made where there is none.")
+    ] = None,
+    model: Annotated[
+        bool, typer.Option("--model", help="Let the configured model read what rules leave as evidence.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be planned; write nothing, ask no model.")
+    ] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out files that cannot be taken.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="A folder for the report as Markdown and the run as JSON.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Bring the database to this version's schema; with FOLDER and NAMESPACE, plan the migration of another memory."""
+    if folder is not None:
+        if namespace is None:
+            raise Refused("A migration names the folder and the namespace that it goes to. Nothing was read.")
+        from slowwave.cli.migrations import migrate_folder
+
+        migrate_folder(
+            folder,
+            namespace,
+            model=model,
+            dry_run=dry_run,
+            skip_bad=skip_bad,
+            report=report,
+            json=json,
+        )
+        return
     from slowwave.store.migrate import migrate as run
 
     store = Store.from_environment()

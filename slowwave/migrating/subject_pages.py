@@ -71,7 +71,7 @@ def evidence_page(plan: SubjectPlan, label: str) -> SubjectPage:
     subject, ref = plan.subject, plan.subject.ref
     files = sorted({said.page.page.source for claim in plan.claims for said in claim.sources})
     lines = [_cited(claim) for claim in plan.claims]
-    body = f"\n# What was read about {_escaped(subject.name)}\n\n" + "\n".join(lines) + "\n"
+    body = f"\n# What was read about {escaped(subject.name)}\n\n" + "\n".join(lines) + "\n"
     digest = hashlib.sha256("\n".join([str(ref), *lines]).encode("utf-8", "replace")).hexdigest()
     fields: dict[str, Any] = {
         "title": f"Evidence of {subject.name}"[:200],
@@ -109,17 +109,15 @@ def canonical_page(plan: SubjectPlan, evidence: SubjectPage) -> SubjectPage:
     sections = sections_of(ref.family, ref.path)
     filled: dict[str, list[str]] = {name: [] for name in sections}
     for claim in standing:
-        filled[_section(ref.family, ref.slug, claim.sort, sections)].append(_escaped(claim.statement))
+        filled[_section(ref.family, ref.slug, claim.sort, sections)].append(escaped(claim.statement))
     if standing and "Summary" in filled:
-        filled["Summary"] = [_escaped(standing[0].statement)]
+        filled["Summary"] = [escaped(standing[0].statement)]
     body = "".join(
         f"\n## {name}\n" + "".join(f"\n- {line}" for line in _once(filled[name])) + ("\n" if filled[name] else "")
         for name in sections
         if name not in ("Timeline", "Evidence")
     )
-    timeline = "\n".join(
-        f"- {claim.since:%Y-%m-%d}: {_escaped(claim.statement)} (`{evidence.place}`)" for claim in told
-    )
+    timeline = "\n".join(f"- {claim.since:%Y-%m-%d}: {escaped(claim.statement)} (`{evidence.place}`)" for claim in told)
     files = sorted({said.page.page.place for claim in told for said in claim.sources})
     places = "\n".join(f"- `{place}`" for place in [evidence.place, *files])
     rest = f"\n---\n\n{MARKER}\n\n## Timeline\n\n{timeline}\n\n## Evidence\n\n{places}\n"
@@ -142,10 +140,10 @@ def _cited(claim: MigratedClaim) -> str:
         for said in claim.sources[:_CITED]
     ]
     more = f", and {len(claim.sources) - _CITED} more" if len(claim.sources) > _CITED else ""
-    return f"- {claim.since:%Y-%m-%d} {claim.sort}: {_escaped(claim.statement)} ({'; '.join(sources)}{more})"
+    return f"- {claim.since:%Y-%m-%d} {claim.sort}: {escaped(claim.statement)} ({'; '.join(sources)}{more})"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """A statement as Markdown shows it and nothing else: it can open no link, no HTML and no heading."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
