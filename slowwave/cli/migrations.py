@@ -6,7 +6,7 @@ import json as json_text
 from pathlib import Path
 
 from slowwave.cli.progress import progress
-from slowwave.cli.session import Json, err, open_store, out, program, say, show_json, suggest
+from slowwave.cli.session import err, open_store, out, program, say, show_json, suggest
 from slowwave.errors import Refused
 from slowwave.migrating.migration_report import report_markdown
 from slowwave.migrating.planned_migration import PlannedMigration, planned_migration

@@ -73,7 +73,7 @@ class MigratedClaim:
         return precedence(self.sources[0].page.page.source), -self.since.timestamp(), -CONFIDENCE[self.level]
 
 
-class Contradiction(NamedTuple):
+class DecidedContradiction(NamedTuple):
     """Two statements of a subject that cannot both hold: which is believed, and what becomes of the other."""
 
     winner: str
@@ -87,7 +87,7 @@ class SubjectPlan:
 
     subject: MigratedSubject
     claims: tuple[MigratedClaim, ...]
-    contradictions: tuple[Contradiction, ...] = ()
+    contradictions: tuple[DecidedContradiction, ...] = ()
     known: int = 0
 
     @property
@@ -192,9 +192,9 @@ class _Side(NamedTuple):
 
 def _contradicted(
     claims: Sequence[MigratedClaim], known: Sequence[KnownClaim], names: frozenset[str]
-) -> tuple[list[MigratedClaim], list[Contradiction]]:
+) -> tuple[list[MigratedClaim], list[DecidedContradiction]]:
     decided = list(claims)
-    found: list[Contradiction] = []
+    found: list[DecidedContradiction] = []
     words: dict[str, list[int]] = defaultdict(list)
     sides: list[_Side] = []
 
@@ -228,23 +228,25 @@ def _contradicted(
     return decided, found
 
 
-def _against_known(claim: MigratedClaim, known: KnownClaim, *, ends: bool) -> tuple[MigratedClaim, Contradiction]:
+def _against_known(
+    claim: MigratedClaim, known: KnownClaim, *, ends: bool
+) -> tuple[MigratedClaim, DecidedContradiction]:
     wins = claim.rank < (_KNOWN_RANK, -known.since.timestamp(), -CONFIDENCE["high"])
     first, second = (claim.statement, known.statement) if wins else (known.statement, claim.statement)
     if ends and wins and known.since < claim.since:
-        return replace(claim, closes=(*claim.closes, known.id)), Contradiction(first, second, "history")
+        return replace(claim, closes=(*claim.closes, known.id)), DecidedContradiction(first, second, "history")
     if ends and not wins and claim.since < known.since:
-        return replace(claim, until=_earlier(claim.until, known.since)), Contradiction(first, second, "history")
-    return replace(claim, contradicts=(*claim.contradicts, known.id)), Contradiction(first, second, "conflict")
+        return replace(claim, until=_earlier(claim.until, known.since)), DecidedContradiction(first, second, "history")
+    return replace(claim, contradicts=(*claim.contradicts, known.id)), DecidedContradiction(first, second, "conflict")
 
 
-def _between(claims: list[MigratedClaim], one: int, other: int, *, ends: bool) -> Contradiction:
+def _between(claims: list[MigratedClaim], one: int, other: int, *, ends: bool) -> DecidedContradiction:
     winner, loser = (one, other) if claims[one].rank < claims[other].rank else (other, one)
     outcome: Literal["history", "conflict"] = "conflict"
     if ends and claims[loser].since < claims[winner].since:
         claims[loser] = replace(claims[loser], until=_earlier(claims[loser].until, claims[winner].since))
         outcome = "history"
-    return Contradiction(claims[winner].statement, claims[loser].statement, outcome)
+    return DecidedContradiction(claims[winner].statement, claims[loser].statement, outcome)
 
 
 def _earlier(known: datetime | None, other: datetime) -> datetime:

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
 from slowwave.claims.subject_ref import CORE, Family, slug_of
-from slowwave.migrating.records import Record, instant_of
+from slowwave.migrating.records import TypedRecord, instant_of
 from slowwave.migrating.staged_page import StagedPage
 from slowwave.migrating.statements import Atom, Level, atoms_of
 from slowwave.texts.frontmatter import frontmatter
@@ -47,7 +47,7 @@ _LATEST: Final = ("updated", "updated_at", "date", "created", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NamedSubject:
     """Whom or what a page speaks of: a family, a name, other names, and the slug under which a page would have it."""
 
     family: Family
@@ -57,10 +57,10 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SubjectAtoms:
     """What a page says of one subject."""
 
-    about: Candidate
+    about: NamedSubject
     atoms: tuple[Atom, ...]
 
 
@@ -73,7 +73,7 @@ class ClassifiedPage:
     level: Level
     reason: str
     at: datetime
-    told: tuple[Told, ...] = ()
+    told: tuple[SubjectAtoms, ...] = ()
     by: Literal["rules", "model"] = "rules"
     problem: str = ""
 
@@ -91,7 +91,7 @@ def classified_page(page: StagedPage) -> ClassifiedPage:
     parts = PurePosixPath(page.source).parts
     core = _core(parts, fields)
     if core:
-        about = Candidate("core", core, core)
+        about = NamedSubject("core", core, core)
         return _resolved(page, about, at, "high", f"it is core/{core}.md, or named like it")
     folders = [part.lower() for part in parts[:-1]]
     type_ = _word(fields.get("type")).lower()
@@ -116,20 +116,20 @@ def classified_page(page: StagedPage) -> ClassifiedPage:
     return _resolved(page, about, at, "high" if agree else "medium", reason)
 
 
-def _resolved(page: StagedPage, about: Candidate, at: datetime, level: Level, reason: str) -> ClassifiedPage:
+def _resolved(page: StagedPage, about: NamedSubject, at: datetime, level: Level, reason: str) -> ClassifiedPage:
     atoms = tuple(
         replace(atom, kind="project_update") if about.slug == "active" and about.family == "core" else atom
         for atom in atoms_of(page.text, about.family, level)
     )
     if not atoms:
         return ClassifiedPage(page, "evidence_only", level, f"{reason}, and it states nothing", at)
-    return ClassifiedPage(page, "resolved", level, reason, at, (Told(about, atoms),))
+    return ClassifiedPage(page, "resolved", level, reason, at, (SubjectAtoms(about, atoms),))
 
 
-def _of_record(record: Record, at: datetime, line: int) -> Told:
-    about = Candidate(record.family, record.title, slug_of(record.title), record.aliases)
+def _of_record(record: TypedRecord, at: datetime, line: int) -> SubjectAtoms:
+    about = NamedSubject(record.family, record.title, slug_of(record.title), record.aliases)
     atoms = tuple(Atom(s.kind, s.text, s.at or at, record.line if record.line > 1 else line) for s in record.statements)
-    return Told(about, atoms)
+    return SubjectAtoms(about, atoms)
 
 
 def _core(parts: tuple[str, ...], fields: Mapping[str, Any]) -> str:
@@ -141,7 +141,7 @@ def _core(parts: tuple[str, ...], fields: Mapping[str, Any]) -> str:
     return _SOULS[name] if in_core or file.split(".")[0].isupper() or fields.get("type") == "core" else ""
 
 
-def _candidate(page: StagedPage, fields: Mapping[str, Any], family: Family) -> Candidate | None:
+def _candidate(page: StagedPage, fields: Mapping[str, Any], family: Family) -> NamedSubject | None:
     path = PurePosixPath(page.source)
     stem = _LEADING_DAY.sub("", path.stem) if family == "decision" else path.stem
     if path.stem.lower() in ("state", "index", "readme", "overview") and len(path.parts) > 1:
@@ -160,7 +160,7 @@ def _candidate(page: StagedPage, fields: Mapping[str, Any], family: Family) -> C
     if family != "decision" and stem:
         listed.append(stem.replace("-", " ").replace("_", " "))
     others = tuple(dict.fromkeys(word for word in listed if word and word.casefold() != name.casefold()))
-    return Candidate(family, name[:200], slug_of(slug or name), others[:20])
+    return NamedSubject(family, name[:200], slug_of(slug or name), others[:20])
 
 
 def _name(title: str) -> str:

@@ -16,7 +16,7 @@ from slowwave.imports.limits import Limits
 from slowwave.imports.rows import RowCheck
 from slowwave.imports.turns import Turn
 from slowwave.migrating.conversations import conversation_pages
-from slowwave.migrating.records import AtomKind, Record, RecordStatement, instant_of
+from slowwave.migrating.records import AtomKind, RecordStatement, TypedRecord, instant_of
 from slowwave.migrating.source_files import LARGEST_TEXT, SourceFile
 from slowwave.migrating.staged_page import StagedPage, converted, slug
 from slowwave.texts.frontmatter import UnreadableFile
@@ -47,7 +47,7 @@ def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[
             for entry in entries
             if (text := " ".join(cleaned(entry["memory"]).split()))
         )
-        records = [Record("person", owner, (), statements, "mem0")] if kind == "user_id" and statements else []
+        records = [TypedRecord("person", owner, (), statements, "mem0")] if kind == "user_id" and statements else []
         body = "\n".join(f"- {line}" for line in lines)
         place = f"mem0/{slug(kind or 'owner')}-{slug(owner)}.md"
         yield converted(source, place, f"Memories of {owner}", body, "Mem0 export", records=records)

@@ -16,7 +16,7 @@ from slowwave.claims.subject_ref import Family, slug_of
 from slowwave.language.asking import ask_within, object_in
 from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
-from slowwave.migrating.classified_page import Candidate, ClassifiedPage, Told
+from slowwave.migrating.classified_page import ClassifiedPage, NamedSubject, SubjectAtoms
 from slowwave.migrating.records import ATOM_KINDS, LONGEST_STATEMENT, AtomKind, instant_of
 from slowwave.migrating.statements import Atom, Level, plain_words, statement_key
 
@@ -117,16 +117,16 @@ def _understood(page: ClassifiedPage, answer: str) -> ClassifiedPage:
     if not isinstance(listed, list) or any(not _whole(entry) for entry in listed):
         return replace(page, problem="the model's answer is not of the form that was asked for")
     words = f" {statement_key(plain_words(page.page.text))} "
-    of_subject: dict[Candidate, list[Atom]] = {}
+    of_subject: dict[NamedSubject, list[Atom]] = {}
     for entry in listed[:MOST]:
         atom = _atom(page, entry, words)
         name = " ".join(entry["subject"].split())[:200]
         if atom is not None and name:
-            about = Candidate(_FAMILIES[entry["family"]], name, slug_of(name))
+            about = NamedSubject(_FAMILIES[entry["family"]], name, slug_of(name))
             of_subject.setdefault(about, []).append(atom)
     if not of_subject:
         return replace(page, by="model")
-    told = tuple(Told(about, tuple(atoms)) for about, atoms in of_subject.items())
+    told = tuple(SubjectAtoms(about, tuple(atoms)) for about, atoms in of_subject.items())
     levels: Sequence[Level] = [atom.level for _, atoms in of_subject.items() for atom in atoms]
     level: Level = "low" if all(one == "low" for one in levels) else "medium"
     return replace(page, resolution="resolved", level=level, reason="a model read it", told=told, by="model")

@@ -21,7 +21,7 @@ from slowwave.errors import Refused
 from slowwave.imports.namespaces import claim, namespace_id, refuse_read_only
 from slowwave.imports.rows import chosen_slug
 from slowwave.language.writer import consolidator_for
-from slowwave.migrating.kept_answers import kept_answers, keep_answer
+from slowwave.migrating.kept_answers import keep_answer, kept_answers
 from slowwave.migrating.migration import Migration, Tell, migration
 from slowwave.migrating.migration_items import migration_items
 from slowwave.migrating.migration_report import counters, report_json
@@ -80,9 +80,9 @@ def planned_migration(
 ) -> PlannedMigration:
     """Migrate a folder, an archive or a file to a namespace: the result is a plan to approve, and with ``dry_run`` what it would be.
 
-    ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within the budget of tokens. Raises ``Refused``
-    for a folder without anything to read, for files that cannot be taken unless ``skip_bad`` says to leave them out, for a namespace that is
-    read-only, and as ``seal_proposal`` does; nothing is written then.
+    ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within the budget of tokens. Raises
+    ``Refused`` for a folder without anything to read, for files that cannot be taken unless ``skip_bad`` leaves them out, for a namespace
+    that is read-only, and as ``seal_proposal`` does; nothing is written then.
     """
     began = clock()
     chosen_slug(namespace)

@@ -77,7 +77,7 @@ class RecordStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TypedRecord:
     """What an entry says about one subject; ``line`` is where the file's entry begins, as far as that is known."""
 
     family: Family
@@ -88,7 +88,7 @@ class Record:
     line: int = 1
 
 
-def records_of(value: Any) -> list[Record]:
+def records_of(value: Any) -> list[TypedRecord]:
     """The typed entries of a JSON, YAML or TOML value: itself, or each of a list. Empty where there is none.
 
     Raises ``UnreadableFile`` for an entry that names a registered schema and does not keep to it.
@@ -100,7 +100,7 @@ def records_of(value: Any) -> list[Record]:
     return found if len(found) == len(entries) else []
 
 
-def _record(entry: Mapping[str, Any]) -> Record | None:
+def _record(entry: Mapping[str, Any]) -> TypedRecord | None:
     schema = entry.get("schema")
     family: Family | None = SCHEMAS.get(schema) if isinstance(schema, str) else None
     if family is None and not isinstance(
@@ -117,7 +117,7 @@ def _record(entry: Mapping[str, Any]) -> Record | None:
         return None
     day = next((at for name in _DAYS if (at := instant_of(entry.get(name))) is not None), None)
     statements = tuple(dict.fromkeys(_statements(entry, family, day)))
-    return Record(
+    return TypedRecord(
         family, title[:200], tuple(_words(entry.get("aliases"))), statements, schema if isinstance(schema, str) else ""
     )
 

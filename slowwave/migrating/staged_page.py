@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from slowwave.corpus.page_text import changed_head, verbatim_page
 from slowwave.matching.alphabets import latin
-from slowwave.migrating.records import Record
+from slowwave.migrating.records import TypedRecord
 from slowwave.migrating.source_files import SourceFile
 
 IMPORTED: Final = "sources/imported"
@@ -42,7 +42,7 @@ class StagedPage:
     text: str
     reader: str
     at_home: bool = False
-    records: tuple[Record, ...] = ()
+    records: tuple[TypedRecord, ...] = ()
 
 
 def converted(
@@ -54,7 +54,7 @@ def converted(
     *,
     line: int = 1,
     fields: Mapping[str, Any] | None = None,
-    records: Sequence[Record] = (),
+    records: Sequence[TypedRecord] = (),
 ) -> StagedPage:
     """A page made of what was no Markdown; ``body`` is kept to the byte."""
     head = {

@@ -25,7 +25,7 @@ from slowwave.imports.table import Table
 from slowwave.migrating.conversations import chatgpt_pages, claude_memory_pages, claude_pages, claude_project_pages
 from slowwave.migrating.folder_kinds import AT_HOME, NAMES, CorpusRoot, corpus_roots, root_of
 from slowwave.migrating.memory_stores import letta_pages, mem0_pages, transcript_pages
-from slowwave.migrating.records import Record, records_of
+from slowwave.migrating.records import TypedRecord, records_of
 from slowwave.migrating.source_files import LARGEST_TEXT, SourceFile, SourceFolder
 from slowwave.migrating.staged_page import StagedPage, converted, place_of, placed
 from slowwave.migrating.structured_text import json_value, toml_file, yaml_file
@@ -215,7 +215,7 @@ def _are(values: object, name: str) -> bool:
 
 def _structured(source: SourceFile, place: str, title: str, text: str, value: Any, reader: str) -> Pages:
     """A page that holds a structured file as it is written, in a fence that nothing in it can close."""
-    records: list[Record] = records_of(value)
+    records: list[TypedRecord] = records_of(value)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     body = f"{fence}{reader.lower()}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}\n"

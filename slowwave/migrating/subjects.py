@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from slowwave.claims.subject_ref import Family, SubjectRef, family_of, slug_of
 from slowwave.matching.names import prepare
-from slowwave.migrating.classified_page import Candidate, ClassifiedPage
+from slowwave.migrating.classified_page import ClassifiedPage, NamedSubject
 from slowwave.migrating.precedence import precedence
 from slowwave.migrating.statements import Atom
 from slowwave.snapshots.snapshot import Snapshot
@@ -125,7 +125,7 @@ def migrated_subjects(pages: Sequence[ClassifiedPage], known: KnownSubjects) -> 
     return sorted(found, key=lambda subject: str(subject.ref))
 
 
-def _clusters(candidates: Sequence[Candidate]) -> list[int]:
+def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
     """For each candidate the smallest place of those that are the same."""
     parent = list(range(len(candidates)))
 
@@ -155,7 +155,7 @@ def _clusters(candidates: Sequence[Candidate]) -> list[int]:
     return [top(n) for n in range(len(candidates))]
 
 
-def _keys(candidates: Sequence[Candidate]) -> Mapping[tuple[object, ...], list[int]]:
+def _keys(candidates: Sequence[NamedSubject]) -> Mapping[tuple[object, ...], list[int]]:
     """Places of the candidates that share a slug, or a name in whatever form it is written."""
     found: dict[tuple[object, ...], list[int]] = defaultdict(list)
     names = prepare([about.name for about in candidates]) if candidates else None

@@ -106,6 +106,16 @@ def test_rows_that_the_plan_inserts_are_its_own():
     assert isolation_probe(before, [user]).foreign == (ForeignRow(user.id, "memory_versions", new),)
 
 
+def test_rows_that_the_plan_names_and_makes_are_its_own():
+    """A page's document, under the id of its place, and the passage that names it; a passage of a page that nobody makes is not."""
+    page = Insert("documents", {"content": "x"}, uid("d"))
+    passage = Insert("chunks", {"document_id": uid("d"), "content": "x"}, uid("c"))
+    maker = item(Mutation("write_page", "documents", inserts=(page, passage)))
+    alone = item(Mutation("write_page", "documents", inserts=(passage,)))
+    assert isolation_probe(snapshot(), [maker]).passed
+    assert isolation_probe(snapshot(), [alone]).foreign == (ForeignRow(alone.id, "documents", uid("d")),)
+
+
 def test_survivors_of_facts_and_memories_are_looked_up_in_their_own_tables():
     """``superseded_by`` names a fact and ``merged_into`` a row of its own table."""
     before = make_snapshot(
