@@ -102,7 +102,7 @@ def test_a_changed_file_proposes_its_change_and_a_claim_that_ends_the_one_before
     second = planned_migration(store, root, "acme")
     assert second.to_json()["items"] == {"claim": 1, "rewrite": 1}
     assert second.found.run_id != first.found.run_id
-    applied(store, second, force=True)  # what a page said before is found no more, which is a fifth of this namespace
+    applied(store, second)
     told = [(c.kind, c.statement, c.since.month, c.until and c.until.month) for c in claims(store, "project:rowan")]
     assert told == [("state", "The yard is open.", 1, 3), ("state", "The yard is closed.", 3, None)]
     third = planned_migration(store, root, "acme")
