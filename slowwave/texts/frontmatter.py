@@ -64,7 +64,7 @@ def frontmatter(text: str) -> Frontmatter:
 
 
 def yaml_value(text: str) -> Any:
-    """The value of a whole YAML text, by the rules of a head; None for an empty one. Raises ``UnreadableFile`` with the line of the text."""
+    """The value of a whole YAML text, by the rules of a head; None for an empty one. Raises ``UnreadableFile`` with the line."""
     try:
         return _Builder().read(text)
     except yaml.YAMLError as problem:

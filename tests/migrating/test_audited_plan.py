@@ -11,7 +11,7 @@ from slowwave.migrating import audited_plan as audited
 from slowwave.migrating.claim_policy import SubjectPlan, subject_plan
 from slowwave.migrating.classified_page import classified_page
 from slowwave.migrating.subjects import KnownSubjects, Said, migrated_subjects
-from tests.migrating.folders import NOW, page, staged
+from tests.migrating.folders import NOW, migrated, page, staged
 
 BODY = "Mara sails boats.\n\n## Goals\n\n- Learn [French](https://example.org).\n\n## Timeline\n\n- 2026-02-03: Mara bought the *Heron*."
 
@@ -74,12 +74,13 @@ def test_a_subject_that_may_be_several_is_not_proposed_and_one_in_doubt_is_for_a
 
 def test_markup_in_a_statement_is_text_on_its_pages(tmp_path: Path) -> None:
     """It opens no link, no heading, no comment."""
-    body = (
-        "Mara likes \\<b>bold\\</b> and `]](x)` [[x]] # here.\n\n## Current Facts\n\n- Mara said --> and `code` once."
-    )
-    (subject,) = audited.audited_plan(
-        [plan_of(tmp_path, {"people/mara.md": page("person", "Mara", body)})], "old", {}, NOW
-    ).subjects
+    entry = {
+        "family": "person",
+        "title": "Mara",
+        "summary": "Mara [likes](boat.md) [[tides]] and <b>oak</b>.",
+        "facts": ["# Mara said <!-- TIMELINE --> `once`."],
+    }
+    (subject,) = migrated(tmp_path, {"mara.json": entry}).audited.subjects
     assert subject.canonical is not None
     read = page_file(subject.canonical.place, subject.canonical.text.encode(), profile("dory"))
     assert not read.page.links

@@ -93,7 +93,7 @@ def test_sessions_of_claude_code_and_codex_beside_their_notes(tmp_path: Path) ->
     assert found.read_as == (".: Claude Code project memory",)
     assert [page.reader for page in found.pages] == ["Markdown", "Markdown", "transcript"]
     assert "The sail is rigged." in found.pages[2].text
-    found = staged(tmp_path / "two", {"AGENTS.md": "Use oak.\n", "sessions/rollout-1.jsonl": CODEX + "{nonsense\n"})
+    found = staged(tmp_path / "two", {"AGENTS.md": "Use oak.\n", "sessions/rollout-1.jsonl": CODEX + '{"foo": 1}\n'})
     assert found.read_as == (".: Codex project memory",)
     assert [(out.path, out.line) for out in found.bad] == [("sessions/rollout-1.jsonl", 3)]
     found = staged(tmp_path / "three", {"AGENTS.md": "Use oak.\n", "sessions/rollout-1.jsonl": CODEX})

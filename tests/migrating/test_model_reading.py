@@ -59,7 +59,7 @@ def test_what_a_model_reads_is_for_a_person_to_look_at(tmp_path: Path) -> None:
         subjects = {str(s.plan.subject.ref): s for s in found.audited.subjects}
         assert [claim.statement for claim in subjects["person:mara"].plan.claims] == ["Mara lives in Oslo."]
         assert subjects["person:mara"].plan.level == "medium"
-        assert found.audited.verdict == "review"
+        assert (found.audited.verdict, found.audited.repaired) == ("review", ())
 
 
 def test_an_answer_is_not_asked_for_twice(tmp_path: Path) -> None:

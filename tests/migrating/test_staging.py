@@ -79,6 +79,7 @@ def test_places_are_unique_and_no_path_escapes() -> None:
     """Names that fold to one, parents, dots, other alphabets, and names longer than a path may be."""
     names = [
         "A b.md",
+        "a B.md",
         "a-b.md",
         "../../etc/passwd",
         ".hidden.md",
