@@ -75,6 +75,7 @@ def report_json(found: Migration, duration_ms: int = 0) -> dict[str, Any]:
         ],
         "bad": [out.to_json() for out in found.staging.bad],
         "quarantined_files": [out.to_json() for out in found.staging.quarantined],
+        "private": dict(sorted(found.staging.private.items())),
         "not_read": [out.to_json() for out in found.staging.noted],
         "stats": {
             "llm_classified": by["model"],
@@ -119,6 +120,8 @@ def report_markdown(found: Migration) -> str:
     parts.append(_section("Readers", (f"{name}: {n:,}" for name, n in sorted(found.staging.readers.items()))))
     parts.append(_section("Files that cannot be taken", _left_out(found.staging.bad)))
     parts.append(_section("Kept out by screening", _left_out(found.staging.quarantined)))
+    private = sorted(found.staging.private.items())
+    parts.append(_section("Private by their words", (f"{source}: {name}" for source, name in private)))
     parts.append(
         _section("Set aside", (f"{p.page.source}: {p.reason}" for p in found.pages if p.resolution == "quarantine"))
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -33,7 +34,7 @@ LARGEST_RECORDS: Final = 256 * 1024 * 1024
 """Bytes of a file that holds many conversations, memories or rows; it is read whole."""
 MOST_FILES: Final = 100_000
 
-EXPORTED: Final = ("conversations.json", "memories.json", "projects.json")
+EXPORTED: Final = re.compile(r"conversations(?:-\d{1,4})?\.json|memories\.json|projects\.json")
 """What is read of an archive: the files by which ChatGPT and Claude hand out what they keep."""
 
 _RATIO: Final = 200
@@ -138,10 +139,12 @@ def _exported(content: bytes) -> Iterator[tuple[str, bytes]]:
         wanted = [
             info
             for info in archive.infolist()
-            if PurePosixPath(info.filename).name in EXPORTED and len(PurePosixPath(info.filename).parts) <= 2
+            if EXPORTED.fullmatch(PurePosixPath(info.filename).name) and len(PurePosixPath(info.filename).parts) <= 2
         ]
         if not wanted:
-            raise UnreadableFile(f"the archive holds none of {', '.join(EXPORTED)}; unpack it and migrate the folder")
+            raise UnreadableFile(
+                "the archive holds no conversations.json, memories.json or projects.json; unpack it and migrate the folder"
+            )
         names = [PurePosixPath(info.filename).name for info in wanted]
         if len(set(names)) < len(names):
             raise UnreadableFile("the archive holds a file twice; unpack it and migrate the folder")

@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from slowwave.corpus.folder_scan import LeftOut
 from slowwave.corpus.page_file import decoded
+from slowwave.corpus.page_text import changed_head
 from slowwave.errors import ImportRefused
 from slowwave.imports.rows import BadRow, RowCheck, storable
 from slowwave.imports.table import Table
@@ -31,6 +32,7 @@ from slowwave.migrating.staged_page import StagedPage, converted, place_of, plac
 from slowwave.migrating.structured_text import json_value, toml_file, yaml_file
 from slowwave.texts.frontmatter import UnreadableFile, frontmatter
 from slowwave.texts.screening import counting, screen_all
+from slowwave.texts.sensitivity import private_words
 
 _MARKDOWN: Final = (".md", ".markdown")
 _ACCOUNT: Final = frozenset(
@@ -55,6 +57,8 @@ class Staging:
     bad: list[LeftOut] = field(default_factory=list)
     quarantined: list[LeftOut] = field(default_factory=list)
     noted: list[LeftOut] = field(default_factory=list)
+    private: dict[str, str] = field(default_factory=dict)
+    """The privacy class of pages, by the file that they come from, where it does not say one itself."""
 
     @property
     def read_as(self) -> tuple[str, ...]:
@@ -110,7 +114,21 @@ def _screened(pages: Sequence[StagedPage], staging: Staging) -> list[StagedPage]
             line = page.text.count("\n", 0, first.start) + 1 if page.reader == "Markdown" else page.line
             out[place] = LeftOut(page.source, line, f"screening keeps it out ({first.kind}: {first.rule})")
     staging.quarantined += out.values()
-    return [page for place, page in enumerate(pages) if place not in out]
+    return _classed([page for place, page in enumerate(pages) if place not in out], staging)
+
+
+def _classed(pages: Sequence[StagedPage], staging: Staging) -> list[StagedPage]:
+    """The pages with the privacy class that their words are of, where a page was made here; of a page as it was written it is only told."""
+    found = list(pages)
+    for place, word in private_words(pa.array([page.text for page in pages], pa.string())):
+        page = pages[place]
+        own = frontmatter(page.text)
+        if "sensitivity" not in own.fields:
+            staging.private[page.source] = word.name
+            if page.reader != "Markdown":
+                head = changed_head(page.text, {"sensitivity": word.name})
+                found[place] = replace(page, text=head + page.text[own.end :])
+    return found
 
 
 def _pages(source: SourceFile, root: CorpusRoot) -> Pages:

@@ -85,13 +85,13 @@ def test_an_export_is_read_from_its_archive_and_a_bomb_is_not(tmp_path: Path) ->
     root = folder(
         tmp_path,
         {
-            "good.zip": archive({"data/conversations.json": said, "users.json": "[]", "../../evil.md": "no"}),
+            "good.zip": archive({"data/conversations-001.json": said, "users.json": "[]", "../../evil.md": "no"}),
             "bomb.zip": archive({"conversations.json": b"[" + b" " * 3_000_000 + b"]"}),
             "other.zip": archive({"notes.md": "# A"}),
         },
     )
     found = staged(root)
-    assert [page.source for page in found.pages] == ["good.zip/conversations.json"]
+    assert [page.source for page in found.pages] == ["good.zip/conversations-001.json"]
     assert "When is high tide?" in found.pages[0].text
     assert {out.path for out in found.bad} == {"bomb.zip", "other.zip"}
 

@@ -112,6 +112,17 @@ def test_what_screening_keeps_out_is_named_and_not_planned(tmp_path: Path) -> No
     assert token not in json.dumps([out.to_json() for out in found.quarantined])
 
 
+def test_what_is_private_by_its_words_says_so(tmp_path: Path) -> None:
+    """A page that is made here says its class, one that somebody wrote stays as it is, and the report names both."""
+    text = "Mara was diagnosed with asthma.\n"
+    found = staged(
+        tmp_path, {"a.txt": text, "b.md": text, "c.md": f"---\nsensitivity: none\n---\n{text}", "d.txt": "Tides.\n"}
+    )
+    assert found.private == {"a.txt": "health", "b.md": "health"}
+    assert [frontmatter(page.text).fields.get("sensitivity") for page in found.pages] == ["health", None, "none", None]
+    assert (found.pages[0].text.endswith(f"---\n{text}"), found.pages[1].text) == (True, text)
+
+
 def test_a_fence_within_a_file_closes_no_fence_around_it(tmp_path: Path) -> None:
     """A structured file is shown as it is, whatever it holds."""
     text = "note: |\n  ````\n  # Not a heading\n  ````\n"
