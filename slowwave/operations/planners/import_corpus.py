@@ -17,7 +17,7 @@ OPERATION: Final = "import_corpus"
 
 @operation(
     kind="planner",
-    reads=(),
+    reads=("corpora",),
     switch=False,
     permits=(
         Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),
