@@ -142,7 +142,7 @@ def run_deep(
     if began is not None:
         began.append(run_id)
     stream, clock = open_stream(store, run_id, namespace, callbacks), time.monotonic()
-    stream.started("deep", trigger)
+    stream.started("plan", trigger)
     going = _Pass(store, run_id, settings)
     try:
         with beating(store, "planner", run_id, expiry(store, namespace)):
@@ -168,20 +168,20 @@ def run_deep(
         )
     except DreamCancelled as problem:
         crash(store, run_id, problem)
-        stream.ended("deep", "cancelled", {}, clock)
+        stream.ended("plan", "cancelled", {}, clock)
         raise
     except DeepPassUnfinished as problem:
         with store.connect("planner") as connection:
             crash_plan_run(connection, run_id, str(problem), cancelled=True)
-        stream.ended("deep", "cancelled", {}, clock)
+        stream.ended("plan", "cancelled", {}, clock)
         raise
     except DeepPassEscaped as problem:
         _report_escapes(going, namespace, problem)
-        stream.failed("deep", problem, clock)
+        stream.failed("plan", problem, clock)
         raise
     except BaseException as problem:
         crash(store, run_id, problem)
-        stream.failed("deep", problem, clock)
+        stream.failed("plan", problem, clock)
         raise
     finally:
         stream.close()

@@ -12,6 +12,7 @@ from typing import Final
 
 from slowwave.config.settings import Settings
 from slowwave.reports.files import expire_reports, reports_path
+from slowwave.runs.planning import forget_turns
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
@@ -20,6 +21,9 @@ from slowwave.store.paths import path_part
 
 _BUDGET_DAYS: Final = 2
 """Token counts younger than this are part of the day's budget."""
+
+_WEEK_DAYS: Final = 8
+"""Those of runs, of which deep passes have a budget of seven days."""
 
 _SCOPE: Final = """
     WITH newest AS (
@@ -39,7 +43,7 @@ _STATEMENTS: Final = {
         AND NOT EXISTS (SELECT 1 FROM open o WHERE f.details ->> 'approval_id' = o.id::text)""",
     "llm_usage": """
         DELETE FROM night.llm_usage u WHERE u.namespace_id = %(namespace)s
-        AND u.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))
+        AND u.recorded_at < least(%(before)s, now() - make_interval(days => %(week_days)s))
         AND NOT EXISTS (SELECT 1 FROM newest n WHERE n.id = u.run_id)
         AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.id = u.run_id)""",
     "model_answers": """
@@ -88,6 +92,7 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
             "before": before,
             "keep_runs": settings.retention_runs_per_namespace,
             "budget_days": _BUDGET_DAYS,
+            "week_days": _WEEK_DAYS,
             "holding": list(HOLDING),
             "undo_days": settings.undo_retention_days,
         }
@@ -100,6 +105,7 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
         )
         for table, statement in _STATEMENTS.items():
             removed[table] = _delete(connection, statement, parameters)
+        removed["deep_turns"] = forget_turns(connection, str(parameters["namespace"]), before)
         removed["before_images"] = (
             _delete(connection, _BEFORE_IMAGES, parameters) if settings.undo_retention_days else 0
         )

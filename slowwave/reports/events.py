@@ -29,7 +29,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """A run began. ``mode`` is plan, apply, undo or deep; ``trigger`` manual, schedule, sensor or resume."""
+    """A run began. ``mode`` is plan, apply or undo; ``trigger`` manual, schedule, sensor or resume."""
 
     mode: str
     trigger: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 
 from psycopg.rows import class_row
@@ -46,6 +47,10 @@ UPDATE night.runs SET dagster_run_id = %(dagster_run)s, heartbeat_at = clock_tim
 """
 _NEWEST: Final = """
 SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1
+"""
+_FORGET_TURNS: Final = """
+UPDATE night.runs SET progress = progress - 'turns' WHERE namespace_id = %(namespace)s AND mode = 'deep' AND state <> 'planning'
+  AND jsonb_exists(progress, 'turns') AND coalesce(finished_at, heartbeat_at) < %(before)s
 """
 
 
@@ -155,6 +160,11 @@ def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
     row = connection.execute(_NEWEST, (dagster_run_id,)).fetchone()
     if row and row[1] == "cancelled":
         raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
+
+
+def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:
+    """Let go of what models said in deep runs that ended before an instant; returns how many runs that were."""
+    return connection.execute(_FORGET_TURNS, {"namespace": namespace_id, "before": before}).rowcount
 
 
 def _ended(connection: Connection, run_id: str) -> DreamCancelled | DreamLockUnavailable:

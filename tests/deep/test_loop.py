@@ -80,14 +80,20 @@ def test_deep_a_model_that_asks_for_nothing_that_there_is_ends_early(tools: Tool
 def test_3_7_deep_the_end_of_the_time_ends_it_while_the_model_answers(tools: Tools) -> None:
     """Its answer is waited for no longer, and what it costs is booked by its estimate."""
     spent: list[Usage] = []
+    answers: list[Any] = []
     never = Event()
     ticks = count()
-    with playing(lambda *_: (never.wait(60), turn("Late."))[1]) as (model, server):
+
+    def late(_: Any, __: int) -> Any:
+        never.wait(60)
+        answers.append(turn("Late."))
+        return answers[0]
+
+    with playing(late) as (model, server):
         server.closing = never
-        outcome, _ = worked(
-            model, tools, seconds=1.0, clock=lambda: float(next(ticks)), budget=Budget(record=spent.append)
-        )
-        assert (outcome.ended, len(server.requests)) == ("time", 1)
+        budget = Budget(record=spent.append)
+        outcome, _ = worked(model, tools, seconds=1.0, clock=lambda: float(next(ticks)), budget=budget)
+        assert (outcome.ended, answers, len(server.requests)) == ("time", [], 1)
     assert len(spent) == 1
     assert spent[0].tokens > 0
 

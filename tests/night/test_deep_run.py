@@ -16,9 +16,11 @@ from slowwave.api.dream_outcome import DreamOutcome
 from slowwave.api.dreams import dream_status
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.config.settings import Settings
 from slowwave.deep.tools import Tools
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
+from slowwave.night.retention import retain
 from slowwave.plans.gate import approve
 from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
@@ -346,6 +348,22 @@ def test_3_5_deep_kill_stops_the_loop_of_the_model(store: Store) -> None:
     assert ([state for state, _ in runs(store)], items(store), left_behind()) == (["cancelled"], [], [])
     with pytest.raises(Refused):
         request_cancel(store, "last", SLUG)
+
+
+def test_deep_what_a_model_said_goes_with_its_retention_and_a_week_of_its_tokens_stays(store: Store) -> None:
+    """The run stays, and so do files and figures."""
+    world(store)
+    run_id = played(store, DROP).run_id
+    kept = Settings.for_namespace({"retention_days": 30, "retention_runs_per_namespace": 0})
+    assert retain(store, SLUG, kept)["deep_turns"] == 0
+    ask(
+        store, "UPDATE night.runs SET started_at = now() - interval '40 days', finished_at = now() - interval '40 days'"
+    )
+    ask(store, "UPDATE night.llm_usage SET recorded_at = now() - interval '6 days'")
+    none = Settings.for_namespace({"retention_days": 0, "retention_runs_per_namespace": 0})
+    removed = retain(store, SLUG, none)
+    assert (removed["deep_turns"], removed["llm_usage"]) == (1, 0)
+    assert dream_status(run_id, store=store).deep == {"sessions_reviewing": 1, "files_touched": [FERRY]}
 
 
 def test_deep_folders_of_passes_that_were_killed_by_the_system_are_removed(store: Store) -> None:

@@ -22,7 +22,10 @@ from tests.deep.worlds import SAID, SESSION, entry
 from tests.pages.notes import notes, snapshot_of
 from tests.snapshots import uid
 
-TALK = "Mara: the harbor crane lifts 14 tons since Ilse Brandt tested it.\nIlse Brandt works for the port of Sund.\n"
+TALK = (
+    "Mara: the harbor crane lifts 14 tons since Ilse Brandt tested it.\nIlse Brandt works for the port of Sund.\n"
+    "The harbour office accepts cash payments.\n"
+)
 SOURCE, PAGE = SESSION.format(0), "pages/wiki-pages/harbour.md"
 CRANE, FERRY = "memories/crane.md", "memories/ferry.md"
 
