@@ -31,7 +31,7 @@ class Block:
 
 def block(content: str) -> str:
     """Content of one or more lines as a block, without a line end after the last mark."""
-    return f"<!-- slowwave:begin hash={_hash(content)} -->\n{content}\n{_LAST}"
+    return f"<!-- slowwave:begin hash={content_hash(content)} -->\n{content}\n{_LAST}"
 
 
 def find(text: str) -> Block | None:
@@ -44,7 +44,7 @@ def find(text: str) -> Block | None:
         return Block(marks[0].start(), marks[-1].end(), "", whole=False)
     begin, end = begins[0], ends[0]
     inside = text[begin.end() + 1 : end.start()].replace("\r\n", "\n").removesuffix("\n")
-    return Block(begin.start(), end.start() + len(_LAST), inside, whole=_hash(inside) == begin[1])
+    return Block(begin.start(), end.start() + len(_LAST), inside, whole=content_hash(inside) == begin[1])
 
 
 def is_page(body: str) -> bool:
@@ -78,5 +78,6 @@ def placed(text: str, body: str) -> str:
     return before + after
 
 
-def _hash(content: str) -> str:
+def content_hash(content: str) -> str:
+    """What a first mark holds of the content that it stands above: its SHA-256."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
