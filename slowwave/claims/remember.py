@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +28,7 @@ from slowwave.claims.remember_request import (
     RememberResponse,
 )
 from slowwave.claims.screened_request import ScreenedRequest, screened_request
+from slowwave.claims.subject_choice import chosen
 from slowwave.claims.subject_naming import name_of, relations_of, target_of
 from slowwave.claims.subjects import Resolution, Subject, names_of, resolve
 from slowwave.claims.succession import Period, Succession, succession
@@ -103,11 +104,15 @@ def remember(
     if request.force_inbox:
         return call.captured(embedder, quarantined=screened.hidden)
     found = resolve(connection, scope, screened.request.subject, request.scope)
+    if not screened.hidden:
+        found, warning = chosen(connection, scope, screened.request, found, settings)
+        screened = screened._replace(warnings=(*screened.warnings, *([warning] if warning else [])))
+        call = replace(call, screened=screened)
     if found.outcome == "ambiguous" or (found.outcome == "unresolved" and not request.soft):
-        return unresolved(screened.request, found)
+        return unresolved(screened.request, found, screened.warnings)
     if request.action == "forget":
         if found.subject is None:
-            return unresolved(screened.request, found)
+            return unresolved(screened.request, found, screened.warnings)
         return forget(connection, namespace, scope, screened, found, token=token, now=moment)
     if found.outcome == "unresolved" or (screened.hidden and found.subject is None):
         return call.captured(embedder, quarantined=True)

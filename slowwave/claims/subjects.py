@@ -36,6 +36,7 @@ WITH RECURSIVE found AS (
 SELECT DISTINCT {_COLUMNS} FROM found JOIN memory.entities e USING (id) WHERE {_LIVE} AND e.namespace_id = %(namespace)s"""  # noqa: S608
 
 _BY_ID: Final = _SURVIVORS.format(which="e.id = %(key)s::uuid")
+_BY_IDS: Final = _SURVIVORS.format(which="e.id = ANY (%(key)s::uuid[])")
 _BY_REF: Final = _SURVIVORS.format(which="e.source = 'semantic' AND e.external_id = %(key)s")
 _BY_NAME: Final = _SURVIVORS.format(which='memory.name_key(e.name) COLLATE "C" = %(key)s')
 _BY_ALIAS: Final = _SURVIVORS.format(
@@ -122,6 +123,13 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
     if new is None or (new.family == "core" and new.slug not in CORE):
         return Resolution("unresolved")
     return Resolution("created", new=new, matched_by="scope", sureness="high")
+
+
+def subjects_of(connection: Connection, namespace_id: str, ids: Sequence[str]) -> list[Subject]:
+    """The live subjects of entities, in the order of these; of one that was merged, what it was merged into."""
+    rows: list[Any] = list(connection.execute(_BY_IDS.encode(), {"namespace": namespace_id, "key": list(ids)}))
+    order = {id_: place for place, id_ in reversed(list(enumerate(ids)))}
+    return sorted(map(_subject, rows), key=lambda s: min(order.get(id_, len(order)) for id_ in s.ids))
 
 
 def names_of(connection: Connection, subject: Subject) -> frozenset[str]:

@@ -12,7 +12,7 @@ from slowwave.claims.succession import Succession
 from slowwave.errors import Forbidden, Refused
 
 
-def unresolved(request: RememberRequest, found: Resolution) -> RememberResponse:
+def unresolved(request: RememberRequest, found: Resolution, warnings: tuple[str, ...] = ()) -> RememberResponse:
     """The answer where nobody can tell whom or what a statement is about: nothing is stored, and all who may be meant are named."""
     return RememberResponse.told(
         resolved=found.outcome,
@@ -26,6 +26,7 @@ def unresolved(request: RememberRequest, found: Resolution) -> RememberResponse:
         quarantined=False,
         message=_why(request, found),
         candidates=found.candidates,
+        warnings=warnings,
     )
 
 

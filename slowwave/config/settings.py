@@ -48,7 +48,7 @@ _BY_DAY: Final = frozenset(
 )
 """Settings of what agents ask for: no plan rests on them."""
 
-SearchStep = Literal["expand", "plan", "rerank", "select", "research", "active_plan", "active_compose"]
+SearchStep = Literal["expand", "plan", "rerank", "select", "research", "active_plan", "active_compose", "subject"]
 
 
 class Expertise(BaseModel):
@@ -264,7 +264,7 @@ class Settings(BaseSettings):
     search_steps: tuple[SearchStep, ...] = Field(
         default=(),
         description="What it does: expand and plan word queries, rerank and select order results, research answers, active_plan and "
-        "active_compose plan and word reminders.",
+        "active_compose plan and word reminders, subject chooses whom a statement is about where that is in doubt.",
     )
     search_max_tokens_per_day: int = Field(
         default=200_000, ge=0, description="Tokens that it may cost a namespace in 24 hours; 0 is no limit."

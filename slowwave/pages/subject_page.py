@@ -1,8 +1,8 @@
 """What a canonical page tells of its subject: section by section, from the claims about it.
 
 A section's statements are bullets, the newest first, a single one plain. Each has the ids of the claims that say so; what has ended stands
-in the timeline alone. Which kinds of claims a section takes is Dory's rule (a statement goes where a semantic write would put it): a note on
-a project is open work and no state. Statements are memory text: flat, escaped, and none that screening objects to. Pure.
+in the timeline alone. Which kinds of claims a section takes is Dory's rule (a statement goes where a semantic write would put it): a note
+on a project is open work and no state. Statements are memory text: flat, escaped, and none that screening objects to. Pure.
 """
 
 from __future__ import annotations
