@@ -16,12 +16,15 @@ _MARKUP: Final = re.compile(
     r"[\\`*\[\]<>~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.|(?<=ftp)\.",
     re.IGNORECASE,
 )
+_CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 _OPENING: Final = re.compile(r"^[-+=#|]")
 _NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
 
 
 def flat(text: str) -> str:
     """Text as one line: composed, white space single, and nothing that cannot be seen."""
+    if text.isascii():
+        return " ".join(text[:_READ].translate(_CONTROLS).split())
     shown: list[str] = []
     for c in unicodedata.normalize("NFC", text[:_READ]):
         kind = unicodedata.category(c)

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from slowwave.pages.lines import escape, flat, hook
-from slowwave.pages.subject_statements import KINDS, Statement
+from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
 MOST: Final = 60
 """Statements of one section, and pages of its evidence."""
@@ -62,6 +62,18 @@ SECTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 """Family, or the path of a page of core → its sections that are made of statements, with the kinds that each takes."""
 
 
+class _Said(NamedTuple):
+    """A statement with its words as a page has them, and what two that say the same have in common."""
+
+    claim: SubjectStatement
+    words: str
+    key: str
+
+    @classmethod
+    def of(cls, claim: SubjectStatement) -> _Said:
+        return cls(claim, hook(claim.text, _LONGEST), flat(claim.text).casefold().rstrip(_ENDS))
+
+
 @dataclass(frozen=True, slots=True)
 class EvidencePlace:
     """Where a document is: its path, and whether it lies in the corpus of the page that names it."""
@@ -84,7 +96,7 @@ class SubjectPage:
 def subject_page(
     path: str,
     family: str,
-    statements: Sequence[Statement],
+    statements: Sequence[SubjectStatement],
     places: Mapping[str, EvidencePlace],
     now: datetime,
     *,
@@ -98,23 +110,23 @@ def subject_page(
     sensitive ones. Cost: linear in the claims.
     """
     admits = _admits(visibility, sensitivity)
-    told = [s for s in statements if admits(s)]
-    standing = [s for s in reversed(told) if s.holds(now)]
+    told = [_Said.of(s) for s in statements if admits(s)]
+    standing = [s for s in reversed(told) if s.claim.holds(now)]
     sections = SECTIONS.get(path, SECTIONS.get(family, {}))
-    shown = {s.id for s in standing}
+    shown = {s.claim.id for s in standing}
     contents: dict[str, str] = {}
     if "Decision" not in sections:
         contents["Summary"] = _told(standing, _SUMMARY, shown, more=False)
     for heading, kinds in sections.items():
-        contents[heading] = _told([s for s in standing if s.kind in kinds], MOST, shown)
+        contents[heading] = _told([s for s in standing if s.claim.kind in kinds], MOST, shown)
     contents[CONTRADICTIONS] = _contradictions(standing)
     contents["Timeline"] = _timeline(told, path, places, now)
-    contents["Evidence"] = _evidence(told, path, places)
-    first = _distinct(standing)[0][0].text if standing else ""
+    claims = [s.claim for s in told]
+    contents["Evidence"] = _evidence(claims, path, places)
     return SubjectPage(
         {heading: content for heading, content in contents.items() if content},
-        tuple(s.id for s in told),
-        first,
+        tuple(s.id for s in claims),
+        standing[0].claim.text if standing else "",
         tuple(s.id for s in statements if not admits(s)),
     )
 
@@ -124,10 +136,10 @@ def claim_link(id_: str) -> str:
     return f"[{id_[:8]}](claim:{id_})"
 
 
-def _admits(visibility: str, sensitivity: str) -> Callable[[Statement], bool]:
+def _admits(visibility: str, sensitivity: str) -> Callable[[SubjectStatement], bool]:
     private = visibility == "private" or sensitivity not in ("", "none")
 
-    def admits(statement: Statement) -> bool:
+    def admits(statement: SubjectStatement) -> bool:
         sensitive = statement.sensitivity not in ("", "none")
         if visibility == "public":
             return statement.visibility == "public" and not sensitive
@@ -136,15 +148,15 @@ def _admits(visibility: str, sensitivity: str) -> Callable[[Statement], bool]:
     return admits
 
 
-def _distinct(statements: Iterable[Statement]) -> list[list[Statement]]:
+def _distinct(statements: Iterable[_Said]) -> list[list[_Said]]:
     """Statements that say the same in the same words together, in the order of the first of each."""
-    found: dict[str, list[Statement]] = {}
+    found: dict[str, list[_Said]] = {}
     for statement in statements:
-        found.setdefault(flat(statement.text).casefold().rstrip(_ENDS), []).append(statement)
+        found.setdefault(statement.key, []).append(statement)
     return list(found.values())
 
 
-def _told(statements: Iterable[Statement], most: int, shown: Collection[str], *, more: bool = True) -> str:
+def _told(statements: Iterable[_Said], most: int, shown: Collection[str], *, more: bool = True) -> str:
     said = _distinct(statements)
     if not said:
         return ""
@@ -155,51 +167,53 @@ def _told(statements: Iterable[Statement], most: int, shown: Collection[str], *,
     return "\n".join([*lines, f"- _{len(said) - most:,} more are known._"] if more and len(said) > most else lines)
 
 
-def _line(same: Sequence[Statement], shown: Collection[str]) -> str:
+def _line(same: Sequence[_Said], shown: Collection[str]) -> str:
     first = same[0]
-    marks = [f"(confidence {first.confidence:.2f})"] if first.confidence < _DOUBTFUL else []
-    marks += ["(contradicted, see below)"] if any(a in shown for s in same for a in s.against) else []
-    return " ".join([hook(first.text, _LONGEST), *marks, *_links(same)])
+    marks = [f"(confidence {first.claim.confidence:.2f})"] if first.claim.confidence < _DOUBTFUL else []
+    marks += ["(contradicted, see below)"] if any(a in shown for s in same for a in s.claim.against) else []
+    return " ".join([first.words, *marks, *_links(same)])
 
 
-def _links(same: Sequence[Statement]) -> list[str]:
+def _links(same: Sequence[_Said]) -> list[str]:
     more = [f"and {len(same) - _NAMED:,} more"] if len(same) > _NAMED else []
-    return [*(claim_link(s.id) for s in same[:_NAMED]), *more]
+    return [*(claim_link(s.claim.id) for s in same[:_NAMED]), *more]
 
 
-def _contradictions(standing: Sequence[Statement]) -> str:
+def _contradictions(standing: Sequence[_Said]) -> str:
     """Both sides of each pair, once."""
-    known = {s.id: s for s in standing}
-    pairs = sorted({(min(s.id, a), max(s.id, a)) for s in standing for a in s.against if a in known})
-    pairs.sort(key=lambda pair: [(known[id_].since, known[id_].said_at, id_) for id_ in pair], reverse=True)
-    sides = [sorted((known[a], known[b]), key=lambda s: (s.since, s.said_at, s.id)) for a, b in pairs[:MOST]]
-    lines = [f"- {' Against: '.join(f'{hook(s.text, _LONGEST)} {claim_link(s.id)}' for s in pair)}" for pair in sides]
+    known = {s.claim.id: s for s in standing}
+
+    def when(id_: str) -> tuple[datetime, datetime, str]:
+        return known[id_].claim.since, known[id_].claim.said_at, id_
+
+    pairs = {(min(id_, a), max(id_, a)) for id_, s in known.items() for a in s.claim.against if a in known}
+    sides = sorted(
+        (sorted(pair, key=when) for pair in pairs), key=lambda pair: [when(id_) for id_ in pair], reverse=True
+    )
+    lines = [f"- {' Against: '.join(f'{known[id_].words} {claim_link(id_)}' for id_ in pair)}" for pair in sides[:MOST]]
     return "\n".join([*lines, *([f"- _{len(pairs) - MOST:,} more are known._"] if len(pairs) > MOST else [])])
 
 
-def _timeline(told: Sequence[Statement], path: str, places: Mapping[str, EvidencePlace], now: datetime) -> str:
-    dated: dict[tuple[str, str, str], list[Statement]] = {}
+def _timeline(told: Sequence[_Said], path: str, places: Mapping[str, EvidencePlace], now: datetime) -> str:
+    dated: dict[tuple[str, str, str], list[_Said]] = {}
     for s in told:
-        ended = "" if s.holds(now) else _day(s.until)
-        dated.setdefault((_day(s.since), ended, flat(s.text).casefold().rstrip(_ENDS)), []).append(s)
+        ended = "" if s.claim.holds(now) else _day(s.claim.until)
+        dated.setdefault((_day(s.claim.since), ended, s.key), []).append(s)
     kept = list(dated.items())[-MOST_DATES:]
     lines = [f"- _{len(dated) - len(kept):,} earlier entries are known._"] if len(kept) < len(dated) else []
     for (since, ended, _), same in kept:
-        first = same[0]
+        first = same[0].claim
         when = f"{since} to {ended}" if ended and ended != since else since
-        what = hook(first.text, _LONGEST)
         kind = "" if first.kind == "fact" else f"{first.kind.capitalize()}: "
-        said = _day(min(s.said_at for s in same))
+        said = _day(min(s.claim.said_at for s in same))
         marks = ["(ended)"] if ended and ended == since else []
         marks += [f"(said {said})"] if said != since else []
-        cited = [place for id_ in first.documents[:1] if (place := places.get(id_))]
-        lines.append(
-            " ".join([f"- {when}: {kind}{what}", *marks, *_links(same), *(f"({_place(p, path)})" for p in cited)])
-        )
+        cited = [f"({_place(place, path)})" for id_ in first.documents[:1] if (place := places.get(id_))]
+        lines.append(" ".join([f"- {when}: {kind}{same[0].words}", *marks, *_links(same), *cited]))
     return "\n".join(lines)
 
 
-def _evidence(told: Sequence[Statement], path: str, places: Mapping[str, EvidencePlace]) -> str:
+def _evidence(told: Sequence[SubjectStatement], path: str, places: Mapping[str, EvidencePlace]) -> str:
     ids = dict.fromkeys(id_ for s in reversed(told) for id_ in reversed(s.documents) if id_ in places)
     found = list(dict.fromkeys(_place(places[id_], path) for id_ in ids))
     told_in = dict.fromkeys(s.session_id for s in reversed(told) if s.session_id and not s.documents)

@@ -7,9 +7,10 @@ archived, merged into another claim or quarantined. What a page may tell of it, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 from typing import Any, Final
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SubjectStatement:
     """A claim. ``since`` and ``until`` are when it was so, ``said_at`` when it was said; ``documents`` are those that it rests on, by their
     ids; ``against`` are claims of its subject that contradict it and stand as it does."""
 
@@ -67,20 +68,20 @@ class SubjectStatements:
     ref: str
     ids: tuple[str, ...]
     aliases: tuple[str, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[SubjectStatement, ...]
     unsafe: tuple[str, ...] = ()
 
 
 def subject_statements(snapshot: Snapshot, settings: Settings) -> list[SubjectStatements]:
-    """The subjects about which something is said, by id. Needs the tables memories, memory_versions, memory_vectors, entities,
-    entity_aliases and conflicts. Cost: a pass over claims, and that of finding conflicts where nobody has found them yet.
+    """The subjects about which something is said, by id. Needs the tables memories, memory_versions, memory_vectors, claim_events,
+    entities, entity_aliases and conflicts. Cost: a pass over claims, and that of finding conflicts where nobody has found them yet.
     """
     claims = _claims(snapshot)
     if not len(claims):
         return []
     survivors, merged = _survivors(snapshot)
     rows, hidden = _statements(snapshot, claims)
-    by_subject: defaultdict[str, list[Statement]] = defaultdict(list)
+    by_subject: defaultdict[str, list[SubjectStatement]] = defaultdict(list)
     unsafe_of: defaultdict[str, list[str]] = defaultdict(list)
     for about, statement in rows:
         if (subject := survivors.get(about)) is not None:
@@ -117,10 +118,10 @@ def _claims(snapshot: Snapshot) -> pa.Table:
     return memories.filter(standing).select(_COLUMNS)
 
 
-def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, Statement]], Collection[str]]:
+def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, SubjectStatement]], Collection[str]]:
     """(entity, claim) of each claim about one, and the ids of those that screening keeps off every page."""
     texts = version_texts(snapshot, claims["current_version_id"]).combine_chunks()
-    found: list[tuple[str, Statement]] = []
+    found: list[tuple[str, SubjectStatement]] = []
     for row, text in zip(claims.to_pylist(), texts.to_pylist(), strict=True):
         more = attributes(row["attributes"])
         about, kind = str(more.get("entity_id") or ""), str(more.get("claim_kind") or "")
@@ -129,7 +130,7 @@ def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, S
         found.append(
             (
                 about,
-                Statement(
+                SubjectStatement(
                     row["id"],
                     kind if kind in KINDS else "fact",
                     text,
@@ -171,7 +172,7 @@ def _survivors(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, set[str]]]
 
 
 def _against(
-    snapshot: Snapshot, settings: Settings, by_subject: Mapping[str, Sequence[Statement]]
+    snapshot: Snapshot, settings: Settings, by_subject: Mapping[str, Sequence[SubjectStatement]]
 ) -> dict[str, set[str]]:
     """Claim → claims of its subject that contradict it, both standing now; not those of which a person said that both may stand.
 
@@ -180,20 +181,27 @@ def _against(
     subject_of = {s.id: subject for subject, said in by_subject.items() for s in said if s.holds(snapshot.taken_at)}
     verdicts = effective_verdicts(snapshot)
     found: defaultdict[str, set[str]] = defaultdict(set)
+    kept: set[frozenset[str]] = set()
+    pairs = _marked(snapshot)
     for conflict in conflicts_of_memories(snapshot, settings, Tally()):
         verdict = verdicts.get(conflict.seen)
-        doubtful = conflict.doubtful and conflict.evidence.get("rule") != "relation"
-        if doubtful or (verdict is not None and verdict.person and not verdict.winner_said):
-            continue
-        for a, b in _pairs((conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)):
-            if a in subject_of and subject_of.get(a) == subject_of.get(b):
-                found[a].add(b)
-                found[b].add(a)
+        every = list(product((conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)))
+        if verdict is not None and verdict.person and not verdict.winner_said:
+            kept |= {frozenset(pair) for pair in every}
+        elif not conflict.doubtful or conflict.evidence.get("rule") == "relation":
+            pairs += every
+    for a, b in pairs:
+        if a in subject_of and subject_of[a] == subject_of.get(b) and frozenset((a, b)) not in kept:
+            found[a].add(b)
+            found[b].add(a)
     return found
 
 
-def _pairs(one: Iterable[str], other: Sequence[str]) -> Iterable[tuple[str, str]]:
-    return ((a, b) for a in one for b in other)
+def _marked(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Pairs of claims that were marked as they were said: one contradicts the other."""
+    events = snapshot.table("claim_events").select(["claim_id", "event", "other_id"])
+    events = events.filter(pc.equal(events["event"], "contradicted"))
+    return list(zip(events["claim_id"].to_pylist(), events["other_id"].to_pylist(), strict=True))
 
 
 def _entities(snapshot: Snapshot, wanted: Collection[str]) -> dict[str, dict[str, Any]]:

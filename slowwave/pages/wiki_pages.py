@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -67,8 +67,11 @@ def index_content(pages: Iterable[ListedPage], max_lines: int, max_bytes: int) -
 def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
     """The pages that were changed last and those that are recalled most (``recalled``: their paths, the first most), each once a list."""
     known = {page.path: page for page in pages if page.path not in TITLES}
-    changed = sorted(known.values(), key=lambda p: (p.updated, p.path), reverse=True)
     parts: list[str] = []
+    known = {
+        path: replace(page, says="") for path, page in known.items()
+    }  # what they say stands on them, and in the index
+    changed = sorted(known.values(), key=lambda p: (p.updated, p.path), reverse=True)
     for heading, some in (("Changed lately", changed), ("Recalled most", [known[p] for p in recalled if p in known])):
         if lines := [line for page in some if (line := _line(page))][:HOTTEST]:
             parts.append("\n".join([f"**{heading}**", "", *lines]))

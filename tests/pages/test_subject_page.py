@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.corpus.profile import profile
 from slowwave.pages.subject_page import CONTRADICTIONS, SECTIONS, EvidencePlace, claim_link, subject_page
-from slowwave.pages.subject_statements import KINDS, Statement
+from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "projects/rowan/state.md"
@@ -21,8 +21,8 @@ def day(month: int, number: int = 1) -> datetime:
 
 def said(
     name: str, text: str, kind: str = "fact", month: int = 1, until: datetime | None = None, **more: object
-) -> Statement:
-    statement = Statement(name * 8 + "-0000-4000-8000-000000000000", kind, text, day(month), until, day(month))
+) -> SubjectStatement:
+    statement = SubjectStatement(name * 8 + "-0000-4000-8000-000000000000", kind, text, day(month), until, day(month))
     return replace(statement, **more)  # type: ignore[arg-type]
 
 
