@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slowwave.corpus.fields import fields_of
-from slowwave.corpus.markdown import markdown_page
+from slowwave.corpus.markdown import MarkdownPage
 from slowwave.corpus.profile import Profile
 from slowwave.texts.frontmatter import Frontmatter, frontmatter
 
@@ -31,8 +31,13 @@ def new_page(given: Mapping[str, Any], path: str, content: str, profile: Profile
     """A page that is not there yet: what the content's own head says, ``given`` on top, and the fields that its profile gives."""
     own = frontmatter(content)
     body = content[own.end :] if own.lines else content
-    written = {"created": today, **own.fields, **given, "updated": today}
-    known = fields_of(written, path, markdown_page(body), profile).values
+    return fresh_page({**own.fields, **given}, path, body, profile, today)
+
+
+def fresh_page(given: Mapping[str, Any], path: str, body: str, profile: Profile, today: str) -> str:
+    """A page that is not there yet, of a body without a head: ``given``, and the fields that its profile gives."""
+    written = {"created": today, **given, "updated": today}
+    known = fields_of(written, path, MarkdownPage(), profile).values
     normal = {name: known[name] for name in _NORMALISED if known.get(name) is not None}
     first = {name: written[name] for name in ("title",) if name in written}
     return _page({**first, **normal, **{k: v for k, v in written.items() if k not in normal}}, body.lstrip("\n"))

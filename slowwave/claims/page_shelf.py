@@ -1,0 +1,131 @@
+"""The pages of a snapshot that canonical pages stand among: those of folders that are followed and those of no folder, without sessions and
+evidence. Which page is whose is said by its frontmatter (``subject_id``), else by its path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.claims.subject_ref import FAMILIES
+from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, PAGES_ROOT, SESSIONS_ROOT, UNFOLLOWED
+from slowwave.corpus.profile import Profile, profile
+from slowwave.snapshots.snapshot import Snapshot
+
+SUBJECT_ID: Final = "subject_id"
+"""The field of a page's frontmatter that says whose page it is: an entity's id."""
+
+_COLUMNS: Final = ("id", "corpus_id", "path", "title", "plane", "metadata", "version_of", "invalidated_at", "valid_to")
+
+
+@dataclass(frozen=True, slots=True)
+class ShelvedPage:
+    """A live page. ``fields`` are what it says of itself, by its profile; ``written`` its frontmatter as it is written."""
+
+    id: str
+    root: str
+    path: str
+    title: str
+    fields: Mapping[str, Any]
+
+    @property
+    def written(self) -> Mapping[str, Any]:
+        """Its frontmatter."""
+        found = self.fields.get("frontmatter")
+        return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+
+    @property
+    def type(self) -> str:
+        """Its type."""
+        return str(self.fields.get("type") or "")
+
+    @property
+    def subject(self) -> str:
+        """Whose page it says it is; empty where it does not."""
+        return str(self.written.get(SUBJECT_ID) or "")
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is told on it any more: forgotten, set aside or superseded."""
+        gone = "forgotten" in self.fields or "quarantined" in self.fields
+        return gone or self.fields.get("status") == "superseded" or bool(self.fields.get("superseded_by"))
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it says that it is private, or of a sensitive kind."""
+        return self.fields.get("visibility") == "private" or self.fields.get("sensitivity") not in (None, "", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class PageShelf:
+    """The pages by path and by whose they are; ``home`` is the root of the corpus for new ones, ``corpora`` id → (root, profile)."""
+
+    snapshot: Snapshot
+    home: str
+    corpora: Mapping[str, tuple[str, str]]
+    pages: Sequence[ShelvedPage]
+    _at: Mapping[str, Sequence[ShelvedPage]] = field(repr=False)
+    _of: Mapping[tuple[str, str], Sequence[ShelvedPage]] = field(repr=False)
+
+    @classmethod
+    def of_snapshot(cls, snapshot: Snapshot) -> PageShelf:
+        """Read the pages of a snapshot: needs the tables documents and corpora. Cost: a pass over documents."""
+        corpora = {row["id"]: (row["root"], row["profile"]) for row in snapshot.live("corpora").to_pylist()}
+        kept = {id_ for id_, (root, _) in corpora.items() if root not in (SESSIONS_ROOT, EVIDENCE_ROOT)}
+        pages = _pages(snapshot, corpora, kept, "durable")
+        at: defaultdict[str, list[ShelvedPage]] = defaultdict(list)
+        of: defaultdict[tuple[str, str], list[ShelvedPage]] = defaultdict(list)
+        for page in pages:
+            at[page.path].append(page)
+            if page.subject:
+                of[page.subject, page.type].append(page)
+        return cls(snapshot, _home(corpora.values()), corpora, pages, at, of)
+
+    def sessions(self) -> list[ShelvedPage]:
+        """Pages of sessions, among which no page of a subject stands."""
+        return _pages(self.snapshot, self.corpora, self.corpora.keys(), "sessions")
+
+    def at(self, path: str) -> Sequence[ShelvedPage]:
+        """The pages of a path: one, none, or one in each of several corpora."""
+        return self._at.get(path, ())
+
+    def of(self, subjects: Collection[str], family: str) -> list[ShelvedPage]:
+        """The pages of a family that say that they are about one of these entities, by path."""
+        found = [page for id_ in subjects for page in self._of.get((id_, family), ())]
+        return sorted(found, key=lambda page: (page.path, page.root))
+
+    def layout(self, root: str) -> Profile:
+        """The profile of a corpus by its root."""
+        return profile(next((name for at, name in self.corpora.values() if at == root), PAGES_PROFILE))
+
+    def texts(self, pages: Collection[ShelvedPage]) -> dict[str, str]:
+        """Page → its whole text, by ids."""
+        table = self.snapshot.table("documents").select(["id", "content"])
+        wanted = pa.array(sorted({page.id for page in pages}), pa.string())
+        rows = table.filter(pc.is_in(table["id"], value_set=wanted))
+        return dict(zip(rows["id"].to_pylist(), rows["content"].to_pylist(), strict=True))
+
+
+def _pages(
+    snapshot: Snapshot, corpora: Mapping[str, tuple[str, str]], kept: Collection[str], plane: str
+) -> list[ShelvedPage]:
+    rows = snapshot.live("documents", _COLUMNS)
+    rows = rows.filter(pc.is_in(rows["corpus_id"], value_set=pa.array(sorted(kept), pa.string())))
+    return [
+        ShelvedPage(row["id"], corpora[row["corpus_id"]][0], row["path"], row["title"], json.loads(row["metadata"]))
+        for row in rows.filter(pc.equal(rows["plane"], plane)).to_pylist()
+    ]
+
+
+def _home(corpora: Collection[tuple[str, str]]) -> str:
+    """Where new pages go: into the one followed folder that is laid out for them, else to the pages of no folder."""
+    folders = [
+        root for root, name in corpora if root not in UNFOLLOWED and all(f in profile(name).types for f in FAMILIES)
+    ]
+    return folders[0] if len(folders) == 1 else PAGES_ROOT
