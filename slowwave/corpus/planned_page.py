@@ -7,7 +7,7 @@ be, and its links and mentions are those of the snapshot. What another page of t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from pathlib import PurePosixPath
@@ -72,9 +72,10 @@ def page_texts(
     vectors = _vectors(snapshot, embed, {p.hash: p.content for page in read for p in page.passages})
     texts: list[PageText] = []
     claimed: set[str] = set()
+    written = {page.document for page in read}  # their own items say what their links mean
     for page in read:
         links = world.links(page)
-        pointing = tuple(p for p in world.pointing(page) if p[0] not in claimed)
+        pointing = tuple(p for p in world.pointing(page, written) if p[0] not in claimed)
         claimed |= {id_ for id_, _ in pointing}
         fields = page.file.fields
         told: dict[str, object] = {**fields.values, "frontmatter": dict(page.file.written)}
@@ -167,8 +168,8 @@ class _World:
                 found[Link("mention", mention.said, "", mention.line, *meant)] = None
         return tuple(found)
 
-    def pointing(self, page: _Read) -> list[tuple[str, str | None]]:
-        """Links of other pages of the corpus that mean this one from now on, and what they mean so far."""
+    def pointing(self, page: _Read, but: Collection[str]) -> list[tuple[str, str | None]]:
+        """Links of other pages of the corpus (``but`` those) that mean this one from now on, and what they mean so far."""
         fields = page.file.fields.values
         path = PurePosixPath(page.path)
         called = (path.stem, path.parent.name, str(fields.get("slug") or ""), page.file.fields.title, *_aliases(fields))
@@ -177,7 +178,7 @@ class _World:
         targets: LinkTargets | None = None
         found: list[tuple[str, str | None]] = []
         for link in self._written_links():
-            if link["document_id"] in paths and link["document_id"] != page.document and link["called"] in names:
+            if link["document_id"] in paths and link["document_id"] not in but and link["called"] in names:
                 targets = targets or self._targets(page)
                 meant = targets.resolve(paths[link["document_id"]], link["kind"], link["target"])
                 if meant == page.document != link["target_document_id"]:
