@@ -46,7 +46,7 @@ def test_models_come_parents_first_with_their_dependencies_checks_and_parameters
     assert order == [m.name for m in load_models()]
     assert {*order} == {
         "type_census", "live_entities", "live_relationships", "entity_degree", "dead_references", "recall_signals",
-        "recall_signals_compat",
+        "recall_signals_compat", "page_recalls",
     }  # fmt: skip
     assert all(order.index(parent) < order.index(m.name) for m in models.values() for parent in m.parents)
     assert models["entity_degree"].parents == ("live_entities", "live_relationships")
