@@ -114,11 +114,15 @@ WITH RECURSIVE pages AS NOT MATERIALIZED (
 SELECT f.path, coalesce(t.path, n.name), e.anchor, e.kind, e.line, e.recorded_at, count(*) OVER ()
 FROM edges e JOIN pages f ON f.id = e.document_id
 LEFT JOIN pages t ON t.id = e.target_document_id
-LEFT JOIN memory.entities n ON n.id = e.entity_id AND n.invalidated_at IS NULL
+LEFT JOIN LATERAL (
+  SELECT s.name FROM memory.entities s WHERE s.id = e.entity_id AND s.invalidated_at IS NULL
+  UNION ALL SELECT s.name FROM memory.entities m JOIN memory.entities s ON s.id = ANY (memory.merged_with(m.id)) AND s.merged_into IS NULL
+    AND s.invalidated_at IS NULL WHERE m.id = e.entity_id AND m.merged_into IS NOT NULL
+) n ON true
 WHERE coalesce(t.path, n.name) IS NOT NULL
 ORDER BY e.depth, e.kind = 'mention', f.path, e.line, coalesce(t.path, n.name) LIMIT %(most)s
 """
-"""Only rows that a page on the way touches are read, by the indexes of both ends."""
+"""Only rows that a page on the way touches are read, by the indexes of both ends. Of an entity that was merged the survivor is named."""
 
 _LINT: Final = """
 SELECT d.path, l.target, l.anchor, l.line, l.target_document_id = l.document_id, t.id IS NOT NULL,
