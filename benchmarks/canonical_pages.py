@@ -1,0 +1,116 @@
+"""``python -m benchmarks.canonical_pages [--subjects 1000]``: what the pages of many subjects cost a plan, in memory and without a server.
+
+Ten claims a subject, each with a page of evidence. Told are the texts of all pages (``drafts``), all that the planner does with its
+mutations (``plan``, which screens and parses each page and embeds nothing), and the next night, when every page stands and says what is
+known (``again``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import NAMESPACE_OID, uuid5
+
+import pyarrow as pa
+
+from slowwave.claims.canonical_pages import canonical_drafts
+from slowwave.claims.page_shelf import PageShelf
+from slowwave.config.settings import Settings
+from slowwave.mutations.simulate import simulate
+from slowwave.operations import Inputs
+from slowwave.operations.planners.canonical_pages import canonical_pages
+from slowwave.pages.subject_statements import subject_statements
+from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.store.tables import VECTORS
+
+CLAIMS: Final = 10
+_NOW: Final = datetime(2026, 5, 1, 3, tzinfo=UTC)
+_KINDS: Final = ("fact", "state", "note", "decision", "preference")
+_FAMILIES: Final = ("project", "person", "concept")
+_SETTINGS: Final = {"operations": {"canonical_pages": {"max_new_pages": 1_000_000}}}
+
+
+def namespace(subjects: int) -> Snapshot:
+    """A namespace in which ten things are claimed of each subject."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SNAPSHOT_TABLES}
+    rows["corpora"].append({"id": _id("evidence"), "root": "evidence:", "profile": "dory", "settings": "{}"})
+    for n in range(subjects):
+        family, subject = _FAMILIES[n % 3], _id(f"subject {n}")
+        ref = {"source": "semantic", "external_id": f"{family}:rowan-{n}", "state": "active"}
+        rows["entities"].append({"id": subject, "name": f"Rowan {n}", "entity_type": family, "attributes": "{}", **ref})
+        for k in range(CLAIMS):
+            _claim(rows, subject, n, k)
+    tables = {name: _table(name, found) for name, found in rows.items()}
+    none = {name: Vectors.empty() for name in VECTORS}
+    return Snapshot(_id("namespace"), "bench", "bench", _NOW, 1, settings=_SETTINGS, tables=tables, vectors=none)
+
+
+def measure(subjects: int) -> dict[str, float]:
+    """Seconds of the drafts, of a whole plan, and of the plan of the night after it."""
+    inputs = _inputs(namespace(subjects))
+    began = time.perf_counter()
+    said = subject_statements(inputs.snapshot, inputs.settings)
+    drafts = canonical_drafts(PageShelf.of_snapshot(inputs.snapshot), said, _NOW, 3).drafts
+    drafted = time.perf_counter() - began
+    began = time.perf_counter()
+    items = canonical_pages(inputs).items
+    planned = time.perf_counter() - began
+    if not subjects <= len(drafts) < len(items):
+        raise AssertionError(f"{len(drafts)} drafts and {len(items)} items of {subjects} subjects")
+    after = _inputs(simulate(inputs.snapshot, items))
+    began = time.perf_counter()
+    if canonical_pages(after).items:
+        raise AssertionError("The second night wrote a page.")
+    return {"drafts": drafted, "plan": planned, "again": time.perf_counter() - began}
+
+
+def _claim(rows: Mapping[str, list[dict[str, Any]]], subject: str, n: int, k: int) -> None:
+    claim, version, page = (_id(f"{what} {n} {k}") for what in ("claim", "version", "page"))
+    text = f"The part {k} of matter {n} lies in store {k * 7 + n % 13} until the {k + 1}th week."
+    kind = _KINDS[k % len(_KINDS)]
+    plain = {"valid_from": _NOW - timedelta(days=k), "recorded_at": _NOW, "confidence": 1.0, "state": "active"}
+    rows["memories"].append(
+        {
+            **{"id": claim, "kind": "claim", "subject": f"Rowan {n}", "current_version_id": version, **plain},
+            **{"attributes": f'{{"claim_kind": "{kind}", "entity_id": "{subject}"}}', "visibility": "private"},
+            **{"source_document_ids": [page], "scope": "", "author": "codex", "sensitivity": "", "pinned": False},
+        }
+    )
+    rows["memory_versions"].append({"id": version, "memory_id": claim, "content": text})
+    place = {"corpus_id": _id("evidence"), "path": f"sources/semantic/2026/05/{k + 1:02d}/rowan-{n}-{k}.md"}
+    rows["documents"].append(
+        {"id": page, "title": "Rowan", "content": text, "metadata": "{}", "plane": "durable", **place}
+    )
+
+
+def _inputs(snapshot: Snapshot) -> Inputs:
+    settings = Settings.for_namespace(_SETTINGS)
+    return Inputs(snapshot, run_models(load_models(), snapshot, settings), settings)
+
+
+def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    schema = arrow_schema(SNAPSHOT_TABLES[name])
+    columns = {column: [row.get(column) for row in rows] for column in schema.names}
+    return pa.table(columns, schema=schema).sort_by("id")
+
+
+def _id(name: str) -> str:
+    return str(uuid5(NAMESPACE_OID, name))
+
+
+def main() -> None:
+    """Print the seconds of each part."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.canonical_pages", description=__doc__)
+    parser.add_argument("--subjects", type=int, default=1_000)
+    given = parser.parse_args()
+    for name, seconds in measure(given.subjects).items():
+        print(f"{name:7} {seconds:6.2f} s")
+
+
+if __name__ == "__main__":
+    main()
