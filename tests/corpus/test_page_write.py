@@ -378,3 +378,12 @@ def _june() -> Any:
     from datetime import UTC, datetime
 
     return datetime(2026, 6, 1, 9, tzinfo=UTC)
+
+
+def test_dory_a_large_rewrite_of_a_canonical_page_is_allowed_where_the_setting_admits_it(acme: Store) -> None:
+    """By its hash, as every replacement; the limit is the namespace's."""
+    path, head = "projects/rowan/state.md", {"title": "Rowan", "type": "project"}
+    first = put(acme, target=path, content="Short.", frontmatter=head)
+    text = "A long line about the harbour. " * 1_000
+    done = put(acme, "replace", path, text, expected_hash=first.hash, settings={"max_write_bytes": 100_000})
+    assert done.bytes_written > 30_000

@@ -185,3 +185,12 @@ def test_the_weighted_mean_is_khoras_centroid() -> None:
     matrix = np.array([[1, 0], [0, 1], [0, -1]], np.float32)
     assert weighted_mean(matrix, np.array([3, 4, 0])) == pytest.approx([0.6, 0.8])
     assert weighted_mean(matrix[:2], np.array([0, -1])) == pytest.approx([0.5**0.5, 0.5**0.5])
+
+
+def test_dory_entities_that_share_an_alias_merge_without_a_clash() -> None:
+    """What both are called stands once; all other names of the absorbed one go to the survivor."""
+    aliases = [(ANNA, "A. Berg"), (ANNE, "A. Berg"), (ANNE, "Annie"), (BOB, "Bobby")]
+    snapshot = world(entity_aliases=[{"id": uid(f"{e}{a}"), "entity_id": e, "alias": a} for e, a in aliases])
+    (mutation,) = merge_rows(snapshot, [Merge(ANNA, (ANNE,))])
+    told = [insert.values for insert in mutation.inserts if insert.table == "entity_aliases"]
+    assert [(values["entity_id"], values["alias"]) for values in told] == [(ANNA, "Anne Berg"), (ANNA, "Annie")]
