@@ -233,7 +233,7 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
     for relation, pattern, turned, change, checked in _PATTERNS:
         if match := pattern.match(said):
             subject, object_ = _subject(match["subject"]), _object(match["object"])
-            if checked and not _is_profession(object_):
+            if checked and not is_profession(object_):
                 continue
             if turned:  # who leads is a name
                 named = _THE.sub("", match["subject"])
@@ -250,7 +250,7 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
     return None
 
 
-def _is_profession(object_: str) -> bool:
+def is_profession(object_: str) -> bool:
     """Whether what somebody works as, or is, is what people do for a living."""
     word = object_.split()[-1] if object_ else ""
     return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))

@@ -78,14 +78,17 @@ def topic_statement(text: str) -> TopicStatement | None:
     return TopicStatement(subject, frozenset(words), relations, lead) if words else None
 
 
+def is_talk(sentence: str) -> bool:
+    """Whether a sentence greets, thanks, offers, advises or asks, by how it begins, or wants to know something."""
+    return bool(_TALK.match(sentence) or _ASKS.match(sentence) or _WANTS_TO_KNOW.search(sentence))
+
+
 def _states(sentence: str) -> bool:
     return (
         not sentence.rstrip("\"'”’) ").endswith("?")
         and len(_TOKEN.findall(sentence)) >= _LEAST
         and _ADDRESSED.search(sentence) is None
-        and _TALK.match(sentence) is None
-        and _ASKS.match(sentence) is None
-        and _WANTS_TO_KNOW.search(sentence) is None
+        and not is_talk(sentence)
     )
 
 
