@@ -110,7 +110,7 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
         if found:
             return Resolution("ambiguous", candidates=_told(found))
     if ref is None and not _ID.fullmatch(said.lower()):
-        near, learnt = _near(said, _of_family(_begin_alike(connection, namespace_id, said), family))
+        near, learnt = near_names(said, _of_family(_begin_alike(connection, namespace_id, said), family))
         if len(near) == 1 and near[0][1] != "low":
             return Resolution(
                 "known", near[0][0], matched_by="matching", sureness=near[0][1], learnt=said if learnt else ""
@@ -178,7 +178,7 @@ def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[S
     return [_subject(row) for row in rows[:NEAR]]
 
 
-def _near(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
+def near_names(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
     """The best of the subjects whose name is nearly ``said``, each with how sure that is; and whether it is only written otherwise.
 
     ``medium``: the same words otherwise written or in another order, a nickname, or a person's given or family name alone. ``low``: a slip
