@@ -52,7 +52,9 @@ def test_other_words_before_a_colon_begin_none(line: str) -> None:
 def test_code_quotations_tables_and_headings_are_not_what_somebody_said() -> None:
     """Paragraphs and items are, each sentence with the line on which it begins."""
     code = "```\nuser: not me\nWe decided nothing.\n```"
-    said = f"Mara: One thing.\n\n{code}\n> We decided it.\n| a | b |\n- First item.\n- Second item\n  goes on. And ends."
+    said = (
+        f"Mara: One thing.\n\n{code}\n> We decided it.\n| a | b |\n- First item.\n- Second item\n  goes on. And ends."
+    )
     (turn,) = session_turns(said)
     assert [(s.text, s.line) for s in spoken(turn)] == [
         ("One thing.", 1),
