@@ -73,7 +73,8 @@ class KnownNames:
             while at < len(words):
                 step = 1
                 for length in sorted(self._lengths.get(words[at], ()), reverse=True):
-                    if row := self._of.get(tuple(words[at : at + length])):
+                    key = tuple(words[at : at + length])
+                    if len(key) == length and (row := self._of.get(key)):  # the end of a line may cut it short
                         said = folded[spans[at][0] : spans[at + length - 1][1]]
                         found.setdefault(row.id, NameMention(row, said, line))
                         step = length
