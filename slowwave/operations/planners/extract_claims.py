@@ -46,15 +46,8 @@ class ClaimOptions(BaseModel):
 @operation(
     kind="planner",
     reads=(
-        "documents",
-        "corpora",
-        "entities",
-        "entity_aliases",
-        "entity_vectors",
-        "memories",
-        "memory_versions",
-        "memory_vectors",
-        "rejections",
+        *("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "entity_vectors"),
+        *("memories", "memory_versions", "memory_vectors", "rejections"),
     ),
     after=("digest_sessions",),
     switch=False,
