@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
+from rich.text import Text
 
-from slowwave.cli.listing import telling
+from slowwave.cli.listing import one_line, telling, wrapped
 from slowwave.cli.session import (
     Json,
     Namespace,
@@ -21,6 +22,7 @@ from slowwave.cli.session import (
     show_json,
     show_table,
     suggest,
+    width_of,
 )
 from slowwave.errors import Refused
 from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
@@ -30,6 +32,7 @@ from slowwave.plans.gate import reject as turn_down
 from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, no_plan, read_plan
 from slowwave.plans.revocation import revoke as withdraw
 from slowwave.plans.states import items_text, shown_state
+from slowwave.plans.writings import KINDS, about, cited, writing
 from slowwave.store.connect import Store
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
@@ -38,6 +41,7 @@ app = typer.Typer(help="Look at plans, approve or reject them, revoke approvals.
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
+_STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
 Hash = Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")]
 Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the latest plan by default.")]
@@ -128,14 +132,19 @@ def suggest_decision(left: Undecided | None) -> None:
 
 @app.command()
 def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
-    """Show every cell that a plan would change, before and after, and what of a memory's text would be lost."""
+    """Show what a plan would change: every cell before and after, pages by line, claims, and what of a memory's text would be lost."""
     store = open_store()
     found = read_stored(store, namespace, plan)
     wanted = _split(items)
     shown = [(s.item, s.status) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
-    texts = _version_texts(store, [r for item, _ in shown for r in rewordings(item)])
+    reworded = [r for item, _ in shown for r in rewordings(item)]
+    texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by)])
+    texts |= stored_texts(store, [id_ for item, _ in shown for id_ in cited(item.mutation)])
     for item, status in shown:
         out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({status})")
+        if item.mutation.kind in KINDS:
+            print_writing(writing(item.mutation, texts), indent=2)
+            continue
         for c in changes(item):
             name = ".".join(p for p in (c.table, c.column) if p)
             say(f"{name} {c.row}: {short(quotable(c.before))} → {short(quotable(c.after))}", indent=2)
@@ -227,16 +236,29 @@ def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str =
         return read_plan(connection, hash_, item=item)
 
 
-def _version_texts(store: Store, found: Sequence[Rewording]) -> dict[str, str]:
-    """Version → its text. Versions are never overwritten: it is what the plan saw."""
-    wanted = sorted({version for r in found for version in (r.version, r.by) if version})
+def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:
+    """Version → its text, and entity → its name. Versions are never overwritten: it is what the plan saw."""
+    wanted = sorted({id_ for id_ in ids if id_})
     if not wanted:
         return {}
     with store.connect("reader") as connection:
         rows = connection.execute(
-            "SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%s::uuid[])", (wanted,)
+            "SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
+            "SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])",
+            {"ids": wanted},
         )
         return {str(id_): str(content) for id_, content in rows}
+
+
+def print_writing(lines: Sequence[str], *, indent: int = 0) -> None:
+    """What an item would write: our sentences, and the lines of pages with their marks. Where one is wrapped, the rest of it is indented
+    further, so that no text can pass for a sentence of ours."""
+    for line in lines:
+        style = _STYLES.get(line[:2], "")
+        left = indent + 2 if style else indent
+        text = " " * left + one_line(line, _LONGEST_LINE)
+        for part in wrapped(text, width_of(out), hang=indent + 6):
+            out.print(Text(part, style))
 
 
 def _print_losses(reworded: Rewording, texts: Mapping[str, str]) -> None:
@@ -272,6 +294,8 @@ def _sentences(plan: StoredPlan) -> list[str]:
 def _rows(plan: StoredPlan, n: int) -> str:
     """What an item is about: its names when the planner gave them, else its rows."""
     item = plan.items[n].item
+    if item.mutation.kind in KINDS:
+        return about(item.mutation)
     names = item.evidence.get("names")
     if isinstance(names, (list, tuple)):
         return " = ".join(str(name) for name in names)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from slowwave.cli.claims import claim_of, show_claim
-from slowwave.cli.plans import Plan, read_stored
+from slowwave.cli.plans import Plan, print_writing, read_stored, stored_texts
 from slowwave.cli.session import (
     Json,
     Namespace,
@@ -26,6 +26,7 @@ from slowwave.plans.commands import NOTE, approve_command, argument, reject_comm
 from slowwave.plans.judgement import judge
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.why import why as account
+from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import terminal
 from slowwave.store.connect import Store
 
@@ -44,7 +45,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     found = read_stored(store, namespace, plan, item=item.strip().lower())
     stored = _chosen(found, item)
     chosen = stored.item
-    explained = account(chosen, found.probes)
+    explained = account(chosen, found.probes, stored_texts(store, cited(chosen.mutation)))
     quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
@@ -60,6 +61,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     if lines := explained.side_by_side():
         title = "What the plan saw" if chosen.mutation.keep else "What it would change"
         show_table(title, list(lines[0]), [list(line.values()) for line in lines])
+    print_writing(explained.writing)
     if explained.steps:
         out.print()
         out.print(terminal(explained.steps), width=width_of(out) or _UNBOUNDED)

@@ -12,6 +12,7 @@ from typing import Final
 from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.items import Item
 from slowwave.plans.why import why
+from slowwave.plans.writings import KINDS, about
 from slowwave.reports.model import Report
 from slowwave.reports.plan_page import ExplainedItem, PlanPage
 from slowwave.reports.redaction import Level, redact, redact_report, redact_rows
@@ -96,6 +97,8 @@ def _what(item: Item, level: Level) -> str:
     plain, evidence = f"{item.mutation.kind} {item.mutation.table}", item.evidence
     if level == "all":
         return plain
+    if item.mutation.kind in KINDS:
+        return str(redact(about(item.mutation), level))
     if isinstance(names := redact(evidence.get("names"), level), list):
         return " = ".join(map(str, names))
     if "earlier" in evidence and "later" in evidence:

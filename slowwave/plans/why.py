@@ -15,6 +15,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.plans.questions import SAME, losses
+from slowwave.plans.writings import KINDS, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
 _KEPT: Final = {
@@ -44,7 +45,7 @@ class SeenRow:
 class Explanation:
     """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
 
-    ``evidence`` holds what a planner without a waterfall noted, by name.
+    ``evidence`` holds what a planner without a waterfall noted, by name; ``writing`` the lines of pages and claims, which have no rows.
     """
 
     sentence: str
@@ -53,6 +54,7 @@ class Explanation:
     verdict: str
     notes: tuple[str, ...]
     evidence: Mapping[str, str]
+    writing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """As ``--json`` shows it."""
@@ -63,6 +65,7 @@ class Explanation:
             "verdict": self.verdict,
             "notes": list(self.notes),
             "evidence": dict(self.evidence),
+            "writing": list(self.writing),
         }
 
     def side_by_side(self) -> list[dict[str, str]]:
@@ -72,8 +75,8 @@ class Explanation:
         return [line for line in lines if any(value for name, value in line.items() if name)]
 
 
-def why(item: Item, probes: Mapping[str, object] | None = None) -> Explanation:
-    """The account of an item; ``probes`` are its plan's, which may say what it would lose."""
+def why(item: Item, probes: Mapping[str, object] | None = None, texts: Mapping[str, str] | None = None) -> Explanation:
+    """The account of an item; ``probes`` are its plan's, which may say what it would lose, ``texts`` those that its writing cites."""
     found = steps(item.evidence.get("waterfall"))
     lost, only = _lost(item, probes or {})
     return Explanation(
@@ -83,6 +86,7 @@ def why(item: Item, probes: Mapping[str, object] | None = None) -> Explanation:
         verdict=_verdict(item) if found else "",
         notes=tuple(_notes(item, lost)),
         evidence={} if found else {k: _text(v) for k, v in item.evidence.items()},
+        writing=tuple(writing(item.mutation, texts or {})),
     )
 
 
@@ -124,7 +128,7 @@ def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = 
         return _deletion(mutation, where)
     if mutation.kind == "render_page":
         return _rendering(item)
-    if mutation.kind in ("write_page", "write_claims"):
+    if mutation.kind in KINDS:
         return _writing(mutation)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
@@ -195,6 +199,8 @@ def _names(item: Item) -> list[str]:
 
 def _rows(item: Item) -> Iterator[SeenRow]:
     mutation, names = item.mutation, _names(item)
+    if mutation.kind in KINDS:
+        return
     if mutation.keep:
         for n, row in enumerate((mutation.keep, *mutation.absorb)):
             seen = _seen(mutation, row.id)

@@ -46,10 +46,27 @@ def test_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
     statement, written = found["write Mara"], found["create core/user.md"]
     code, out, _ = run("proposals", "show", "acme", statement)
     assert (code, "[bold]Mara[/] likes tea." in out, "plans approve acme" in out) == (0, True, True)
+    plans = {
+        p["about"]: p["plan_hash"]
+        for p in json.loads(run("proposals", "list", "acme", "--status", "pending", "--json")[1])
+    }
+    for about, heading, line in (
+        ("write Mara", "says of Mara", "[bold]Mara[/] likes tea."),
+        ("create core/user.md", "page core/user.md is new", "+ Mara likes tea."),
+    ):
+        shown = json.loads(run("plans", "show", "acme", "--plan", plans[about], "--json")[1])
+        assert (
+            heading.split(" is new")[0].removeprefix("says of ")
+            in run("plans", "show", "acme", "--plan", plans[about])[1]
+        )
+        code, out, _ = run("why", "acme", shown["items"][0]["id"], "--plan", plans[about])
+        assert (code, "It would" in out, heading in out, line in out) == (0, True, True, True)
+        code, out, _ = run("plans", "diff", "acme", "--plan", plans[about])
+        assert (code, heading in out, line in out) == (0, True, True)
+        assert "content_hash" not in out
+        assert "vector of" not in out
     assert run("proposals", "approve", "acme", statement, "--by", "mara")[0] == 0
     assert run("proposals", "reject", "acme", written, "--by", "mara", "--reason", "No.")[0] == 0
-    code, out, _ = run("why", "acme", json.loads(run("plans", "show", "acme", "--json")[1])["items"][0]["id"])
-    assert (code, "It would" in out) == (0, True)
     assert "1 applied" in run("apply", "acme")[1]
     listed = {p["id"][:8]: p["status"] for p in json.loads(run("proposals", "list", "acme", "--json")[1])}
     assert (listed[statement], listed[written]) == ("applied", "rejected")

@@ -1,0 +1,251 @@
+"""What an item would write, for people: pages as lines of text, claims as sentences, and what follows from the text as counts.
+
+It tells of items of the kinds ``write_page`` and ``write_claims``, whose cells (passages, vectors, links, hashes) nobody can read. Texts
+pass ``quotable``; they are untrusted all the same, so surfaces escape them. A line that begins with "+ ", "- " or two spaces is a page's,
+every other one is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+from slowwave.mutations.cells import Insert, Value
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.page_limits import EVIDENCE
+from slowwave.texts.quotation import quotable
+
+KINDS: Final = frozenset({"write_page", "write_claims"})
+SHOWN: Final = 80
+"""Lines of one page that are shown."""
+
+_COMPARED: Final = 2_000
+"""Lines of a page that are compared, from the first that differs: the time of comparing grows with their square."""
+
+_AROUND: Final = 2
+_FIELDS: Final = ("status", "visibility", "sensitivity", "superseded_by", "canonical")
+"""Fields of a page that say who may see it and whether it counts."""
+
+_FOLLOWING: Final = {
+    "chunks": ("passage", "passages"),
+    "chunk_vectors": ("vector", "vectors"),
+    "links": ("link", "links"),
+}
+_Seen = Mapping[tuple[str, str], Mapping[str, Value]]
+
+
+def about(mutation: Mutation) -> str:
+    """What a mutation of ``KINDS`` is about, in a few words: the subject of its claims, else the paths of its pages."""
+    paths = [str(p) for p in _pages(mutation).values()]
+    return _subject(mutation, {}) if mutation.kind == "write_claims" else f"page {', '.join(paths) or 'of nothing'}"
+
+
+def cited(mutation: Mutation) -> list[str]:
+    """The ids whose text ``writing`` would quote and that the mutation does not hold: versions of claims, and its subject."""
+    if mutation.kind != "write_claims":
+        return []
+    seen = _seen(mutation)
+    versions = [
+        str(f["current_version_id"]) for (t, _), f in seen.items() if t == "memories" and f.get("current_version_id")
+    ]
+    return [*versions, *(row for table, row in seen if table == "entities")]
+
+
+def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
+    """The lines that tell what a mutation of ``KINDS`` would write; none for another kind. ``texts`` are those of ``cited`` ids, as far as
+    they are stored; what is not is named by its id.
+
+    Cost: linear in the texts, and the square of the ``_COMPARED`` lines of a page at worst.
+    """
+    if mutation.kind not in KINDS:
+        return []
+    lines = list(_claims(mutation, texts)) if mutation.kind == "write_claims" else []
+    for document in _pages(mutation):
+        lines += _page(mutation, document)
+    rows: defaultdict[str, set[str]] = defaultdict(set)
+    for n, insert in enumerate(mutation.inserts):
+        rows[insert.table].add(insert.row or str(n))
+    for write in mutation.writes:
+        rows[write.cell.table].add(write.cell.row)
+    counts = [_count(len(rows[table]), *words) for table, words in _FOLLOWING.items() if rows[table]]
+    if counts:
+        alone = len(counts) == 1 and counts[0].startswith("1 ")
+        lines.append(f"{', '.join(counts)} {'follows' if alone else 'follow'} the text")
+    return lines
+
+
+def _seen(mutation: Mutation) -> _Seen:
+    """What the plan saw, by table and row, of rows that it guards or writes."""
+    found: defaultdict[tuple[str, str], dict[str, Value]] = defaultdict(dict)
+    for guard in mutation.guards:
+        found[guard.table, guard.row].update(zip(guard.columns, guard.seen, strict=True))
+    for write in mutation.writes:
+        found[write.cell.table, write.cell.row][write.cell.column] = write.seen
+    return found
+
+
+def _pages(mutation: Mutation) -> dict[str, str]:
+    """The pages that the mutation writes: document → path."""
+    new = {i.row: str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and not i.stamped}
+    there = {
+        row: str(fields["path"])
+        for (table, row), fields in _seen(mutation).items()
+        if table == "documents" and "path" in fields
+    }
+    return {**new, **there}
+
+
+def _page(mutation: Mutation, document: str) -> Iterator[str]:
+    """One page: its text where it is new, what differs where it is there, and its fields that change."""
+    new = next((i for i in mutation.inserts if i.table == "documents" and i.row == document), None)
+    path = quotable(_pages(mutation)[document])
+    if new is not None:
+        lines = _lines(str(quotable(str(new.values["content"]))))
+        length = _count(len(lines), "line", "lines")
+        if _root(mutation, new) == EVIDENCE:
+            yield f"rests on the page {path} (new, {length})"
+            return
+        yield f"page {path} is new ({length})"
+        yield from _bounded([f"+ {line}" for line in lines])
+        yield from _fields({}, {"metadata": new.values.get("metadata")})
+        return
+    writes = {w.cell.column: w for w in mutation.writes if w.cell.table == "documents" and w.cell.row == document}
+    text = writes.get("content")
+    if text is None:
+        yield f"page {path} keeps its text"
+    else:
+        yield f"page {path} says something else:"
+        before, after = (_lines(str(quotable(str(value or "")))) for value in (text.seen, text.value))
+        lines, left = _unified(before, after)
+        yield from _bounded(lines, left)
+        if not lines:
+            yield "the texts differ only where they may not be shown, or in how lines end"
+    yield from _fields({c: w.seen for c, w in writes.items()}, {c: w.value for c, w in writes.items()})
+
+
+def _fields(seen: Mapping[str, Value], wanted: Mapping[str, Value]) -> Iterator[str]:
+    """What a page's fields are and shall be, as far as they change."""
+    for column in ("title", "valid_from"):
+        if column in seen:
+            yield f"{column}: {_value(seen[column])} → {_value(wanted[column])}"
+    before, after = _object(seen.get("metadata")), _object(wanted.get("metadata"))
+    for name in _FIELDS:
+        was, now = before.get(name), after.get(name)
+        if was != now and (was or now or "metadata" in seen):
+            yield f"{name}: {_value(was)} → {_value(now)}" if "metadata" in seen else f"{name}: {_value(now)}"
+
+
+def _unified(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], int]:
+    """Two texts as a unified diff, and how many lines more were not compared."""
+    same = next(
+        (n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
+    start = max(0, same - _AROUND)
+    old, new = before[start : start + _COMPARED], after[start : start + _COMPARED]
+    left = max(len(before), len(after)) - start - _COMPARED
+    lines: list[str] = []
+    for group in SequenceMatcher(None, old, new).get_grouped_opcodes(_AROUND):
+        (_, a, _, b, _), (_, _, a_end, _, b_end) = group[0], group[-1]
+        lines.append(f"@@ -{start + a + 1},{a_end - a} +{start + b + 1},{b_end - b} @@")
+        for tag, i, i_end, j, j_end in group:
+            if tag == "equal":
+                lines += [f"  {line}" for line in old[i:i_end]]
+            else:
+                lines += [f"- {line}" for line in old[i:i_end]]
+                lines += [f"+ {line}" for line in new[j:j_end]]
+    return lines, max(0, left)
+
+
+def _bounded(lines: Sequence[str], left: int = 0) -> Iterator[str]:
+    """The first ``SHOWN`` of the lines, and how many are not shown."""
+    yield from lines[:SHOWN]
+    if (more := len(lines[SHOWN:]) + left) > 0:
+        yield f"… {_count(more, 'more line', 'more lines')}"
+
+
+def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
+    """What is said of the subject, and what becomes of what was said before."""
+    seen = _seen(mutation)
+    made = next((i for i in mutation.inserts if i.table == "entities"), None)
+    yield f"says of {_subject(mutation, texts)}{' (new subject)' if made else ''}:"
+    if aliases := [str(i.values["alias"]) for i in mutation.inserts if i.table == "entity_aliases"]:
+        yield f"also called: {quotable(', '.join(aliases))}"
+    said = {
+        i.refs["memory_id"]: str(i.values["content"])
+        for i in mutation.inserts
+        if i.table == "memory_versions" and "memory_id" in i.refs
+    }
+    for n, insert in enumerate(mutation.inserts):
+        if insert.table == "memories":
+            kind = _object(insert.values.get("attributes")).get("claim_kind", "claim")
+            until = insert.values.get("valid_to")
+            times = f"since {_instant(insert.values.get('valid_from'))}" + (
+                f", until {_instant(until)}" if until else ""
+            )
+            yield f"{_value(kind)}, {times}: {quotable(said.get(n, ''))}"
+
+    def claim(id_: str) -> str:
+        fields = seen.get(("memories", id_), {})
+        statement = texts.get(str(fields.get("current_version_id")))
+        since = fields.get("valid_from")
+        name = f"claim {id_}" if not statement else quotable(statement)
+        return f"{name}, since {_instant(since)}" if since else str(name)
+
+    for write in mutation.writes:
+        if (write.cell.table, write.cell.column) == ("memories", "valid_to"):
+            yield f"ends: {claim(write.cell.row)}, on {_instant(write.value)}"
+    events = [i for i in mutation.inserts if i.table == "claim_events" and "claim_id" in i.values]
+    for verb, event in (("contradicts", "contradicted"), ("adds evidence to", "supported")):
+        for found in events:
+            if found.values.get("event") == event:
+                reason = found.values.get("reason")
+                yield f"{verb}: {claim(str(found.values['claim_id']))}" + (
+                    f" ({quotable(str(reason))})" if reason else ""
+                )
+
+
+def _subject(mutation: Mutation, texts: Mapping[str, str]) -> str:
+    """Whom claims are about: by reference and name where the subject is new, else by name."""
+    for insert in mutation.inserts:
+        if insert.table == "entities":
+            return str(quotable(f"{insert.values['name']} ({insert.values['external_id']})"))
+    named = next(
+        (str(i.values["subject"]) for i in mutation.inserts if i.table == "memories" and i.values.get("subject")), ""
+    )
+    known = next((g.row for g in mutation.guards if g.table == "entities"), "")
+    return str(quotable(named or texts.get(known, ""))) or (f"entity {known}" if known else "nobody")
+
+
+def _root(mutation: Mutation, page: Insert) -> str:
+    """The root of the corpus in which a page lies, which the mutation makes or guards."""
+    corpus = str(page.values.get("corpus_id"))
+    made = next((i.values.get("root") for i in mutation.inserts if i.table == "corpora" and i.row == corpus), None)
+    return str(made or _seen(mutation).get(("corpora", corpus), {}).get("root"))
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _object(value: Value) -> Mapping[str, object]:
+    found = json.loads(value) if isinstance(value, str) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _value(value: object) -> str:
+    if value is None or value == "":
+        return "nothing"
+    return str(quotable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
+
+
+def _instant(value: Value) -> str:
+    """An instant as its day, with the time where that is not midnight."""
+    text = str(value)
+    return text[:10] if "T" not in text or text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
