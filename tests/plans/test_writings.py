@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
-from slowwave.cli import session
 from slowwave.cli.listing import one_line
-from slowwave.cli.plans import print_writing
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
 from slowwave.mutations.mutation import Mutation
@@ -27,7 +23,7 @@ from slowwave.plans.why import why
 from slowwave.plans.writings import SHOWN, about, cited, writing
 from slowwave.snapshots.snapshot import Snapshot
 from tests.mutations.test_write_page import embed
-from tests.snapshots import TAKEN_AT, make_snapshot, uid
+from tests.snapshots import TAKEN_AT, make_snapshot
 
 PATH = "projects/rowan/state.md"
 HEAD = "---\ntitle: Rowan\ntype: note\nstatus: active\n---\n"
@@ -169,17 +165,3 @@ def test_why_and_the_page_of_the_night_name_what_is_written() -> None:
     night = Night("acme", plan=plan, probes=Probes({}, (), ()))
     assert page_of(night, 7, "none").items[0]["what"] == f"page {PATH}"
     assert PATH not in str(page_of(night, 7, "all").items[0]["what"])
-
-
-def test_what_is_wrapped_stays_beneath_its_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A terminal of 80 columns breaks no id, and no padded text begins a line where a sentence of ours does; markup is text."""
-    monkeypatch.setattr(session.out, "_width", 80)
-    monkeypatch.setattr(session.out, "_force_terminal", True)
-    long = f"contradicts: claim {uid('x')}, {'a ' * 40}ends: [red]all[/]\x1b[31m since"
-    print_writing([long, f"+ {'b ' * 40}says of Mara:"], indent=2)
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
-    assert [line[:4].strip() != "" for line in shown] == [True, False, False, False]
-    assert uid("x") in shown[0]
-    assert "[red]all[/] [31m" in "\n".join(shown)
