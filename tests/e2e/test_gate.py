@@ -216,15 +216,17 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         expect(page.get_by_text("plan_hash").first).to_be_visible(timeout=60_000)
         page.screenshot(path=pictures / "applied.png")
 
-        page.set_viewport_size({"width": 1900, "height": 1400})
+        page.set_viewport_size({"width": 1900, "height": 1900})
         groups = "%2C".join(f"global%40global%3A{group}" for group in ("models", "audits", "planners", "gate"))
         page.goto(f"{ui.address}/asset-groups?expanded={groups}")
-        expect(page.get_by_text("dead_references").first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("canonical_pages").first).to_be_visible(timeout=60_000)
         page.wait_for_timeout(2_000)  # the layout moves until it is done
-        for _ in range(3):
+        for _ in range(5):  # as far as names are shown: what lies outside of the picture is not drawn
             page.get_by_role("button", name="zoom_out").click()
             page.wait_for_timeout(500)
-        page.screenshot(path=pictures / "lineage.png", clip={"x": 560, "y": 115, "width": 1270, "height": 1270})
+        for name in ("dead_references", "purge_expired", "corpora"):
+            expect(page.get_by_text(name).first).to_be_visible(timeout=60_000)
+        page.screenshot(path=pictures / "lineage.png", clip={"x": 560, "y": 115, "width": 1270, "height": 1750})
         browser.close()
     assert ui.value("SELECT count(*) FROM night.approvals") == 1
     assert ui.value("SELECT (counts ->> 'applied')::int FROM night.applied") > 0
