@@ -20,7 +20,7 @@ _BEGIN: Final = re.compile(r"<!-- slowwave:begin ([a-z0-9-]{1,64}) hash=([0-9a-f
 _LAST: Final = "<!-- slowwave:end -->"
 _TIMELINE: Final = re.compile(r"^[ \t]*<!--[ \t]*timeline\b[^\n]*-->[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _RULE: Final = re.compile(r"(?:^|\n)[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\r?\n\s*\Z")
-_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*\r?$")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t](.*)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 LAST: Final = ("Timeline", "Evidence")
@@ -137,7 +137,7 @@ def own_words(body: str) -> str:
     for block in sorted(blocks.values(), key=lambda b: -b.start):
         body = body[: block.start] + (body[block.start : block.stop] if not block.whole else "") + body[block.stop :]
     lines = [line for line in body.splitlines() if not _HEADING.match(line) and not _TIMELINE.match(line)]
-    return "\n".join(line for line in lines if not re.fullmatch(r"[ \t]*(?:-{3,})?[ \t]*", line)).strip()
+    return "\n".join(line for line in lines if (bare := line.strip()).strip("-") or len(bare) in (1, 2)).strip()
 
 
 def _told(heading: str, contents: Mapping[str, str]) -> list[str]:
@@ -159,7 +159,7 @@ def _headings(body: str, blocks: Mapping[str, SectionBlock]) -> dict[str, int]:
         elif mark:
             fence = mark[1]
         elif heading := _HEADING.match(bare):
-            found.setdefault(heading[1].casefold(), at)
+            found.setdefault(heading[1].rstrip().rstrip("#").strip(" \t").casefold(), at)
     return found
 
 

@@ -126,3 +126,10 @@ def test_whatever_a_person_writes_outside_blocks_stays_and_rendering_twice_is_re
     if blocks.keys() == section_blocks(rendered.text).keys():
         assert outside(rendered.text) == pieces
     assert rendered_body(rendered.text, first, ORDER).edited == ()
+
+
+def test_a_hostile_heading_is_read_in_linear_time() -> None:
+    """White space within it, as much as a page holds; a rule that tried each place would never end."""
+    body = f"# a{' ' * 200_000}b\n\n## Facts {' #' * 100_000}\n\n{' ' * 200_000}b\n"
+    assert rendered_body(body, {"Facts": "Tea."}, ["Facts"]).changed == ("Facts",)
+    assert own_words(body).endswith("b")
