@@ -23,6 +23,7 @@ from slowwave.corpus.page_text import changed_head, fresh_page
 from slowwave.errors import Refused
 from slowwave.pages.lines import escape, flat
 from slowwave.pages.section_blocks import RenderedBody, new_body, own_words, rendered_body
+from slowwave.pages.standing_words import StandingWords
 from slowwave.pages.subject_page import CONTRADICTIONS, EvidencePlace, SubjectPage, subject_page
 from slowwave.pages.subject_statements import SubjectStatement, SubjectStatements
 from slowwave.texts.frontmatter import UnreadableFile, frontmatter
@@ -133,7 +134,8 @@ class _Work:
         if base is None and sum(s.holds(self.now) for s in one.statements) < min_claims:
             found.too_few += 1
             return
-        told = self.told(path, one.ref.family, one.statements, base)
+        text = texts[base.id] if base else ""
+        told = self.told(path, one.ref.family, one.statements, base, text)
         found.left_out += len(told.left_out)
         standing = sum(s.holds(self.now) for s in one.statements) - len(told.left_out)
         if base is None and standing < min_claims:
@@ -144,7 +146,7 @@ class _Work:
                 f"{path} is not made: a name of its subject may stand on no page, as {why}.", (), (one.subject.id,)
             )
             return
-        written = self.written(one, told, page, base, texts[base.id] if base else "")
+        written = self.written(one, told, page, base, text)
         if written is None:
             return
         for other in others:
@@ -157,7 +159,7 @@ class _Work:
         return own and any(other.subject and other.subject not in one.subject.ids for other in by)
 
     def told(
-        self, path: str, family: str, statements: Sequence[SubjectStatement], base: ShelvedPage | None
+        self, path: str, family: str, statements: Sequence[SubjectStatement], base: ShelvedPage | None, text: str
     ) -> SubjectPage:
         fields = base.fields if base else {}
         root = base.root if base else self.shelf.home
@@ -176,6 +178,7 @@ class _Work:
             self.now,
             visibility=str(fields.get("visibility") or ""),
             sensitivity=str(fields.get("sensitivity") or ""),
+            own=_standing(text),
         )
 
     def written(
@@ -277,6 +280,13 @@ class _Work:
 
     def remark(self, text: str, pages: Iterable[ShelvedPage], rows: tuple[str, ...] = ()) -> None:
         self.found.remarks.append(PageRemark(text, (*rows, *(page.id for page in pages))))
+
+
+def _standing(text: str) -> StandingWords:
+    try:
+        return StandingWords.of(text[frontmatter(text).end :])
+    except UnreadableFile:  # such a page is left alone
+        return StandingWords.of("")
 
 
 def _pages_of(subject: SubjectStatements) -> Iterable[_Wanted]:

@@ -128,6 +128,13 @@ def rendered_body(body: str, contents: Mapping[str, str], order: Sequence[str]) 
     return RenderedBody(text, tuple(changed), tuple(edited))
 
 
+def outside_blocks(body: str) -> str:
+    """A body without its blocks, an empty line for each, also for those that a person edited. Raises ``Refused`` as ``section_blocks``."""
+    for block in sorted(section_blocks(body).values(), key=lambda b: -b.start):
+        body = f"{body[: block.start]}\n{body[block.stop :]}"
+    return body
+
+
 def own_words(body: str) -> str:
     """What a person wrote in a body: neither blocks nor headings nor what parts the timeline off. Damaged blocks are a person's."""
     try:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from slowwave.pages.lines import escape, flat, hook
+from slowwave.pages.standing_words import StandingWords
 from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
 MOST: Final = 60
@@ -102,27 +103,33 @@ def subject_page(
     *,
     visibility: str = "",
     sensitivity: str = "",
+    own: StandingWords | None = None,
 ) -> SubjectPage:
     """What the page at ``path`` tells of claims, which come by when they began. ``places`` are documents by their ids; ``visibility`` and
-    ``sensitivity`` are what the page says of itself.
+    ``sensitivity`` are what the page says of itself; ``own`` is what stands on it outside of blocks, which is not told again. Where all
+    that holds stands there and nothing has ended, the page tells nothing.
 
     A public page tells claims that are public and no others; one that says neither that it is private nor that it is sensitive tells no
     sensitive ones. Cost: linear in the claims.
     """
     admits = _admits(visibility, sensitivity)
     told = [_Said.of(s) for s in statements if admits(s)]
+    own = own or StandingWords.of("")
     standing = [s for s in reversed(told) if s.claim.holds(now)]
+    fresh = [s for s in standing if not own.says(s.claim.text)]
+    dated = [s for s in told if not own.dates(s.claim.text, "" if s.claim.holds(now) else _day(s.claim.until))]
     sections = SECTIONS.get(path, SECTIONS.get(family, {}))
     shown = {s.claim.id for s in standing}
     contents: dict[str, str] = {}
     if "Decision" not in sections:
-        contents["Summary"] = _told(standing, _SUMMARY, shown, more=False)
+        contents["Summary"] = _told(fresh, _SUMMARY, shown, more=False)
     for heading, kinds in sections.items():
-        contents[heading] = _told([s for s in standing if s.claim.kind in kinds], MOST, shown)
+        contents[heading] = _told([s for s in fresh if s.claim.kind in kinds], MOST, shown)
     contents[CONTRADICTIONS] = _contradictions(standing)
-    contents["Timeline"] = _timeline(told, path, places, now)
     claims = [s.claim for s in told]
-    contents["Evidence"] = _evidence(claims, path, places)
+    if fresh or contents[CONTRADICTIONS] or any(not s.claim.holds(now) for s in dated):
+        contents["Timeline"] = _timeline(dated, path, places, now)
+        contents["Evidence"] = _evidence(claims, path, places, own)
     return SubjectPage(
         {heading: content for heading, content in contents.items() if content},
         tuple(s.id for s in claims),
@@ -213,8 +220,11 @@ def _timeline(told: Sequence[_Said], path: str, places: Mapping[str, EvidencePla
     return "\n".join(lines)
 
 
-def _evidence(told: Sequence[SubjectStatement], path: str, places: Mapping[str, EvidencePlace]) -> str:
+def _evidence(
+    told: Sequence[SubjectStatement], path: str, places: Mapping[str, EvidencePlace], own: StandingWords
+) -> str:
     ids = dict.fromkeys(id_ for s in reversed(told) for id_ in reversed(s.documents) if id_ in places)
+    ids = [id_ for id_ in ids if not own.names(places[id_].path)]
     found = list(dict.fromkeys(_place(places[id_], path) for id_ in ids))
     told_in = dict.fromkeys(s.session_id for s in reversed(told) if s.session_id and not s.documents)
     found += [f"session {_code(session)}" for session in told_in]

@@ -98,6 +98,25 @@ def test_dory_a_page_that_a_person_wrote_keeps_its_text_its_fields_and_its_place
     assert not drafted(world(THREE[:1], {PATH: page.text})).drafts
 
 
+def test_what_stands_on_a_page_is_not_told_again_in_a_block_until_it_goes() -> None:
+    """A page to which nothing would be added is left alone; what has ended is told with its end."""
+    mine = "---\ntitle: Rowan\n---\nTea at four. *Cake* at five!\n\n## Current State\n\n- milk at six\n"
+    found = drafted(world(pages={PATH: mine}))
+    assert (found.drafts, found.unchanged) == ([], 1)
+    less = mine.replace(" *Cake* at five!", "")
+    (page,) = drafted(world(pages={PATH: less})).drafts
+    told = {name: block.inside for name, block in section_blocks(page.text).items()}
+    assert told.keys() == {"summary", "current-state", "timeline"}
+    assert told["current-state"].startswith("Cake at five. [")
+    assert not drafted(world(pages={PATH: page.text})).drafts
+    (back,) = drafted(world(pages={PATH: page.text.replace("four.", "four. Cake at five.", 1)})).drafts
+    assert not any(block.inside for block in section_blocks(back.text).values())
+    ended = [claim("a"), claim("b"), claim("c", valid_from=TAKEN_AT - timedelta(days=2), valid_to=TAKEN_AT)]
+    (page,) = drafted(world(pages={PATH: mine}, claims=ended)).drafts
+    assert page.sections == ("Timeline",)
+    assert f"to {TAKEN_AT:%Y-%m-%d}: Milk at six." in section_blocks(page.text)["timeline"].inside
+
+
 def test_what_a_person_edited_in_a_block_is_left_alone_and_told() -> None:
     """The rest of the page follows; damaged marks leave all of it alone."""
     (page,) = drafted(world()).drafts
@@ -257,7 +276,15 @@ def test_the_wiki_pages_follow_the_pages_and_a_second_night_writes_none() -> Non
     st.lists(
         st.tuples(st.sampled_from(THREE), st.sampled_from(["fact", "note", "decision"]), st.booleans()), max_size=6
     ),
-    st.lists(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=30), max_size=3),
+    st.lists(
+        st.one_of(
+            st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=30),
+            st.sampled_from(
+                [*THREE, f"- {THREE[0]}", "- 2026-01-01: Cake at five.", "<!--", "-->", "```", "## Timeline"]
+            ),
+        ),
+        max_size=5,
+    ),
 )
 def test_a_night_after_a_person_wrote_keeps_it_and_the_night_after_that_is_empty(
     said: list[tuple[str, str, bool]], written: list[str]

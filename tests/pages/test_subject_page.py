@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.corpus.profile import profile
+from slowwave.pages.standing_words import StandingWords
 from slowwave.pages.subject_page import CONTRADICTIONS, SECTIONS, EvidencePlace, claim_link, subject_page
 from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
@@ -85,6 +86,22 @@ def test_dory_statements_that_differ_in_case_alone_stand_once_with_the_claims_of
     assert page.contents["Current State"].startswith("USE TEA! [bbbbbbbb]")
     assert page.contents["Current State"].count("claim:") == 2
     assert "\n" not in page.contents["Current State"]
+
+
+def test_what_stands_on_the_page_is_left_out_and_so_is_evidence_that_it_names() -> None:
+    """A line of the timeline only where the timeline has it; both sides of a contradiction are shown as ever."""
+    claims = [said("a", "Tea.", documents=("one",)), said("b", "Cake.", month=2, documents=("two",))]
+    places = {"one": EvidencePlace("notes/tea.md"), "two": EvidencePlace("notes/cake.md")}
+    body = "Tea.\n\n## Timeline\n\n- 2026-01-01: Tea. (`notes/tea.md`)\n"
+    page = subject_page(PROJECT, "project", claims, places, NOW, own=StandingWords.of(body))
+    assert set(page.contents) == {"Summary", "Current State", "Timeline", "Evidence"}
+    assert not any("Tea." in content or "tea.md" in content for content in page.contents.values())
+    assert subject_page(PROJECT, "project", claims[:1], places, NOW, own=StandingWords.of(body)).contents == {}
+    undated = subject_page(PROJECT, "project", claims, places, NOW, own=StandingWords.of("Tea."))
+    assert "Tea." in undated.contents["Timeline"]
+    sides = [replace(claims[0], against=(claims[1].id,)), replace(claims[1], against=(claims[0].id,))]
+    both = subject_page(PROJECT, "project", sides, places, NOW, own=StandingWords.of("Tea. Cake."))
+    assert set(both.contents) == {CONTRADICTIONS, "Timeline", "Evidence"}
 
 
 def test_both_sides_of_a_contradiction_are_shown_as_such() -> None:
