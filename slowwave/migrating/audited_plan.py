@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.migrating.claim_policy import MigratedClaim, SubjectPlan
 from slowwave.migrating.statements import plain_words, statement_key
-from slowwave.migrating.subject_pages import MARKER, SubjectPage, canonical_page, evidence_page, sections_of
+from slowwave.migrating.subject_pages import MARKER, MigratedSubjectPage, canonical_page, evidence_page, sections_of
 from slowwave.migrating.subjects import Said
 from slowwave.texts.screening import counting, screen
 
@@ -36,8 +36,8 @@ class SubjectPages:
     """A subject's plan with the pages that would come with it; ``canonical`` None where it has a page already."""
 
     plan: SubjectPlan
-    evidence: SubjectPage
-    canonical: SubjectPage | None
+    evidence: MigratedSubjectPage
+    canonical: MigratedSubjectPage | None
 
 
 @dataclass(frozen=True, slots=True)

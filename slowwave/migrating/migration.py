@@ -17,7 +17,7 @@ from slowwave.migrating.known_claims import known_claims, known_pages
 from slowwave.migrating.model_reading import PageReader
 from slowwave.migrating.staged_page import StagedPage
 from slowwave.migrating.staging import Staging
-from slowwave.migrating.subjects import KnownSubjects, migrated_subjects
+from slowwave.migrating.subjects import MigratedSubjects, migrated_subjects
 from slowwave.snapshots.snapshot import Snapshot
 
 RULES: Final = "1"
@@ -84,7 +84,7 @@ def migration(
             tell("classify", done, len(staging.pages))
     known = known_claims(snapshot)
     standing = known_pages(snapshot)
-    subjects = migrated_subjects(pages, KnownSubjects.of(snapshot))
+    subjects = migrated_subjects(pages, MigratedSubjects.of(snapshot))
     plans = [subject_plan(subject, known.get(subject.entity, ())) for subject in subjects]
     hashes = {page.place: _hash(page.text) for page in staging.pages}
     audited = audited_plan(plans, staging.label, {**standing, **hashes}, now)

@@ -59,14 +59,14 @@ _CORE: Final[Mapping[str, str]] = {
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#])")
 
 
-class SubjectPage(NamedTuple):
+class MigratedSubjectPage(NamedTuple):
     """A page by its place."""
 
     place: str
     text: str
 
 
-def evidence_page(plan: SubjectPlan, label: str) -> SubjectPage:
+def evidence_page(plan: SubjectPlan, label: str) -> MigratedSubjectPage:
     """What was read about a subject. Its place is that of its content: other statements or other files give another page."""
     subject, ref = plan.subject, plan.subject.ref
     files = sorted({said.page.page.source for claim in plan.claims for said in claim.sources})
@@ -83,12 +83,12 @@ def evidence_page(plan: SubjectPlan, label: str) -> SubjectPage:
         "migrated_from": files[:100],
         "evidence_sha256": digest,
     }
-    return SubjectPage(
+    return MigratedSubjectPage(
         f"{IMPORTED}/{slug(label)}/claims/{ref.family}-{slug(ref.slug)}-{digest[:8]}.md", verbatim_page(fields, body)
     )
 
 
-def canonical_page(plan: SubjectPlan, evidence: SubjectPage) -> SubjectPage:
+def canonical_page(plan: SubjectPlan, evidence: MigratedSubjectPage) -> MigratedSubjectPage:
     """The subject's own page."""
     subject, ref = plan.subject, plan.subject.ref
     told = [claim for claim in plan.claims if not claim.supports]
@@ -121,7 +121,7 @@ def canonical_page(plan: SubjectPlan, evidence: SubjectPage) -> SubjectPage:
     files = sorted({said.page.page.place for claim in told for said in claim.sources})
     places = "\n".join(f"- `{place}`" for place in [evidence.place, *files])
     rest = f"\n---\n\n{MARKER}\n\n## Timeline\n\n{timeline}\n\n## Evidence\n\n{places}\n"
-    return SubjectPage(ref.path, verbatim_page(fields, body + rest))
+    return MigratedSubjectPage(ref.path, verbatim_page(fields, body + rest))
 
 
 def sections_of(family: Family, path: str) -> tuple[str, ...]:

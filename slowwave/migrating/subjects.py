@@ -42,7 +42,7 @@ class MigratedSubject:
 
 
 @dataclass(slots=True)
-class KnownSubjects:
+class MigratedSubjects:
     """Entities of a namespace that are live: by reference, and by family and name or alias."""
 
     by_ref: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -50,7 +50,7 @@ class KnownSubjects:
     by_alias: dict[tuple[Family, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def of(cls, snapshot: Snapshot | None) -> KnownSubjects:
+    def of(cls, snapshot: Snapshot | None) -> MigratedSubjects:
         """Those of a snapshot; none without one."""
         known = cls()
         if snapshot is None:
@@ -94,7 +94,7 @@ class KnownSubjects:
         return tuple(sorted(next((found for found in ways if found), set())))
 
 
-def migrated_subjects(pages: Sequence[ClassifiedPage], known: KnownSubjects) -> list[MigratedSubject]:
+def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) -> list[MigratedSubject]:
     """The subjects of all pages, by reference. The same pages give the same, in whatever order they come. Cost: linear but for sorting."""
     told = [
         (told.about, page, told.atoms)

@@ -10,7 +10,7 @@ from slowwave.corpus.profile import profile
 from slowwave.migrating import audited_plan as audited
 from slowwave.migrating.claim_policy import SubjectPlan, subject_plan
 from slowwave.migrating.classified_page import classified_page
-from slowwave.migrating.subjects import KnownSubjects, Said, migrated_subjects
+from slowwave.migrating.subjects import MigratedSubjects, Said, migrated_subjects
 from slowwave.pages.standing_words import StandingWords
 from tests.migrating.folders import NOW, migrated, page, staged
 
@@ -19,7 +19,7 @@ BODY = "Mara sails boats.\n\n## Goals\n\n- Learn [French](https://example.org).\
 
 def plan_of(root: Path, files: dict[str, str] | None = None) -> SubjectPlan:
     found = staged(root, files or {"people/mara.md": page("person", "Mara", BODY, updated="2026-04-01")})
-    (subject,) = migrated_subjects([classified_page(one) for one in found.pages], KnownSubjects())
+    (subject,) = migrated_subjects([classified_page(one) for one in found.pages], MigratedSubjects())
     return subject_plan(subject, ())
 
 

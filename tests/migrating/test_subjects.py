@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from slowwave.migrating.classified_page import classified_page
-from slowwave.migrating.subjects import KnownSubjects, migrated_subjects
+from slowwave.migrating.subjects import MigratedSubjects, migrated_subjects
 from tests.migrating.folders import page, staged
 from tests.snapshots import make_snapshot, uid
 
 
 def subjects(
-    root: Path, files: dict[str, str], known: KnownSubjects | None = None
+    root: Path, files: dict[str, str], known: MigratedSubjects | None = None
 ) -> dict[str, tuple[int, tuple[str, ...]]]:
     pages = [classified_page(found) for found in staged(root, files).pages]
-    found = migrated_subjects(pages, known or KnownSubjects())
-    assert found == migrated_subjects(pages[::-1], known or KnownSubjects())
+    found = migrated_subjects(pages, known or MigratedSubjects())
+    assert found == migrated_subjects(pages[::-1], known or MigratedSubjects())
     return {str(subject.ref): (len(subject.said), subject.aliases) for subject in found}
 
 
@@ -56,7 +56,7 @@ def test_a_short_name_of_several_means_none_of_them(tmp_path: Path) -> None:
 def test_subjects_that_the_namespace_knows(names: list[str], entity: str, may_be: int, tmp_path: Path) -> None:
     """One entity of the name is the subject; several may be it, and nothing is decided."""
     rows = [{"id": uid(f"{name}-{n}"), "name": name, "entity_type": "PERSON"} for n, name in enumerate(names)]
-    known = KnownSubjects.of(make_snapshot(entities=rows))
+    known = MigratedSubjects.of(make_snapshot(entities=rows))
     pages = [
         classified_page(p)
         for p in staged(tmp_path, {"people/mara.md": page("person", "Mara Lind", "Mara sails.")}).pages
