@@ -122,8 +122,8 @@ INSIDE: Final = _words(
 )
 """Keys whose value is memory through and through: keys, texts and numbers in it are hidden."""
 
-_OUR_TEXTS: Final = ("id", "content_hash")
-"""Texts of ours in tables of memory: an id that is no UUID, and what bytes come to."""
+_OUR_TEXTS: Final = ("id", "content_hash", "plan_hash", "fingerprint")
+"""Texts of ours in tables of memory: an id that is no UUID, and what bytes and plans come to."""
 
 TEXT_KEYS: Final = frozenset(
     column.name
