@@ -133,11 +133,11 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
     assert found == [(2,)]
 
 
-def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_write_pages_and_claims_and_nothing_else(
+def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_claims_and_proposals_and_nothing_else(
     store: Store,
 ) -> None:
     """Its rights on tables and columns, and its memberships. It deletes nothing but pages with their parts, ends nothing but these and
-    claims, and of the nights it reads which rows a journal names and how many snapshots and runs there are.
+    claims, decides proposals, and of the nights it reads which rows a journal names and how many snapshots and runs there are.
     """
     with store.connect("owner") as connection:
         rights = connection.execute(
@@ -174,6 +174,7 @@ def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_write_pa
         *((f"memory.{table}", "SELECT") for table in read),
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         *((f"memory.{table}", "DELETE") for table in ("chunk_vectors", "chunks", "documents", "links")),
+        *(("memory.proposals", right) for right in ("SELECT", "INSERT")),
     }
     texts = ["content", "content_hash", "invalidated_at", "invalidated_by", "metadata", "path", "title", "valid_from"]
     assert columns == [
@@ -188,6 +189,7 @@ def test_the_owner_of_definers_can_note_changes_keep_the_text_index_and_write_pa
                 *("source_chunk_ids", "source_document_ids", "valid_to"),
             ],
         ),
+        ("memory.proposals", "UPDATE", ["state", "verdict", "verdict_at", "verdict_by", "verdict_reason"]),
         ("night.before_images", "SELECT", ["journal_id"]),
         ("night.journal", "SELECT", ["id", "namespace_id", "row_id"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),

@@ -99,7 +99,7 @@ BEGIN
     WHERE p.id = proposal;
 END $$;
 
-GRANT SELECT, INSERT, UPDATE ON memory.proposals TO slowwave_recorder;
+GRANT SELECT, INSERT, UPDATE (state, verdict, verdict_by, verdict_reason, verdict_at) ON memory.proposals TO slowwave_recorder;
 SELECT night.as_definer('memory.propose(text, text, text, text, jsonb, text, text[], text, text)');
 SELECT night.as_definer('memory.decide_proposal(text, text, uuid, text, text, text)');
 GRANT EXECUTE ON FUNCTION memory.propose(text, text, text, text, jsonb, text, text[], text, text),
