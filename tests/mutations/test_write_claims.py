@@ -29,7 +29,7 @@ from tests.corpus.pages import put
 from tests.mutations.test_properties import apply, plan, undo
 from tests.mutations.test_write_page import embed
 from tests.snapshots import make_snapshot
-from tests.worlds import MODEL, World, assert_same, load_world, make_world, worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, make_world, worlds
 
 KINDS = ["fact", "preference", "state", "decision", "note"]
 
@@ -64,11 +64,12 @@ def groups(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
             )
         text = f"---\ntitle: Rowan {n}\ntype: source\n---\n\nSaid {n}.0 with ü. Said again.\n"
         root = r.choice(["pages:", "evidence:"])
-        page = PlannedPage(f"sources/semantic/2026/05/04/rowan-{n}-{r.randrange(10**9)}.md", text, root)
+        page = PlannedPage(f"sources/semantic/2026/05/04/rowan-{n}-{snapshot.change_counter}.md", text, root)
         found.append(SubjectClaims(subject, tuple(said), (page,) if r.random() < 0.7 else ()))
     return planned_claims(snapshot, Settings(), embed if r.random() < 0.8 else None, found)
 
 
+@few
 @given(world=worlds(most=3), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """Claims, then others that end them: simulated = stored, twice = once, undone = never, one by one in any order."""
@@ -82,7 +83,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: S
         assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
         digests.append(digest(store, world.slug))
         _, stale = apply(store, world, items)
-        assert stale.keys() == {i.id for i in items if i.mutation.inserts}
+        assert stale.keys() >= {i.id for i in items if i.mutation.writes}  # what only inserts finds its own rows
         assert digest(store, world.slug) == digests[-1], "applied twice = applied once"
         done.append(r.sample([run for run, _ in runs], len(runs)))
     for runs_, before, after in zip(reversed(done), reversed(digests[:-1]), reversed(digests[1:]), strict=True):

@@ -19,7 +19,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.mutations.test_properties import apply, plan, undo
-from tests.worlds import MODEL, World, assert_same, load_world, worlds
+from tests.worlds import MODEL, World, assert_same, few, load_world, worlds
 
 FOLDER = "/srv/notes"
 PATHS = ["digests/daily/2026-05-04.md", "people/mara.md", "projects/rowan/state.md", "ideas/tides.md"]
@@ -60,6 +60,7 @@ def load(store: Store, world: World) -> None:
         )
 
 
+@few
 @given(world=worlds(most=3), r=st.randoms(use_true_random=False))
 def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: Store, world: World, r: Random) -> None:
     """New pages, then other texts for them: simulated = stored, twice = once, undone = never."""
@@ -82,6 +83,7 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: S
         assert undo(store, world, run)[1] == (), "a second undo finds nothing to do"
 
 
+@few
 @given(world=worlds(most=3), r=st.randoms(use_true_random=False))
 def test_any_subset_in_any_order_commutes_and_an_undo_can_be_undone(store: Store, world: World, r: Random) -> None:
     """Pages that make their corpus between them, one by one in any order, and back in any order."""
