@@ -117,8 +117,8 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
     """Look for the statements of every memory and passage that recall finds in ``before`` and that is gone or says something else in
     ``after``. ``items`` made ``after``; without them losers of contradictions are lost, and no loss names an item.
 
-    Cost: a pass over memories and versions, some 40 µs a statement that is told in the same words and 300 µs one that is not; a pass over
-    the living texts where statements are missing then.
+    Cost: a pass over memories and versions; linear in the statements, and more for one that is not told in the same words; a pass over the
+    living texts where statements are missing then.
     """
     items = list(items)
     touched = _touched(before, after)
