@@ -118,6 +118,7 @@ class _World:
     _corpora: dict[str, PageCorpus] = field(default_factory=dict)
     _pages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     _names: dict[str, list[NamedRow]] = field(default_factory=dict)
+    _known: dict[str, KnownNames] = field(default_factory=dict)
     _entities: list[NamedRow] | None = None
     _links: list[dict[str, Any]] | None = None
 
@@ -160,8 +161,7 @@ class _World:
             meant = targets.resolve(page.path, link.kind, link.target)
             linked.add(meant or page.document)
             found[Link(link.kind, link.target, link.anchor, link.line, meant)] = None
-        names = KnownNames([*self._named(page), *self._known_entities()], page.layout.generic)
-        for mention in names.found_in(page.file.page)[:MOST_LINKS]:
+        for mention in self._known_names(page).found_in(page.file.page)[:MOST_LINKS]:
             row = mention.row
             if row.id not in linked:
                 meant = (row.id, None) if row.document else (None, row.id)
@@ -193,6 +193,16 @@ class _World:
             if row["id"] != page.document
         )
         return LinkTargets([own, *others])
+
+    def _known_names(self, page: _Read) -> KnownNames:
+        """All names but the page's own: for pages that are not there yet the same ones, read once a corpus."""
+        there = any(row["id"] == page.document for row in self.pages(page.corpus))
+        if not there and page.corpus.id in self._known:
+            return self._known[page.corpus.id]
+        known = KnownNames([*self._named(page), *self._known_entities()], page.layout.generic)
+        if not there:
+            self._known[page.corpus.id] = known
+        return known
 
     def _named(self, page: _Read) -> Iterable[NamedRow]:
         if page.corpus.id not in self._names:
