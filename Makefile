@@ -21,6 +21,9 @@ BY_PIP = { $(BIN)/python -m ensurepip >/dev/null 2>&1; \
 	$(PIP) install 'pip>=25.1' && $(PIP) install $(LOCK) $(1); }
 install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(LOCK) $(1) || )$(BY_PIP)
 
+# Tests and servers start dozens of processes, and each would compile the library again, for itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
