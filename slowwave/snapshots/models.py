@@ -157,6 +157,11 @@ def column_lineage(model: SqlModel, models: Iterable[SqlModel]) -> dict[str, lis
     A table is one that the model reads itself: ``snapshot.entities`` or the name of a parent. ``models`` must hold the
     model's ancestors. Raises ``ModelError`` when a column cannot be found.
     """
+    return {column: [*origins] for column, origins in _traced(model, tuple(models)).items()}
+
+
+@lru_cache(64)  # a tenth of a second a model, and the same every night
+def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tuple[str, str]]]:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
     from sqlglot.lineage import lineage
