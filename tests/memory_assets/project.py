@@ -13,6 +13,7 @@ import dagster as dg
 
 from memory_assets.definitions import build_defs
 from slowwave.store.connect import Store
+from tests.memory_assets.quick_events import ephemeral
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Project:
 @contextmanager
 def project(store: Store, *namespaces: str) -> Iterator[Project]:
     """The project with partitions for ``namespaces``."""
-    with dg.DagsterInstance.ephemeral() as instance:
+    with ephemeral() as instance:
         instance.add_dynamic_partitions("namespaces", list(namespaces))
         yield Project(build_defs({"store": store}), instance, store)
 
