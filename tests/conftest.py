@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
-from psycopg import sql
 
 from slowwave.config.embedding_models import STATIC_MODEL
 from slowwave.demo import load_demo
 from slowwave.language.embedder import OfflineEmbedder
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
-from slowwave.store.connect import LOGINS, Store, passwords
+from slowwave.store.connect import Store
 from slowwave.store.migrate import migrate
-from tests.clusters import cloned, fast_folder, majors
+from tests.clusters import cloned, fast_folder, majors, make_quick
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -61,15 +59,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"External servers: PostgreSQL {found}; TEST_POSTGRES_BINDIRS adds others.")
 
 
-_SETTINGS = {
-    **dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit"), "off"),  # nobody recovers a test's server
-    "autovacuum": "off",  # no database lives long enough
-    "max_wal_size": "'128MB'",  # it may lie in memory
-    "scram_iterations": "1",  # of 4,096: a connection costs half
-    "file_copy_method": "clone",  # PostgreSQL 18: the kernel copies a template's files, at a fifth of the cost
-}
-
-
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own."""
@@ -84,24 +73,12 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server
 
 def _prepare(running: server.Server) -> None:
     """A server's settings for tests, and the template of their databases."""
-    home = running.home
+    make_quick(running)
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
-        for name, value in _SETTINGS.items():
-            with suppress(psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue):  # an older version
-                admin.execute(f"ALTER SYSTEM SET {name} = {value}")
-                if name == "scram_iterations":
-                    admin.execute(f"SET {name} = {value}")
-        admin.execute("SELECT pg_reload_conf()")
-        keys = passwords(home / "logins.json")
-        for login, password in [
-            (server._SUPERUSER, running.password),
-            *((LOGINS[name], keys[name]) for name in LOGINS),
-        ]:
-            admin.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(login), sql.Literal(password)))
         # Tests rewrite history behind the triggers' back and choose who is ended in a deadlock, which only a superuser may.
         admin.execute("GRANT SET ON PARAMETER session_replication_role, deadlock_timeout TO slowwave_owner")
     create_database(running.url, "template_slowwave")
-    migrate(Store.embedded_in(running.url("template_slowwave"), home))
+    migrate(Store.embedded_in(running.url("template_slowwave"), running.home))
 
 
 @pytest.fixture

@@ -82,17 +82,28 @@ def create_database(url: Callable[[str], str], name: str, template: str = "templ
     connections of this process are closed.
     """
     close_idle()
-    owner, copy = sql.Identifier(OWNER), sql.SQL(" STRATEGY FILE_COPY" if template != "template1" else "")
-    made = sql.Identifier(name)
     with psycopg.connect(url("postgres"), autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, sql.Identifier(template)) + copy)
-        if template == "template1":
-            hand_over(url(name), OWNER, ("memory", "night"))
-        else:
-            admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(made, owner))
-        applier = sql.Identifier("slowwave_applier")
-        admin.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(made))
-        admin.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(made, applier))
+        if template != "template1":
+            copy_database(admin, name, template)
+            return
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        hand_over(url(name), OWNER, ("memory", "night"))
+        _hold_temporary_tables_back(admin, name)
+
+
+def copy_database(admin: Connection, name: str, template: str) -> None:
+    """The same on a connection of the superuser's: a copy of a database to which nobody is connected, the store's owner's as that is."""
+    made = sql.Identifier(name)
+    admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(made, sql.Identifier(template)))
+    admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(made, sql.Identifier(OWNER)))
+    _hold_temporary_tables_back(admin, name)
+
+
+def _hold_temporary_tables_back(admin: Connection, name: str) -> None:
+    """Of all who may connect, the applier alone makes temporary tables."""
+    made = sql.Identifier(name)
+    admin.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(made))
+    admin.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(made, sql.Identifier("slowwave_applier")))
 
 
 def hand_over(address: str, owner: str, schemas: tuple[str, ...]) -> None:
