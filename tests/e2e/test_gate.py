@@ -26,6 +26,7 @@ from slowwave.demo.load import load_demo
 from slowwave.language.embedder import embedder_for
 from slowwave.store import server
 from slowwave.store.connect import Store
+from tests.clusters import make_quick
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -92,6 +93,7 @@ def ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ui]:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("slowwave.demo.load.NAMESPACES", (NAMESPACE,))
     store = open_store()
+    make_quick(server.start(home))
     with store.connect("owner") as connection:
         load_demo(connection, embedder_for(Settings()))
     with socket.socket() as probe:
