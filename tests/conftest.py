@@ -114,10 +114,15 @@ def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the developer's settings or writes to the developer's store."""
+    forget_environment(monkeypatch, tmp_path / "home")
+
+
+def forget_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """An environment without the developer's settings, with a home of its own."""
     for name in list(os.environ):
         if name.startswith(("SLOWWAVE_", "OPENLINEAGE_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv(
+            patch.delenv(name)
+    patch.setenv("SLOWWAVE_HOME", str(home))
+    patch.setenv(
         "SLOWWAVE_EMBEDDING_MODEL", STATIC_MODEL
     )  # a quarter of the default's CPU; who tests that takes this away

@@ -145,7 +145,7 @@ def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypat
         assert crash_dagster_run(marked, result.run_id, "It failed.") == 1
     set_level(marked, "none")
     with project(marked, NAMESPACE) as night:
-        assert MARKER in failure(night.run("night_job", NAMESPACE))
+        assert MARKER in failure(night.run("night_job", NAMESPACE, tags={"slowwave/ops": "census"}))
 
 
 @pytest.mark.parametrize("level", ["all", "summary"])
