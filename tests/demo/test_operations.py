@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.cli.nights import score_night
@@ -27,28 +29,28 @@ def test_every_planted_problem_belongs_to_one_operation() -> None:
     } == set(OPERATION_OF)
 
 
-def test_each_planted_problem_is_found_by_its_operation_applied_and_taken_back(demo: Store) -> None:
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_each_planted_problem_is_found_by_its_operation_applied_and_taken_back(demo: Store, namespace: str) -> None:
     """What ``slowwave night NS --ops all`` promises, in three namespaces with an answer key.
 
     What meets on one row waits for the night after; then, as of the same instant, nothing is left to do.
     """
     waits = {"community_summaries", "archive_stale", "promote_memories", "backfill_tags", "decay_transition"}
     now = datetime.now(UTC)
-    for namespace in NAMESPACES:
-        before = digest(demo, namespace)
-        first = run_night(demo, namespace, ops="all", now=now)
-        _expect_found(first)
-        runs = [_apply_all(demo, first)]
-        second = run_night(demo, namespace, ops="all", now=now)
-        left = {i.operation for i in second.plan.items} if second.plan else set[str]()
-        assert left <= waits, namespace
-        if second.new_items:
-            runs.append(_apply_all(demo, second))
-        third = run_night(demo, namespace, ops="all", now=now)
-        assert (third.new_items, third.state) == (0, "empty"), namespace
-        for run_id in reversed(runs):
-            undo_run(demo, run_id)
-        assert digest(demo, namespace) == before
+    before = digest(demo, namespace)
+    first = run_night(demo, namespace, ops="all", now=now)
+    _expect_found(first)
+    runs = [_apply_all(demo, first)]
+    second = run_night(demo, namespace, ops="all", now=now)
+    left = {i.operation for i in second.plan.items} if second.plan else set[str]()
+    assert left <= waits, namespace
+    if second.new_items:
+        runs.append(_apply_all(demo, second))
+    third = run_night(demo, namespace, ops="all", now=now)
+    assert (third.new_items, third.state) == (0, "empty"), namespace
+    for run_id in reversed(runs):
+        undo_run(demo, run_id)
+    assert digest(demo, namespace) == before
 
 
 def _apply_all(store: Store, night: Night) -> str:

@@ -23,39 +23,39 @@ from slowwave.store.digest import digest
 from tests.memories import ago, ask, remember
 
 
-def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store) -> None:
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store, namespace: str) -> None:
     """The whole promise, on three namespaces with an answer key; the pages that tell of a night follow the one after."""
     now = datetime.now(UTC)
-    for namespace in NAMESPACES:
-        before = digest(demo, namespace)
-        night = run_night(demo, namespace, now=now)
-        _expect_found(night)
-        assert night.plan is not None
-        assert night.probes is not None
-        assert night.probes.needs_force == ()
-        assert night.new_items == len(night.plan.items) > 100
-        approval = approve(demo, namespace, night.plan.plan_hash, approver="me", include_review=True)
-        result = apply_approval(demo, approval.id)
-        late = len(night.plan.deferred)
-        assert result.counts == {
-            "applied": night.new_items,
-            "skipped_stale": 0,
-            "failed": 0,
-            "deferred": late,
-            "noop": 0,
-        }
-        second = run_night(demo, namespace, now=now)
-        assert second.plan is not None
-        deferred = {row for i in night.plan.deferred_items for row in i.mutation.row_ids()}
-        assert {row for i in second.plan.items for row in i.mutation.row_ids()} <= deferred
-        later = run_night(demo, namespace)
-        assert later.plan is not None
-        assert {i.operation for i in later.plan.items} <= {"compile_pages", *(i.operation for i in second.plan.items)}
-        assert undo_run(demo, result.run_id).items == approval.item_ids
-        assert digest(demo, namespace) == before
-        with demo.connect("reader") as connection:
-            row = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
-            assert verify_chain(connection, str(row[0]) if row else "") == (2 * night.new_items, None)
+    before = digest(demo, namespace)
+    night = run_night(demo, namespace, now=now)
+    _expect_found(night)
+    assert night.plan is not None
+    assert night.probes is not None
+    assert night.probes.needs_force == ()
+    assert night.new_items == len(night.plan.items) > 100
+    approval = approve(demo, namespace, night.plan.plan_hash, approver="me", include_review=True)
+    result = apply_approval(demo, approval.id)
+    late = len(night.plan.deferred)
+    assert result.counts == {
+        "applied": night.new_items,
+        "skipped_stale": 0,
+        "failed": 0,
+        "deferred": late,
+        "noop": 0,
+    }
+    second = run_night(demo, namespace, now=now)
+    assert second.plan is not None
+    deferred = {row for i in night.plan.deferred_items for row in i.mutation.row_ids()}
+    assert {row for i in second.plan.items for row in i.mutation.row_ids()} <= deferred
+    later = run_night(demo, namespace)
+    assert later.plan is not None
+    assert {i.operation for i in later.plan.items} <= {"compile_pages", *(i.operation for i in second.plan.items)}
+    assert undo_run(demo, result.run_id).items == approval.item_ids
+    assert digest(demo, namespace) == before
+    with demo.connect("reader") as connection:
+        row = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+        assert verify_chain(connection, str(row[0]) if row else "") == (2 * night.new_items, None)
 
 
 def _expect_found(night: Night) -> None:
