@@ -21,7 +21,9 @@ BY_PIP = { $(BIN)/python -m ensurepip >/dev/null 2>&1; \
 	$(PIP) install 'pip>=25.1' && $(PIP) install $(LOCK) $(1); }
 install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(LOCK) $(1) || )$(BY_PIP)
 
-# Tests and servers start dozens of processes, and each would compile the library again, for itself.
+CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
+
+# Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents chromium lock docs clean
@@ -32,7 +34,9 @@ demo: $(VENV)/.installed ## load the demo, run a night for each of its namespace
 up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000
 	@$(BIN)/slowwave dev
 
-test: check chromium ## everything that CI runs
+# While pyright has one core, the other compiles the tests, which each worker would otherwise do for itself.
+test: chromium $(VENV)/.installed-dev ## everything that CI runs
+	$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 & { $(CHECK); } || exit 1; wait
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
 test-fast: $(VENV)/.installed-dev ## tests that need no database and take less than a second: the inner loop
@@ -42,7 +46,7 @@ test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist worksteal --timeout=3600
 
 check: $(VENV)/.installed-dev ## lint, format, types, layers
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
+	$(CHECK)
 
 bench: $(VENV)/.installed-dev ## speed and quality, as the README quotes them
 	$(BIN)/python -m benchmarks
