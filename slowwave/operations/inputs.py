@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
-from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot, Vectors
 
 if TYPE_CHECKING:
     from slowwave.deep.changes import Worked
@@ -46,6 +46,19 @@ class Inputs:
     consolidator: Chat | None = None
     ops: Collection[str] | None = None
     worked: Worked | None = None
+
+    def only(self, tables: Collection[str], models: Collection[str]) -> Inputs:
+        """The same with these tables, vector tables and models alone; no vector table is missing, and the others are empty."""
+        snapshot = self.snapshot
+        given = replace(
+            snapshot,
+            tables={name: table for name, table in snapshot.tables.items() if name in tables},
+            vectors={
+                name: vectors if name in tables else Vectors.empty(vectors.model)
+                for name, vectors in snapshot.vectors.items()
+            },
+        )
+        return replace(self, snapshot=given, models={name: self.models[name] for name in models if name in self.models})
 
     def runs(self, operation: str) -> bool:
         """Whether an operation is part of this night."""

@@ -33,7 +33,7 @@ FIRST: Final[tuple[str, ...]] = ()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Result]):
-    """An audit or a planner: the function ``run`` and what is declared of it; calling it calls the function.
+    """An audit or a planner: the function ``run`` and what is declared of it; calling it calls the function, with what it declares to read.
 
     ``description`` is what an operator reads: the function's docstring. ``reads`` names the tables and vector tables of the snapshot,
     ``models`` the SQL models whose results it is given, and it is given no others. ``after`` names operations of its kind that come
@@ -64,8 +64,8 @@ class Operation(Generic[Result]):
     planted: tuple[str, ...] = ()
 
     def __call__(self, inputs: Inputs) -> Result:
-        """What the function finds or proposes."""
-        return self.run(inputs)
+        """What the function finds or proposes, given what it declares to read and nothing else."""
+        return self.run(inputs.only(self.reads, self.models))
 
     def ready(self) -> Operation[Result]:
         """Itself, once its module is imported: what it takes from then on is its own time."""

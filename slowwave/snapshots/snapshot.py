@@ -60,7 +60,8 @@ class Snapshot:
             return self.tables[name]
         except KeyError:
             raise SnapshotError(
-                f"Snapshot {self.snapshot_id} has no table {name!r}. It was written by another version: run the night again."
+                f"Snapshot {self.snapshot_id} has no table {name!r}. An operation is given the tables that it declares in reads: declare "
+                "it there. A snapshot of an earlier version has fewer: run the night again."
             ) from None
 
     def live(self, name: str, columns: Iterable[str] | None = None) -> pa.Table:

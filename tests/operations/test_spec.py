@@ -8,11 +8,11 @@ import pytest
 from pydantic import BaseModel, Field
 
 from slowwave.config.settings import Settings
-from slowwave.errors import SettingsError
+from slowwave.errors import SettingsError, SnapshotError
 from slowwave.operations import Inputs, operation
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
-from tests.snapshots import make_inputs, make_snapshot
+from tests.snapshots import make_inputs, make_snapshot, uid
 
 
 class Options(BaseModel):
@@ -36,6 +36,30 @@ def test_the_function_is_called_and_its_docstring_read() -> None:
     one = operation(kind="audit", reads=("memories",), options=Options)(found)
     assert (one.name, one.kind, one.description) == ("found", "audit", "What is there.\n\nAnd more.")
     assert one(make_inputs(make_snapshot())).numbers == {"least": 3}
+
+
+def test_a_function_is_given_what_it_declares_and_nothing_else() -> None:
+    """So a table that a declaration forgets is missed in the operation's own test, and not under Dagster alone."""
+
+    def looks(inputs: Inputs) -> Report:
+        """What is there."""
+        snapshot = inputs.snapshot
+        with pytest.raises(SnapshotError, match="entities"):
+            snapshot.table("entities")
+        assert set(inputs.models) == {"live_entities"}
+        rows = {"memories": len(snapshot.table("memories")), **{name: len(v) for name, v in snapshot.vectors.items()}}
+        return Report("looks", "", rows)
+
+    one = {uid("one"): [1.0, 0.0]}
+    snapshot = make_snapshot(
+        memories=[{"id": uid("one")}],
+        entities=[{"id": uid("one")}],
+        vectors={"memory_vectors": one, "entity_vectors": one},
+    )
+    inputs = make_inputs(snapshot)
+    made = operation(kind="audit", reads=("memories", "memory_vectors"), models=("live_entities",))(looks)
+    assert {"live_entities", "live_relationships"} <= set(inputs.models)
+    assert made(inputs).numbers == {"memories": 1, "memory_vectors": 1, "entity_vectors": 0, "chunk_vectors": 0}
 
 
 @pytest.mark.parametrize(
