@@ -16,11 +16,11 @@ from slowwave.conflicts.ended_statements import EndedStatement
 from slowwave.conflicts.endings import ending_conflicts, endings
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.figures import figure_conflicts
-from slowwave.conflicts.last import Last
 from slowwave.conflicts.memories import memory_conflicts
 from slowwave.conflicts.stated import replacements, stated_conflicts
 from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
+from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 
 

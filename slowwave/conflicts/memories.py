@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.conflicts.columns import Found, StatementRows, Tally, among, codes, conflicts_of, kinds, pack
 from slowwave.conflicts.conflict import Conflict
-from slowwave.conflicts.last import Last
 from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
+from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
 from slowwave.texts.sameness import Reading, read

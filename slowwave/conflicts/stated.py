@@ -29,8 +29,8 @@ from slowwave.conflicts.columns import (
 )
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.ended_statements import EndedStatement
-from slowwave.conflicts.last import Last
 from slowwave.rows.memories import active_memories
+from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names

@@ -1,4 +1,4 @@
-"""The last answer to a question about tables, kept as long as the tables are: an audit and a planner of one night ask the same."""
+"""The last answer to a question about tables, kept as long as the tables are: the audits and planners of one night ask the same."""
 
 from __future__ import annotations
 
@@ -24,5 +24,11 @@ class Last(Generic[Answer]):
             if what == asked and len(alive) == len(tables) and all(map(operator.is_, alive, tables)):
                 return answer
         found = find()
-        self._known = tuple(weakref.ref(table) for table in tables), asked, found
+        self._known = tuple(weakref.ref(table, self._let_go) for table in tables), asked, found
         return found
+
+    def _let_go(self, gone: weakref.ReferenceType[object]) -> None:
+        """Forget the answer with the first of its tables that goes: it may be as large as they are."""
+        known = self._known
+        if known is not None and any(reference is gone for reference in known[0]):
+            self._known = None

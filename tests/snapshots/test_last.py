@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from dataclasses import replace
 
 import pyarrow as pa
 
 from slowwave.config.settings import Settings
 from slowwave.conflicts.find import find_conflicts
-from slowwave.conflicts.last import Last
-from tests.snapshots import make_snapshot
+from slowwave.rows.memories import active_memories
+from slowwave.snapshots.last import Last
+from tests.snapshots import make_snapshot, uid
 
 
 def test_an_answer_holds_for_the_very_tables_and_the_same_question() -> None:
@@ -40,3 +42,29 @@ def test_a_night_finds_conflicts_once() -> None:
     found = find_conflicts(snapshot, settings)
     later = replace(snapshot, taken_at=snapshot.taken_at.replace(year=2030))
     assert find_conflicts(later, settings) is not found
+
+
+def test_an_answer_goes_with_the_first_of_its_tables() -> None:
+    """It may be as large as they are, and a process that runs nights runs for weeks."""
+    last, tables = Last[pa.Table](), [pa.table({"a": [1]}), pa.table({"a": [2]})]
+    answer = weakref.ref(last.of(tables, "both", lambda: pa.table({"a": [1, 2]})))
+    gc.collect()
+    assert answer() is not None
+    tables.pop()
+    gc.collect()
+    assert answer() is None
+
+
+def test_active_memories_are_gathered_once_for_a_snapshot() -> None:
+    """All audits and planners of a night read them; another instant, or another table, is another question."""
+    snapshot = make_snapshot(
+        memories=[{"id": uid("told"), "state": "active"}, {"id": uid("gone"), "state": "archived"}]
+    )
+    active = active_memories(snapshot)
+    assert active["id"].to_pylist() == [uid("told")]
+    assert active_memories(replace(snapshot, read_only=True)) is active
+    later = replace(snapshot, taken_at=snapshot.taken_at.replace(year=2030))
+    assert active_memories(later) is not active
+    memories = snapshot.table("memories")
+    changed = replace(snapshot, tables={**snapshot.tables, "memories": memories.slice(0, 0)})
+    assert len(active_memories(changed)) == 0
