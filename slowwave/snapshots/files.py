@@ -39,6 +39,9 @@ _META: Final = "meta.json"
 _mapped: Final[WeakSet[mmap.mmap]] = WeakSet()
 """The files of snapshots that this process has mapped and still uses."""
 
+_LARGE: Final = 1 << 20
+"""Bytes from which a table is worth a file of its own."""
+
 _ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
 
 
@@ -194,6 +197,23 @@ def _snapshot(meta: dict[str, Any]) -> Snapshot:
         read_only=meta["read_only"],
         settings=meta["settings"],
     )
+
+
+def on_disk(table: pa.Table) -> pa.Table:
+    """The same table in a file without a name, mapped, so that ``let_go`` can give its pages back; itself where it is small, or where there
+    is no room for it. Cost: writing it once."""
+    if table.nbytes < _LARGE:
+        return table
+    try:
+        with tempfile.TemporaryFile(prefix="slowwave-") as file:
+            with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
+                writer.write_table(table)
+            file.flush()
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError:
+        return table
+    _mapped.add(mapped)
+    return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
 
 
 def let_go() -> None:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
+from slowwave.snapshots.files import on_disk
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -109,7 +110,8 @@ def run_models(
 ) -> dict[str, pa.Table]:
     """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result. Those in ``known`` have theirs.
 
-    One DuckDB connection in memory, on at most two threads, that can reach no file, no network and no extension. Raises
+    One DuckDB connection in memory, on at most two threads, that can reach no file, no network and no extension. Results of some size are
+    mapped files without names (``on_disk``): as DuckDB gives them they take several times their size for as long as they live. Raises
     ``ModelError`` with the file's name when DuckDB refuses a model.
     """
     import duckdb
@@ -136,8 +138,8 @@ def run_models(
             except duckdb.Error as error:
                 reason = str(error).splitlines()[0]
                 raise ModelError(f"DuckDB cannot run {model.name}.sql: {reason} {_NEXT}") from error
-            connection.register(model.name, result)
-            results[model.name] = result
+            results[model.name] = on_disk(result)
+            connection.register(model.name, results[model.name])
     return results
 
 
