@@ -1,7 +1,8 @@
 """Subjects of a snapshot: the entity that a name means, as ``remember`` finds it by day, without a connection.
 
 By reference, then by name, then by alias, then by the names that begin alike; of several that are equally good none is chosen. What was
-merged into an entity stands for it. Which names a text has belongs to ``named_things``. Cost: a pass over entities and aliases.
+merged into an entity stands for it. Which names a text has belongs to ``named_things``. Cost: a pass over entities and aliases, made when
+the first name is asked for: a night without sessions and pages asks for none.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Meant(NamedTuple):
 class KnownSubjects:
     """The live entities of a snapshot by reference, by name and by alias."""
 
+    _unread: Snapshot | None = None
     _subjects: dict[str, Subject] = field(default_factory=dict)
     _refs: dict[str, str] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -41,8 +43,14 @@ class KnownSubjects:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> KnownSubjects:
-        """Read a snapshot."""
-        known = cls()
+        """Those of a snapshot, which is read when a name is asked for."""
+        return cls(snapshot)
+
+    def _read(self) -> None:
+        """Read the snapshot, once."""
+        snapshot, self._unread = self._unread, None
+        if snapshot is None:
+            return
         columns = ["id", "name", "entity_type", "source", "external_id", "merged_into", "state", "invalidated_at"]
         found: list[dict[str, Any]] = snapshot.table("entities").select(columns).to_pylist()
         rows: dict[str, dict[str, Any]] = {row["id"]: row for row in found}
@@ -56,20 +64,20 @@ class KnownSubjects:
                 continue
             external = str(row["external_id"] or "") if row["source"] == "semantic" else ""
             ref = SubjectRef.read(external) or SubjectRef(family_of(row["entity_type"]), slug_of(row["name"]))
-            known._subjects[id_] = Subject(id_, row["name"], ref, tuple(sorted({id_, *members[id_]})))
+            self._subjects[id_] = Subject(id_, row["name"], ref, tuple(sorted({id_, *members[id_]})))
             if external:
-                known._refs[external] = id_
+                self._refs[external] = id_
         for id_, row in rows.items():
-            known._call(heads[id_], row["name"], known._names)
+            self._call(heads[id_], row["name"], self._names)
         aliases = snapshot.table("entity_aliases")
         ids: list[str] = aliases["entity_id"].to_pylist()
         names: list[str] = aliases["alias"].to_pylist()
         for id_, alias in zip(ids, names, strict=True):
-            known._call(heads.get(id_, id_), alias, known._aliases)
-        return known
+            self._call(heads.get(id_, id_), alias, self._aliases)
 
     def meant(self, said: str, family: Family | None = None) -> Meant:
         """Whom or what a name means, among the subjects of a family where one is named."""
+        self._read()
         key = (said, family or "")
         if key not in self._asked:
             self._asked[key] = self._meant(said.strip(), family)
@@ -77,6 +85,7 @@ class KnownSubjects:
 
     def names_of(self, subject: Subject) -> frozenset[str]:
         """All names of a subject, folded."""
+        self._read()
         return frozenset(self._called.get(subject.id, ()))
 
     def _meant(self, said: str, family: Family | None) -> Meant:

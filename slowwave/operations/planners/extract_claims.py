@@ -110,6 +110,8 @@ def _mutations(
         found = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [one.group for one in those])
         return list(zip(those, found, strict=True))
 
+    if not groups:
+        return [], []
     try:
         return made(groups), []
     except Refused:

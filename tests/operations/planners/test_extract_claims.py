@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from slowwave.errors import SnapshotError
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Proposal
+from slowwave.operations.planners.claim_subjects import KnownSubjects
 from slowwave.operations.planners.extract_claims import extract_claims
 from slowwave.snapshots.snapshot import Snapshot
 from tests.sessions import page_of, sessions_snapshot
@@ -221,3 +224,15 @@ def test_pages_of_people_are_read_and_digests_evidence_and_private_ones_are_not(
         {"quarantined": ["x"]},
     ):
         assert found(**fields) == []
+
+
+def test_entities_are_not_read_where_nobody_claims_anything() -> None:
+    """A night of a store without sessions and pages is not to pay for its entities; the first name that is asked for needs them."""
+    snapshot = sessions_snapshot([])
+    without = replace(
+        snapshot, tables={n: t for n, t in snapshot.tables.items() if n not in ("entities", "entity_aliases")}
+    )
+    subjects = KnownSubjects.of(without)
+    with pytest.raises(SnapshotError, match="entities"):
+        subjects.meant("Mara")
+    assert not plan(without).items
