@@ -77,13 +77,24 @@ def _cells(column: pa.ChunkedArray) -> list[Value]:
         return [
             f"{text}+00:00" if known else None for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)
         ]
+    if pa.types.is_string(kind):
+        return _texts(column)
     values = column.to_pylist()
     if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
         return [value if value is None else tuple(value) for value in values]
     return values if any(is_(kind) for is_ in _AS_THEY_ARE) else [canonical(value) for value in values]
 
 
-_AS_THEY_ARE: Final = (pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+def _texts(column: pa.ChunkedArray) -> list[Value]:
+    """Texts of a column; equal ones are one object where most are: items keep the states, kinds and types of many thousand rows."""
+    if len(column) >= _MANY and len(known := pc.unique(column)) <= len(column) // _MANY:
+        texts = known.to_pylist()
+        return [texts[n] for n in pc.index_in(column, value_set=known).to_pylist()]
+    return column.to_pylist()
+
+
+_AS_THEY_ARE: Final = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+_MANY: Final = 8
 
 
 def _strings(ids: Collection[str]) -> pa.Array:

@@ -33,6 +33,7 @@ _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 _SAYS: Final = frozenset(
     ("name", "entity_type", "attributes", "subject", "predicate", "object", "current_version_id")
 )  # of a merged entity, fact or memory
+_VERSION: Final = frozenset(("current_version_id",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +138,12 @@ class Item:
         return self._subject
 
     def _remembered_as(self) -> str:
-        saying = (guard for guard in self.mutation.guards if not _SAYS.isdisjoint(guard.columns))
-        named = [seen for guard in saying for seen in guard.cells() if seen[0].column in _SAYS]
         if self.mutation.kind == "merge_rows":
-            seen = [seen_json(*n) for n in named]
+            seen = self._named(_SAYS)
         elif self.mutation.kind == "insert_summary":
             seen = [value_json(members) for members in self.mutation.members()]
             if self.mutation.table == "memories":
-                seen = [seen_json(*n) for n in named if n[0].column == "current_version_id"]
+                seen = self._named(_VERSION)
         elif self.mutation.kind == "render_page":
             seen = [f"[{value_json(w.value)}]" for w in self.mutation.writes if w.cell.column == "input_hash"]
             seen = seen or [
@@ -161,10 +160,20 @@ class Item:
             writes = [w for w in self.mutation.writes if not (reworded and w.cell.table in VECTORS)]
             seen = [*map(write_json, writes), *map(delete_json, self.mutation.deletes)]
             if self.mutation.table == "memories":
-                seen += [seen_json(*n) for n in named if n[0].column == "current_version_id"]
+                seen += self._named(_VERSION)
         about = value_json(self.mutation.row_ids()), value_json(tuple(sorted(seen)))
         said = f"[{quoted(self.operation)},{quoted(self.mutation.kind)},{','.join(about)}]"
         return hashlib.sha256(said.encode()).hexdigest()
+
+    def _named(self, columns: frozenset[str]) -> list[str]:
+        """The canonical JSON of the cells of some columns that guards name."""
+        return [
+            seen_json(Cell(guard.table, guard.row, column, guard.key), seen)
+            for guard in self.mutation.guards
+            if not columns.isdisjoint(guard.columns)
+            for column, seen in zip(guard.columns, guard.seen, strict=True)
+            if column in columns
+        ]
 
     def to_json(self) -> dict[str, object]:
         """The form that is sealed, stored and shown (status and reason are the store's)."""
