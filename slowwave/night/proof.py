@@ -54,6 +54,7 @@ def prove(
     release()
     harmed = harm(snapshot, after, decided, settings, inputs.embed)
     recall, radius = harmed.recall, harmed.radius
+    release()
     told = statements_probe(snapshot, after, decided)
     isolation = isolation_probe(snapshot, arranged.items)
     release()

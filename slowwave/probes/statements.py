@@ -126,17 +126,21 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
         return StatementsProbe()
     standing = _Standing(before, after, touched, won_against(items))
     count, missing, replaced = 0, list[tuple[str, str]](), 0
+    keys: dict[str, str] = {}
     for id_, text in touched.items():
-        said = _keyed(text)
-        count += len(said)
-        texts = standing.texts(id_)
-        folded = [_folded(t) for t in texts]
-        left = [s for s, key in said if not any(key in t for t in folded)]
-        left = [s for s in left if not _retold(s, texts)]
-        won = [s for s in left if _is("contradiction", s, standing.winners(id_))]
-        replaced += len(won)
-        missing += [(id_, s) for s in left if s not in won]
-    elsewhere = _said_anywhere(after, {s for _, s in missing}) if missing else frozenset[str]()
+        left = _keyed(text)
+        count += len(left)
+        if texts := standing.texts(id_):
+            folded = [_folded(t) for t in texts]
+            left = [(s, key) for s, key in left if not any(key in t for t in folded)]
+            left = [(s, key) for s, key in left if not _retold(s, texts)]
+        if left and (winners := standing.winners(id_)):
+            stands = [(s, key) for s, key in left if not _is("contradiction", s, winners)]
+            replaced += len(left) - len(stands)
+            left = stands
+        missing += [(id_, s) for s, _ in left]
+        keys.update(left)
+    elsewhere = _said_anywhere(after, keys) if missing else frozenset[str]()
     gone = [(id_, s) for id_, s in missing if s not in elsewhere]
     archived = standing.archived({id_ for id_, _ in gone})
     of = _items_of(items, {id_ for id_, _ in gone})
@@ -294,16 +298,13 @@ def _split(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     return tuple((s, frozenset(asked(s))) for line in text.splitlines() for s in sentences(line))
 
 
-def _said_anywhere(snapshot: Snapshot, wanted: set[str]) -> frozenset[str]:
-    """Those of some statements that a living memory or passage says in the same words: texts with its rarest pair of words that follow each
-    other are looked at."""
-    words = {statement: tokenise(statement) for statement in wanted}
-    uses = Counter(pair for own in words.values() for pair in set(pairwise(own)))
+def _said_anywhere(snapshot: Snapshot, wanted: Mapping[str, str]) -> frozenset[str]:
+    """Those of some statements, with their words as they are compared, that a living memory or passage says in the same words: texts with
+    its rarest pair of words that follow each other are looked at."""
+    uses = Counter(pair for key in wanted.values() for pair in set(pairwise(key.split())))
     by_pair: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for statement in sorted(wanted):
-        own = words[statement]
-        rarest = min(pairwise(own), key=lambda pair: (uses[pair], -len(pair[0]) - len(pair[1]), pair))
-        by_pair[rarest].append((_spaced(own), statement))
+    for statement, key in wanted.items():
+        by_pair[min(pairwise(key.split()), key=uses.__getitem__)].append((key, statement))
     memories = searched_table(snapshot, "memories", ("current_version_id",))
     passages = searched_table(snapshot, "chunks", ("content",))["content"]
     found: set[str] = set()

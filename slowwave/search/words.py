@@ -50,16 +50,20 @@ def ranges(form: str, *, wide: str) -> tuple[str, str]:
 
 _BETWEEN, _SINGLE = (re.compile(pattern) for pattern in ranges(r"\u{:04x}", wide=r"\U{:08x}"))
 _POSSESSIVE = re.compile(r"'s(?![0-9a-z_])")
+_PLAIN: Final = re.compile(r"[0-9a-z_]+")
+"""What is between separators in folded ASCII."""
 
 
 def words(text: str) -> list[str]:
     """The words of a text, in order, in the form in which they are indexed."""
     if text.isascii():
-        folded = _POSSESSIVE.sub("", text.lower())
+        folded = text.lower()
+        found: list[str] = _PLAIN.findall(_POSSESSIVE.sub("", folded) if "'s" in folded else folded)
     else:
         folded = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
         folded = _SINGLE.sub(r" \1 ", _POSSESSIVE.sub("", folded))
-    return [stem(word[:LONGEST]) for word in _BETWEEN.sub(" ", folded).split(" ") if word]
+        found = [word for word in _BETWEEN.sub(" ", folded).split(" ") if word]
+    return [word if word[-1] != "s" and len(word) <= LONGEST else stem(word[:LONGEST]) for word in found]
 
 
 def asked(query: str) -> list[str]:

@@ -26,7 +26,7 @@ Kind = Literal["number", "date", "polarity", "object"]
 another name or thing in the same place, or another nature."""
 
 _LONGEST: Final = 2_000  # characters of a text that are read
-_READ: Final = 8_192
+_READ: Final = 4_096
 _CLAUSE: Final = 6  # words of content that a negation may turn round
 _MET: Final = 0.7  # share of a denied clause that the other text must say
 _DEFINED: Final = 12  # words of a definition

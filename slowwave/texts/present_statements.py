@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -89,6 +90,8 @@ def is_own(sentence: str) -> bool:
 
 def said(sentence: str) -> list[str]:
     """The folded words of a sentence in their order."""
+    if sentence.isascii():  # folding moves no boundary of its words
+        return _TOKEN.findall(sentence.lower())
     return [fold(w) for w in _TOKEN.findall(sentence)]
 
 
@@ -110,7 +113,16 @@ def names(sentence: str) -> frozenset[str]:
 
 def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
     """Stems of the words of content; ``without`` some words."""
-    return frozenset(stem(w) for w in said(sentence) if w not in without and _is_content(w))
+    words = said(sentence)
+    found = {_content(w) for w in (words if not without else [w for w in words if w not in without])}
+    found.discard("")
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65_536)  # texts have most words in common
+def _content(word: str) -> str:
+    """The stem of a word of content; empty for any other."""
+    return stem(word) if _is_content(word) else ""
 
 
 def are_apart(one: str, other: str) -> bool:

@@ -43,7 +43,7 @@ class Place(NamedTuple):
     end: tuple[int, int]
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=4_096)
 def read_line(text: str) -> StatementLine | None:
     """Read a statement; None for a question, and for what is longer. Time: 20 µs."""
     text = _AS_WELL.sub(" and ", text)

@@ -44,7 +44,7 @@ Synonyms = Callable[[str, str], bool]
 LONGEST: Final = 4_000
 """Characters of a text that is compared word by word; longer ones are the same only letter by letter."""
 
-_READ: Final = 16_384
+_READ: Final = 4_096
 _COMMON: Final = 3  # texts that use a word, from which it is no slip of another
 _SHARED: Final = (
     0.5  # of the words of the shorter text that the longer has, from which a pair is doubtful and not different

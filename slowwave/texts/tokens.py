@@ -22,7 +22,9 @@ def fold(text: str) -> str:
 
 def tokenise(text: str) -> list[str]:
     """The folded words of ``text`` in order; ``don't`` is one word, a possessive ``'s`` is cut off."""
-    return [word.removesuffix("'s") for word in _WORD.findall(fold(text))]
+    folded = fold(text)
+    words: list[str] = _WORD.findall(folded)
+    return [word.removesuffix("'s") for word in words] if "'s" in folded else words
 
 
 def normalise_name(name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slowwave.texts.known_names import is_given, is_plain
-from slowwave.texts.present_statements import CONTRACTED, STOPS, WORD, is_own, matter, persons, said
+from slowwave.texts.present_statements import CONTRACTED, STOPS, WORD, is_own, matter, persons
 from slowwave.texts.sentences import sentences
 from slowwave.texts.stated_relations import SELF, stated_relations
 from slowwave.texts.statements import stem
@@ -109,8 +109,8 @@ def _subject(sentence: str, before: str) -> str | None:
         return SELF
     if lead:
         return lead
-    opening = said(sentence)[:1]
-    if opening and opening[0] in _PRONOUNS:
+    opening = _TOKEN.search(sentence)
+    if opening and fold(opening[0]) in _PRONOUNS:
         return before or None
     return ""
 
