@@ -1,8 +1,8 @@
 """The table of words of all-MiniLM-L6-v2 as its file has it: one byte a number, with a scale a word.
 
 The file's graph unfolds the table to float32 before it looks words up, and ONNX Runtime does so once, as it loads: it keeps 47 MB instead
-of 12. Here the words are looked up first and what was found is unfolded, number by number as before, so that vectors are the same bit for bit.
-The nodes that change are written anew in Protobuf's wire format, each pair in as many bytes as it had: nothing else of the file moves.
+of 12. Here the words are looked up first and what was found is unfolded, number by number as before, so that vectors are the same bit for
+bit. The nodes that change are written anew in Protobuf's wire format, in as many bytes as they had: nothing else of the file moves.
 """
 
 from __future__ import annotations
