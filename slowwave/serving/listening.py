@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import socket
 from contextlib import suppress
@@ -15,6 +16,8 @@ from slowwave.store.namespaces import namespace_id
 
 BURST: Final = 4.0
 """Seconds of its rate that a token may use at once."""
+
+_ARENA_MAX: Final = -8  # M_ARENA_MAX of malloc.h
 
 _VALID: Final = """
 SELECT count(*) FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
@@ -62,6 +65,7 @@ def serve(store: Store, door: Door, bound: socket.socket) -> None:
     from slowwave.serving.http_app import http_app
 
     keep_quiet()
+    share_one_heap()
     # No access log: a line of it holds what was asked for. Addresses of proxies are not trusted, as nothing rests on them.
     config = uvicorn.Config(
         http_app(Answering(store), door),
@@ -74,6 +78,15 @@ def serve(store: Store, door: Door, bound: socket.socket) -> None:
     )
     with suppress(KeyboardInterrupt):  # uvicorn passes on, once all is answered, what it was ended by
         uvicorn.Server(config).run(sockets=[bound])
+
+
+def share_one_heap() -> None:
+    """Let all threads allocate from one heap, where the C library is glibc: each of its own keeps what its thread took for a search.
+
+    They hold the interpreter's lock nearly always, so none waits for the heap.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def keep_quiet() -> None:
