@@ -1,5 +1,7 @@
 """``python -m benchmarks.search [--data DIR] [--rows 100000] [--write]``: how well and how fast searches find.
 
+With ``--rows 0`` speed is left out, and left as it is on the page: quality does not depend on what else the machine does.
+
 Quality: each mode through the real search, in a store of its own, for both offline models, beside the library bm25s. Questions are titles
 and headings of pages, turns that ask (to be found: the turn that answers, the question itself left out) and questions about conversations
 (``memorybank_answers.json`` says which turns answer which of them). Speed: hybrid searches beside the bare pgvector query and the bare GIN
@@ -52,7 +54,8 @@ from slowwave.texts.sentences import sentences
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "search.md"
-MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
+QUALITY_MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
+SPEED_MARKS: Final = ("<!-- speed -->", "<!-- end of speed -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 MODES: Final = ("bm25", "vector", "hybrid")
 K: Final = 10
@@ -442,6 +445,16 @@ def embedding(data: Path) -> Iterator[list[str]]:
         yield [embedder.model, f"{300 / many:.0f}", f"{(time.process_time() - began) / 50 * 1000:.1f}"]
 
 
+def speeds(store: Store, data: Path, rows: int) -> Iterator[Part]:
+    """What depends on the machine and on what else it does: embedding, searching ``rows`` drawn passages, and serving them."""
+    yield Part("Embedders", "CPU on one thread.", ("model", "turns a second", "ms a question"), [*embedding(data)])
+    queries = drawn(store, rows)
+    says = "Milliseconds of 200 questions of three words; bare is pgvector and GIN together."
+    yield Part(f"Speed at {rows:,} passages", says, ("query", "p50", "p95", "p50 / bare"), [*speed(store, queries)])
+    says = "The server, its clients and its database on this machine; each hybrid search embeds its question."
+    yield Part("Serving them", says, ("what", "figure"), [*served(queries)])
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run it and print; with ``--write`` write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -454,33 +467,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         store = open_store()
         try:
             header = ("questions", "search", "Recall@10", "MRR", "nDCG@10")
-            parts = [
-                Part("Quality", "A text that answers among ten; places; gains.", header, [*quality(store, asked.data)]),
-                Part(
-                    "Embedders",
-                    "CPU on one thread.",
-                    ("model", "turns a second", "ms a question"),
-                    [*embedding(asked.data)],
-                ),
+            found = [
+                Part("Quality", "A text that answers among ten; places; gains.", header, [*quality(store, asked.data)])
             ]
-            if asked.rows:
-                queries = drawn(store, asked.rows)
-                says = "Milliseconds of 200 questions of three words; bare is pgvector and GIN together."
-                rows = [*speed(store, queries)]
-                parts.append(
-                    Part(f"Speed at {asked.rows:,} passages", says, ("query", "p50", "p95", "p50 / bare"), rows)
-                )
-                says = (
-                    "The server, its clients and its database on this machine; each hybrid search embeds its question."
-                )
-                parts.append(Part("Serving them", says, ("what", "figure"), [*served(queries)]))
+            fast = [*speeds(store, asked.data, asked.rows)] if asked.rows else []
             logged()
         finally:
             server.stop(Path(home))
-    show(parts, Console(width=140))
+    show([*found, *fast], Console(width=140))
     if asked.write:
         told = "; ".join(f"{name} {value}" for name, value in machine().items())
-        put(parts, PAGE, MARKS, f"Measured on: {told}; load {load()}.")
+        for parts, marks in ((found, QUALITY_MARKS), (fast, SPEED_MARKS)):
+            if parts:
+                put(parts, PAGE, marks, f"Measured on: {told}; load {load()}.")
 
 
 if __name__ == "__main__":
