@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final
 
 from slowwave.search.words import words
 
 _WORD: Final = re.compile(r"\S+")
+_SPACE: Final = re.compile(r"[\x00-\x20]+")  # parts words in any script
 _BEFORE: Final = 80  # characters shown ahead of the first hit
+_SHORT: Final = 24  # characters of a part of a text of which the words are kept: results of one search, and of the next, share most of them
 
 
 def snippet(text: str, wanted: Collection[str], longest: int) -> str:
@@ -19,7 +22,7 @@ def snippet(text: str, wanted: Collection[str], longest: int) -> str:
     hits = [
         (match.start(), said)
         for match in _WORD.finditer(text)
-        for said in words(match[0])
+        for said in _words_in(match[0])
         if said in wanted
     ]  # fmt: skip
     start = max(0, _densest(hits, longest - _BEFORE) - _BEFORE)
@@ -33,7 +36,20 @@ def snippet(text: str, wanted: Collection[str], longest: int) -> str:
 
 def coverage(text: str, wanted: Collection[str]) -> float:
     """The share of the words of a query that stand in a text; 0 without any."""
-    return len(set(wanted) & set(words(text))) / len(set(wanted)) if wanted else 0.0
+    if not wanted:
+        return 0.0
+    said = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
+    return len(said.intersection(wanted)) / len(set(wanted))
+
+
+def _words_in(part: str) -> tuple[str, ...]:
+    """The words of what stands between spaces, which are those of the text there; of what is short, kept."""
+    return _kept(part) if len(part) <= _SHORT else tuple(words(part))
+
+
+@lru_cache(16_384)
+def _kept(part: str) -> tuple[str, ...]:
+    return tuple(words(part))
 
 
 def _densest(hits: list[tuple[int, str]], width: int) -> int:

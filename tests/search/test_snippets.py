@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.search.snippets import coverage, snippet
+from slowwave.search.words import words
 
 
 def test_a_snippet_is_around_the_hit():
@@ -21,6 +22,14 @@ def test_a_short_text_is_shown_whole():
 @given(st.text(max_size=900), st.sets(st.text(min_size=1, max_size=5), max_size=4))
 def test_no_snippet_is_longer_than_it_may_be(text: str, wanted: set[str]):
     assert len(snippet(text, wanted, 240)) <= 240
+
+
+@given(st.text(max_size=200), st.text(max_size=30))
+def test_words_between_spaces_are_those_of_the_text(text: str, query: str):
+    """In any script, so that a part of a text is read once."""
+    wanted = words(query)
+    assert coverage(f"{text} {query}", wanted) == bool(wanted)
+    assert coverage(text, wanted) == (len(set(wanted) & set(words(text))) / len(set(wanted)) if wanted else 0)
 
 
 def test_coverage_counts_words_once_whatever_their_form():
