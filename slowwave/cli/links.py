@@ -59,9 +59,10 @@ def link(
         rows = [(one.from_path, one.line, one.to, one.reason) for one in found.broken]
         show_table("Broken links", ("page", "line", "to", "reason"), rows)
         if rows:
-            say(f"{len(rows):,} links of {len({one.from_path for one in found.broken}):,} pages lead nowhere.")
+            pages = len({one.from_path for one in found.broken})
+            say(f"Links that lead nowhere: {len(rows):,}, on {pages:,} {'page' if pages == 1 else 'pages'}.")
         if found.self_links:
-            say(f"{len(found.self_links):,} pages link to themselves: {plain(', '.join(found.self_links))}")
+            say(f"Pages that link to themselves: {plain(', '.join(found.self_links))}")
     else:
         rows = [(edge.from_path, edge.to, edge.anchor, edge.kind, edge.line) for edge in found.edges]
         show_table("Links", ("from", "to", "anchor", "kind", "line"), rows)

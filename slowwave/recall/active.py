@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Literal
 
 from slowwave.recall.active_profiles import ActiveProfile, ActiveProfiles
+from slowwave.texts.sections import in_line
 from slowwave.texts.token_count import BYTES_A_TOKEN
 
 DURABLE: Final = 6
@@ -114,7 +115,7 @@ def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int)
     """Lines of (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
     for text, paths, longest, stale in told:
-        said = " ".join(text.split())
+        said = " ".join(in_line(text).split())
         said = said if len(said) <= longest else f"{said[: longest - 1].rstrip()}…"
         line = f"- {said} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
         size = len(line.encode()) + (1 if lines else 0)

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, cast
 from slowwave.pages.lines import escape, flat, hook
 from slowwave.search.request import SearchResult
 from slowwave.texts.quotation import quotable
+from slowwave.texts.sections import in_line
 
 ResearchKind = Literal["report", "briefing", "wiki-note", "proposal"]
 
@@ -52,7 +53,7 @@ def extracted(found: Sequence[SearchResult]) -> tuple[Sentence, ...]:
     sure = [n for n, r in enumerate(found, 1) if r.confidence != "low"]
     kept: dict[str, Sentence] = {}
     for n in sure or range(1, len(found) + 1):
-        text = flat(found[n - 1].snippet)
+        text = flat(in_line(found[n - 1].snippet))
         if text and text not in kept and len(kept) < EXTRACTS:
             kept[text] = Sentence(text, (n,))
     return tuple(kept.values())
@@ -106,4 +107,4 @@ def _source(number: int, result: SearchResult) -> str:
 
 
 def _shown(text: str) -> str:
-    return hook(str(quotable(text)), _LINE)
+    return hook(str(quotable(in_line(text))), _LINE)

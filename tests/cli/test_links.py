@@ -41,8 +41,8 @@ def test_edges_that_are_cut_off_are_told(notes: Folder, run: Run) -> None:
 def test_lint_tells_how_much_is_broken(notes: Folder, run: Run) -> None:
     code, out, _ = run("link", "lint", "notes")
     assert code == 0
-    assert "2 links of 2 pages lead nowhere." in out
-    assert "link to themselves: a.md" in out
+    assert "Links that lead nowhere: 2, on 2 pages." in out
+    assert "Pages that link to themselves: a.md" in out
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowwave.texts.sections import sections
+from slowwave.texts.sections import in_line, sections
 
 TEXT = """# Page
 
@@ -51,3 +51,10 @@ def test_code_holds_no_headings() -> None:
 
 def test_without_headings_there_is_nothing() -> None:
     assert sections("#no heading\n\n    # code\n") == {}
+
+
+def test_headings_lead_what_is_under_them_where_lines_are_one() -> None:
+    """No mark of a heading is left, and a comment in code is none."""
+    text = "# Harbour rebuild\n\nLed by Mara.\n\n## When?\n\nMay.\n\n```\n# make it\n```\n#tag"
+    assert " ".join(in_line(text).split()) == "Harbour rebuild: Led by Mara. When? May. ``` # make it ``` #tag"
+    assert in_line("") == ""
