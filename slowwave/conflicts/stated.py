@@ -32,10 +32,11 @@ from slowwave.conflicts.ended_statements import EndedStatement
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts import descriptions
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names
 from slowwave.texts.sentences import sentences
-from slowwave.texts.stated_relations import SELF, TRIGGER, stated_relations
+from slowwave.texts.stated_relations import SELF, TRIGGER, StatedRelation, stated_relations
 
 LONGEST: Final = 500
 """Characters of a memory that is read."""
@@ -122,16 +123,21 @@ def _ended(rows: StatementRows, earlier: int, later: int, about: tuple[str, str]
 
 def _stating(text: str, about: tuple[str, str]) -> str | None:
     """The one sentence that states a relation of a subject."""
-    found = [s for s in sentences(text) if any(r[:2] == about for r in stated_relations(s))]
+    found = [s for s in sentences(text) if any(r[:2] == about for r in _stated(s))]
     return found[0] if len(found) == 1 else None
+
+
+def _stated(text: str) -> tuple[StatedRelation, ...]:
+    """The relations of a text, and what it says that something is which has none of these."""
+    relations = stated_relations(text)
+    return relations or descriptions.descriptions(text)
 
 
 def _read(snapshot: Snapshot) -> _StatedRelations:
     memories = active_memories(snapshot)
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    memories = memories.filter(
-        pc.and_(short, pc.match_substring_regex(memories["text"], TRIGGER.pattern))
-    ).combine_chunks()
+    telling = (pc.match_substring_regex(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
+    memories = memories.filter(pc.and_(short, pc.or_(*telling))).combine_chunks()
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     groups = _groups(rows)
@@ -150,7 +156,7 @@ def _groups(rows: StatementRows) -> dict[tuple[str, str, str, str], list[_Saying
     columns = [pc.fill_null(table[c], "").to_pylist() for c in ("text", "scope", "author")]
     groups: defaultdict[tuple[str, str, str, str], list[_Saying]] = defaultdict(list)
     for statement, (text, scope, author) in enumerate(zip(*columns, strict=True)):
-        for stated in stated_relations(text):
+        for stated in _stated(text):
             own = stated.subject.partition(":")[0] == SELF
             if not (own and author.casefold() in PROGRAMS):
                 group = (scope, author if own else "", stated.subject, stated.relation)

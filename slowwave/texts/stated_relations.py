@@ -200,9 +200,14 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     return tuple(found.values())
 
 
+def is_unsure(sentence: str) -> bool:
+    """Whether a sentence asks, supposes, denies, wishes, plans or tells of the past, so that it states nothing."""
+    return _UNSURE.search(sentence) is not None
+
+
 def _of(sentence: str) -> StatedRelation | None:
     """What one sentence states."""
-    if _UNSURE.search(sentence):
+    if is_unsure(sentence):
         return None
     said = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))

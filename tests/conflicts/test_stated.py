@@ -48,6 +48,8 @@ def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> 
         ),
         ("Alice works for Acme.", "Alice joined Globex in March", "works for"),
         ("My favorite drink is tea.", "The user's day was long. My favourite drink is coffee.", "favorite drink"),
+        ("Our vet is Dr. Amari.", "Our vet is Dr. Feld.", "vet (name)"),
+        ("Our primary region is us-east-2.", "Primary region: ca-central-1", "primary region (code)"),
     ],
 )
 def test_another_object_is_a_conflict(one: str, other: str, predicate: str) -> None:
@@ -66,6 +68,9 @@ def test_another_object_is_a_conflict(one: str, other: str, predicate: str) -> N
         ("Mara lives in Oslo.", "Jonas lives in Bergen."),
         ("Mara lives in Oslo.", "Mara works for Acme."),
         ("Jonas leads the platform team.", "Petra leads the design team."),
+        ("Our supplier for flour is Hartmann.", "Our supplier for eggs is Brandt."),
+        ("Our vet is Dr. Amari.", "Our vet is Amari."),
+        ("My friend is Anna.", "My friend is Brigitte."),
     ],
 )
 def test_another_subject_a_part_or_a_spelling_is_none(one: str, other: str) -> None:
