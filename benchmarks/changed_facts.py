@@ -1,7 +1,8 @@
 """``python -m benchmarks.changed_facts``: whether the later of two notes is seen to end the earlier one, by the audit of contradictions.
 
-The pairs are in ``unseen/changed_facts.toml``. Each stands in a scope of its own, the later note a day after the earlier one. *Ended*
-are those of which a night at default settings ends the earlier note, *asked* those about which it asks a person.
+The pairs are in ``unseen/changed_facts.toml`` and ``unseen/changed_facts_2.toml``. Each stands in a scope of its own, the later note a day
+after the earlier one. *Ended* are those of which a night at default settings ends the earlier note, *asked* those about which it asks a
+person.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from slowwave.conflicts.sides import read_sides
 from slowwave.snapshots.snapshot import Snapshot
 
 PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
+MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
@@ -48,8 +50,14 @@ def snapshot_of(pairs: Sequence[dict[str, str | bool]]) -> Snapshot:
 
 
 def quality() -> list[Part]:
-    """What becomes of the pairs, class by class, those that were looked at apart from the others."""
-    pairs, settings = read(), Settings()
+    """What becomes of the pairs, class by class, of the first file those that were looked at apart from the others."""
+    sets = {"Half of them were looked at once.": (read(), 2), "None was looked at.": (read(MORE_PAIRS), 1)}
+    return [_counted(pairs, says, halves) for says, (pairs, halves) in sets.items()]
+
+
+def _counted(pairs: Sequence[dict[str, str | bool]], says: str, halves: int) -> Part:
+    """A table of pairs; with two halves every other one, from the first on, was looked at."""
+    settings = Settings()
     snapshot = snapshot_of(pairs)
     conflicts = find_conflicts(snapshot, settings).conflicts
     sides = read_sides(snapshot, conflicts, settings)
@@ -60,19 +68,20 @@ def quality() -> list[Part]:
         loser = conflict.b if decision.winner == "a" else conflict.a
         became[k // 2] = "ended" if decision.sure and loser == memory_id(k - k % 2) else "asked"
     counted: Counter[tuple[str, bool, str]] = Counter(
-        (str(pair["kind"]), k % 2 == 0, became.get(k, "")) for k, pair in enumerate(pairs)
+        (str(pair["kind"]), halves > 1 and k % halves == 0, became.get(k, "")) for k, pair in enumerate(pairs)
     )
     kinds = dict.fromkeys((str(pair["kind"]), bool(pair["ends"])) for pair in pairs)
+    header = ["pairs", "should end", "ended", "asked", "neither", "ended, looked at", "asked", "neither"]
+    seen = (False, True)[:halves]
     rows = [
         [
             kind,
             "yes" if ends else "no",
-            *(str(counted[kind, seen, state]) for seen in (False, True) for state in ("ended", "asked", "")),
+            *(str(counted[kind, s, state]) for s in seen for state in ("ended", "asked", "")),
         ]
         for kind, ends in kinds
     ]
-    header = ["pairs", "should end", "ended", "asked", "neither", "ended, looked at", "asked", "neither"]
-    return [Part(f"Changed facts: {len(pairs)} pairs of notes", "Half of them were looked at once.", header, rows)]
+    return Part(f"Changed facts: {len(pairs)} pairs of notes", says, header[: 2 + 3 * halves], rows)
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ def _at(sentence: str, words: Sequence[str]) -> int | None:
 
 def _of_one(sentence: str, value: EndedValue) -> bool:
     """Whether both speak of the same persons and names, what has ended left out; who speaks is one."""
-    told = {stem(w) for w in said(value.sentence)} | {stem(w) for w in value.words}
+    told = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
     if not {stem(w) for w in names(sentence)} <= told:
         return False
     mine, theirs = persons(sentence, value.words), persons(value.sentence, value.words)

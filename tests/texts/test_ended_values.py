@@ -34,6 +34,11 @@ def is_over(earlier: str, later: str) -> bool:
         ("Percival gave up squash for cycling.", "squash"),
         ("I've given up coffee.", "coffee"),
         ("Forget the tent, I'd like a hammock for my birthday.", "tent"),
+        ("Jo got rid of the diesel van.", "diesel van"),
+        ("Alma had her last day at Sunnyside.", "sunnyside"),
+        ("The doctor took me off lisinopril, because of a cough.", "lisinopril"),
+        ("Hartmann has gone bankrupt, we buy elsewhere.", "hartmann"),
+        ("The old pier was torn down in June.", "old pier"),
     ],
 )
 def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None:
@@ -59,6 +64,8 @@ def test_markers_before_and_behind_a_value_end_it(text: str, value: str) -> None
         "Okay, the chat is over.",
         "Today's yoga class has been cancelled.",
         "Don't forget the milk.",
+        "The plane took off late.",
+        "It was our last day at the beach.",
     ],
 )
 def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> None:
@@ -82,6 +89,7 @@ def test_everyday_words_questions_plans_and_hearsay_end_nothing(text: str) -> No
         ("I'm a member of the gym Stride Club.", "I cancelled Stride Club and joined Core House."),
         ("Percival is into squash.", "Percival gave up squash for cycling."),
         ("For my birthday I want a tent.", "I'd like a hammock instead of a tent for my birthday."),
+        ("On Tuesdays Benny has his piano lesson.", "Benny's piano lesson was moved from Tuesdays to Fridays."),
     ],
 )
 def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
@@ -120,7 +128,18 @@ def test_others_the_past_plans_and_longer_memories_do_not(earlier: str, later: s
 @pytest.mark.slow
 @pytest.mark.timeout(60)  # a pattern that goes back over the text takes far longer
 @pytest.mark.parametrize(
-    "piece", ["moved from a ", "not ", "instead of ", "no longer ", "a a a a a a left", "was a ", "' s "]
+    "piece",
+    [
+        "moved from a ",
+        "not ",
+        "instead of ",
+        "no longer ",
+        "a a a a a a left",
+        "was a ",
+        "' s ",
+        "my last day at ",
+        "took me off a ",
+    ],
 )
 def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str) -> None:
     """Memory text is untrusted."""
