@@ -103,11 +103,11 @@ def collapsed(texts: Sequence[str], worth: Sequence[int], most: int) -> list[lis
 
 def _are_copies(one: str, other: str, a: frozenset[int], b: frozenset[int]) -> bool:
     short, long = sorted((len(one), len(other)))
-    if short < _SHORTEST_COPY:
+    if short < _SHORTEST_COPY or a.isdisjoint(b):
         return False
-    if a and b and len(a & b) >= _COPIED * min(len(a), len(b)):
+    if len(a & b) >= _COPIED * min(len(a), len(b)):
         return True
-    return 100 * short > _LEAST_ALIKE * long and not a.isdisjoint(b) and fuzz.ratio(one, other, score_cutoff=_ALIKE) > 0
+    return 100 * short > _LEAST_ALIKE * long and fuzz.ratio(one, other, score_cutoff=_ALIKE) > 0
 
 
 def _shingles(text: str) -> frozenset[int]:
