@@ -29,7 +29,7 @@ _QUOTED: Final = 200  # characters
 @dataclass(frozen=True, slots=True)
 class FoundSummary:
     """A text for the members at ``places`` of the pool; ``uncited`` were in the cluster. Tokens of the members' texts and of this one.
-    ``marks`` are attributes of the new memory beside the usual ones."""
+    ``marks`` are attributes of the new memory beside the usual ones, ``substance`` the share of the members' tokens that tell something."""
 
     places: tuple[int, ...]
     uncited: tuple[int, ...]
@@ -37,11 +37,17 @@ class FoundSummary:
     before: int
     after: int
     marks: Mapping[str, object] = field(default_factory=dict)
+    substance: float = 1.0
 
     @property
     def saving(self) -> int:
         """Tokens that recall no longer has to bear."""
         return self.before - self.after
+
+    @property
+    def worth(self) -> float:
+        """What the saving is worth: tokens of small talk count for nothing."""
+        return self.saving * self.substance
 
 
 def summary_items(inputs: Inputs, operation: str, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Item]:

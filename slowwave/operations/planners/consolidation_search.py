@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.conflicts.sentences import contradict
@@ -27,6 +28,7 @@ from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints
 from slowwave.operations.planners.summary_text import Writing
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.extractive import Source
+from slowwave.texts.substance import substance
 from slowwave.texts.token_count import count
 
 _MOST: Final = 50  # members of a summary
@@ -53,9 +55,10 @@ class Search:
     numbers: dict[str, int | float]
     near: Ints = field(init=False)
     words: SharedWords = field(init=False)
+    telling: NDArray[np.floating] = field(init=False)
 
     def summaries(self) -> list[FoundSummary]:
-        """The best of all, most saving first. Those that are left uncited meet again until nothing more is found."""
+        """The best of all, those of most worth first. Those that are left uncited meet again until nothing more is found."""
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
         with one_thread():
@@ -79,14 +82,16 @@ class Search:
                 found.append(s)
                 rows -= len(s.places)
                 tokens -= s.before
-        return sorted(found, key=lambda s: (-s.saving, s.places))
+        return sorted(found, key=lambda s: (-s.worth, s.places))
 
     def _likely(self, pairs: Sequence[NearPairs]) -> list[NearPairs]:
         """The pairs with how likely they are of one matter: their cosine, and the words that they share."""
         self.near = np.unique(
             np.concatenate([np.empty(0, np.int64), *(rows[k] for rows, i, j, _ in pairs for k in (i, j))])
         )
-        self.words = SharedWords.of(self.pool.table["text"].take(pa.array(self.near)).to_pylist())
+        texts: list[str] = self.pool.table["text"].take(pa.array(self.near)).to_pylist()
+        self.words = SharedWords.of(texts)
+        self.telling = np.array([substance(text) for text in texts], np.float32) * self.pool.tokens[self.near]
         found: list[NearPairs] = []
         for rows, i, j, cosine in pairs:
             one, two = (np.searchsorted(self.near, rows[k]) for k in (i, j))
@@ -107,29 +112,32 @@ class Search:
         self, pairs: Sequence[NearPairs], free: Mask, tried: set[tuple[int, ...]], most: int
     ) -> list[FoundSummary]:
         """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
-        waiting: list[tuple[int, tuple[int, ...], bool]] = []
+        waiting: list[tuple[float, tuple[int, ...], bool]] = []
         for near in pairs:
             for members in self._clusters(*near, free):
                 if members not in tried:
                     tried.add(members)
                     self.numbers["clusters"] += 1
                     self.numbers["memories in clusters"] += len(members)
-                    waiting.append((-self._most_saved(members), members, False))
+                    if (most_worth := self._most_worth(members)) > 0:
+                        waiting.append((-most_worth, members, False))
+                    else:
+                        self.numbers["clusters of small talk"] += 1
         heapq.heapify(waiting)
         found: list[FoundSummary] = []
         while waiting:
             potential, members, whole = heapq.heappop(waiting)
-            best = heapq.nlargest(most, (s.saving for s in found))
+            best = heapq.nlargest(most, (s.worth for s in found))
             if len(best) == most and (len(found) >= _RIVALS * most or -potential <= best[-1]):
                 self.numbers["clusters left for another night"] += 1
                 continue
             if not whole:
                 for part in self._parts(members):
-                    heapq.heappush(waiting, (-self._most_saved(part), part, True))
+                    heapq.heappush(waiting, (-self._most_worth(part), part, True))
                 continue
             if (summary := self._summary(members)) is not None:
                 found.append(summary)
-        found.sort(key=lambda s: (-s.saving, s.places))
+        found.sort(key=lambda s: (-s.worth, s.places))
         self.numbers["clusters left for another night"] += len(found[most:])
         return found[:most]
 
@@ -154,9 +162,13 @@ class Search:
             if self.focus is None or self.focus[list(members)].any():
                 yield members
 
-    def _most_saved(self, members: Sequence[int]) -> int:
-        """No summary of the members or some of them saves more."""
-        return int(self.pool.tokens[list(members)].sum())
+    def _most_worth(self, members: Sequence[int]) -> float:
+        """No summary of the members or some of them is worth more."""
+        return float(self._telling(members).sum())
+
+    def _telling(self, members: Sequence[int]) -> NDArray[np.floating]:
+        """Of each member the tokens that tell something."""
+        return self.telling[np.searchsorted(self.near, np.array(members, np.int64))]
 
     def _parts(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """The members in parts that fit a summary's input and in which nothing contradicts another, each in the order of time.
@@ -235,7 +247,9 @@ class Search:
             if before - after < max(1.0, _SAVING * before):
                 self.numbers["clusters without a saving"] += 1
                 return None
-            return FoundSummary(tuple(cited), tuple(k for k in members if k not in cited), written, before, after)
+            uncited = tuple(k for k in members if k not in cited)
+            share = float(self._telling(cited).sum()) / before
+            return FoundSummary(tuple(cited), uncited, written, before, after, substance=share)
         self.numbers["clusters that would lose a specific"] += 1
         return None
 
@@ -286,6 +300,7 @@ _LEFT_OUT: Final = (
     "memories in no part of enough members",
     "summaries with too few new memories",
     "clusters that would lose a specific",
+    "clusters of small talk",
     "clusters without a saving",
     "clusters left for another night",
 )

@@ -304,6 +304,18 @@ def test_a_cluster_without_a_saving_is_left_out() -> None:
     assert (found.items, found.report.numbers["clusters without a saving"]) == ((), 1)
 
 
+def test_what_tells_something_comes_before_more_small_talk() -> None:
+    """Longer texts of pleasantries save more tokens and are worth less; those that tell nothing at all are left as they are."""
+    nice = "Walking and reading are always lovely ways of spending a calm and quiet weekend with dear old friends. "
+    polite = "Thanks a lot for having told me all of this. Would you like to hear more of these stories? "
+    kinds = {"tale": [*TALES.values()], "nice": [nice] * 3, "polite": [3 * polite] * 3}
+    rows = [memory(f"{name}{k}", text, subject=name) for name, texts in kinds.items() for k, text in enumerate(texts)]
+    found = plan(world(*rows))
+    assert [item.evidence["quotes"][0]["text"][:4] for item in found.items] == [SAME[:4], nice[:4]]  # type: ignore[index]
+    assert found.items[0].evidence["token_savings"] < found.items[1].evidence["token_savings"]  # type: ignore[operator]
+    assert found.report.numbers["clusters of small talk"] == 1
+
+
 def test_those_that_save_most_come_first_and_the_rest_another_night() -> None:
     """At most so many a night; those after them are counted, and come next."""
     rows = [
