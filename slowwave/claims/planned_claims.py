@@ -47,8 +47,8 @@ class NewSubject:
 @dataclass(frozen=True, slots=True)
 class PlannedClaim:
     """A statement of a kind, and since when it is so. ``documents`` and ``chunks`` are rows of the snapshot on which it rests, ``quote``
-    the sentence of the source. ``closes`` are claims that end where it begins; with ``supports`` it is evidence of that claim, and none of
-    its own.
+    the sentence of the source. ``closes`` are claims that end where it begins, ``ended_by`` is the claim that begins where it ends: its
+    id, or what another claim of the group states. With ``supports`` it is evidence of that claim, and none of its own.
     """
 
     kind: str
@@ -65,6 +65,7 @@ class PlannedClaim:
     session_id: str = ""
     agent: str = ""
     reason: str = ""
+    ended_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ def _claim(
         claim.reason or claim.quote[: _LONGEST["reason"]],
         {} if claim.supports or not (relations := relations_of(claim.statement)) else {"relations": relations},
         None if claim.supports else vectors.get(claim.statement),
+        claim.ended_by,
     )
 
 
@@ -159,7 +161,8 @@ def _checked(group: SubjectClaims, settings: Settings, now: datetime) -> Subject
         _within_bounds(claim, about, now)
         _screened(f"{claim.quote}\n{claim.reason}\n{claim.agent}\n{claim.session_id}", about, settings)
         said = _screened(claim.statement, about, settings)
-        claims.append(replace(claim, statement=said))
+        ended_by = _screened(claim.ended_by, about, settings) if claim.ended_by else ""
+        claims.append(replace(claim, statement=said, ended_by=ended_by))
     return SubjectClaims(subject, tuple(claims), group.pages)
 
 

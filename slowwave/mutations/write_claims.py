@@ -7,6 +7,7 @@ what it contradicts stands beside it. What is said, and of whom, is its planner'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -28,6 +29,7 @@ from slowwave.snapshots.snapshot import Snapshot
 REASON: Final = "claim"
 """What the first version of a claim that a plan wrote keeps as its reason."""
 
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STANDS: Final = ("invalidated_at", "kind", "state", "current_version_id", "attributes", "valid_from", "valid_to")
 _WRITTEN: Final = ("source_document_ids", "source_chunk_ids")
 
@@ -45,7 +47,8 @@ class NewEntity:
 @dataclass(frozen=True, slots=True)
 class NewClaim:
     """What is said, and since when it is so (ISO 8601). ``closes`` end there, ``contradicts`` stay; ``attributes`` stand beside kind and
-    subject. With ``supports`` it is no claim of its own but evidence of that one.
+    subject. ``ended_by`` begins where it ends: a claim's id, or what another claim of the group says. With ``supports`` it is no claim of
+    its own but evidence of that one.
     """
 
     kind: str
@@ -63,6 +66,7 @@ class NewClaim:
     reason: str = ""
     attributes: Mapping[str, object] = field(default_factory=dict)
     vector: NDArray[np.floating] | None = None
+    ended_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,9 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     """
     cells = page_cells(snapshot, [page for group in groups for page in group.pages])
     subjects = {g.subject for g in groups if isinstance(g.subject, str)}
-    named = {
-        i for g in groups for c in g.claims for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))
-    }
+    said = [c for g in groups for c in g.claims]
+    named = {i for c in said for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
+    named |= {c.ended_by for c in said if _ID.fullmatch(c.ended_by)}
     entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
     claims = rows_by_id(snapshot, "memories", named, (*_STANDS, *_WRITTEN, "external_id"))
     taken = _references(snapshot, [g.subject.ref for g in groups if isinstance(g.subject, NewEntity)])
@@ -124,6 +128,7 @@ class _Group:
     inserts: list[Insert] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
     added: dict[str, list[NewClaim]] = field(default_factory=dict)
+    made: list[tuple[NewClaim, int]] = field(default_factory=list)
 
     def mutation(self, group: ClaimGroup, pages: Sequence[PageCells]) -> Mutation:
         for page in pages:
@@ -137,6 +142,8 @@ class _Group:
                 self.added.setdefault(claim.supports, []).append(claim)
             else:
                 self._claim(claim, subject, name)
+        for claim, n in self.made:
+            self._ended(claim, n)
         for id_, evidence in self.added.items():
             self._support(id_, evidence)
         about = sorted({*self.ended, *self.added, *(i for c in group.claims for i in c.contradicts)})
@@ -175,6 +182,7 @@ class _Group:
 
     def _claim(self, claim: NewClaim, subject: str, name: str) -> None:
         n = len(self.inserts)
+        self.made.append((claim, n))
         told = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
         values: dict[str, Value] = {
             **defaults("memories", ("current_version_id",)),
@@ -197,6 +205,19 @@ class _Group:
             self._stands(id_)
             self._event(claim, "contradicted", {"claim_id": id_}, {"other_id": n})
             self._event(claim, "contradicted", {"other_id": id_}, {"claim_id": n})
+
+    def _ended(self, claim: NewClaim, n: int) -> None:
+        """What is said ended before it was said, where another one begins."""
+        if not claim.ended_by:
+            return
+        if claim.ended_by in self.claims:
+            self._stands(claim.ended_by, but="valid_to")
+            self._event(claim, "replaced", {"other_id": claim.ended_by}, {"claim_id": n})
+            return
+        later = [k for c, k in self.made if c.statement == claim.ended_by and c.since == claim.until]
+        if not later:
+            raise Refused(f"A claim would end at {claim.until}, and what is to end it does not begin there.")
+        self._event(claim, "replaced", {}, {"claim_id": n, "other_id": later[-1]})
 
     def _end(self, id_: str, claim: NewClaim) -> None:
         """A claim ends where another one begins."""

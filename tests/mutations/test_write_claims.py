@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.claims.trail import SubjectHistoryRequest, subject_history
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage
 from slowwave.errors import Refused, UndoBlocked
@@ -146,6 +147,44 @@ def test_a_subject_that_agents_spoke_of_since_is_not_taken_back(store: Store) ->
     tell(store, "Heron waits for nobody else.", "project:heron", world.slug, role="owner")
     with pytest.raises(UndoBlocked, match=r"memories\.attributes"):
         undo(store, world, again)
+
+
+def test_what_ended_before_it_was_told_names_what_ended_it(store: Store) -> None:
+    """A claim that stands, or one that comes with it: what became of a claim is told of a plan's as of one that was said by day."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    live = str(tell(store, "Rowan is live.", "project:rowan", world.slug, kind="state", role="owner").claim_id)
+    before = digest(store, world.slug)
+
+    def late(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+        table = snapshot.table("entities")
+        (rowan,) = table.filter(pc.equal(table["external_id"], "project:rowan"))["id"].to_pylist()
+        memories = snapshot.table("memories")
+        (since,) = memories.filter(pc.equal(memories["id"], live))["valid_from"].to_pylist()
+        first = PlannedClaim(
+            *("state", "Rowan is planned.", since - timedelta(days=9)),
+            until=since - timedelta(days=4),
+            ended_by="Rowan is built.",
+        )
+        then = PlannedClaim("state", "Rowan is built.", since - timedelta(days=4), until=since, ended_by=live)
+        with pytest.raises(Refused, match="what is to end it"):
+            planned_claims(snapshot, Settings(), None, [SubjectClaims(rowan, (replace(then, ended_by="Nothing."),))])
+        return planned_claims(snapshot, Settings(), None, [SubjectClaims(rowan, (first, then))])
+
+    _, items = plan(store, world, late, Random(1))
+    run, stale = apply(store, world, items)
+    assert stale == {}
+    with store.connect("reader") as connection:
+        found = subject_history(connection, world.slug, SubjectHistoryRequest(subject="project:rowan")).claims
+    of = {c.statement: c for c in found}
+    ends = {s: [e.other_id for e in c.events if e.event == "replaced"] for s, c in of.items()}
+    assert ends == {
+        "Rowan is planned.": [of["Rowan is built."].id],
+        "Rowan is built.": [live],
+        "Rowan is live.": [],
+    }
+    undo(store, world, run)
+    assert digest(store, world.slug) == before
 
 
 def test_what_does_not_stand_is_refused(store: Store) -> None:

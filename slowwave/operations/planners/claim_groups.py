@@ -104,7 +104,8 @@ class ClaimGroups:
                 if isinstance(subject, Subject)
                 else frozenset((normalise_name(subject.name),))
             )
-            groups += _grouped(subject, _Subject(known, names, self.counts).planned(said))
+            standing = frozenset(claim.id for claim in known)
+            groups += _grouped(subject, _Subject(known, names, self.counts).planned(said), standing)
         return groups
 
 
@@ -171,7 +172,9 @@ class _Subject:
             holds = _holding(standing, one.claim.since)
             before = any(holds is not None and holds.since <= o.claim.since < one.claim.since for o in fresh)
             closes = (holds.id,) if holds is not None and not before else ()
-            one.claim = replace(one.claim, until=until, closes=closes)
+            ended_by = next((c.id for c in standing if c.since == until), "")
+            ended_by = ended_by or next((o.claim.statement for o in reversed(fresh) if o.claim.since == until), "")
+            one.claim = replace(one.claim, until=until, closes=closes, ended_by=ended_by)
             self.counts["closed"] += len(closes)
             self.counts["history"] += until is not None
             self.new.append(one)
@@ -205,11 +208,12 @@ class _Subject:
                 and other.claim.until is None
                 and other.claim.since < candidate.since
             ):
-                other.claim = replace(other.claim, until=candidate.since)
-        later = [c.since for c in ends if c.since > candidate.since]
+                other.claim = replace(other.claim, until=candidate.since, ended_by=candidate.statement)
+        later = min((c for c in ends if c.since > candidate.since), key=lambda c: (c.since, c.id), default=None)
         closes = tuple(sorted(c.id for c in ends if c.since <= candidate.since))
-        until = min(later, default=None)
-        one.claim = replace(one.claim, closes=closes, until=until, contradicts=tuple(sorted(against)))
+        if later is not None:
+            one.claim = replace(one.claim, until=later.since, ended_by=later.id)
+        one.claim = replace(one.claim, closes=closes, contradicts=tuple(sorted(against)))
         self.counts["closed"] += len(closes)
         self.counts["contradicting"] += bool(against)
         self.counts["contradicting tonight"] += any(_is_open(found) for _, found in mine)
@@ -265,7 +269,7 @@ def known_claims(snapshot: Snapshot) -> dict[str, list[KnownClaim]]:
     return found
 
 
-def _grouped(subject: Subject | NewName, found: Sequence[_New]) -> list[PlannedGroup]:
+def _grouped(subject: Subject | NewName, found: Sequence[_New], standing: AbstractSet[str]) -> list[PlannedGroup]:
     if not found:
         return []
     if isinstance(subject, NewName):
@@ -278,7 +282,8 @@ def _grouped(subject: Subject | NewName, found: Sequence[_New]) -> list[PlannedG
     groups: list[PlannedGroup] = []
     for part in parts:
         target = NewSubject(subject.ref, subject.name) if isinstance(subject, NewName) else subject.id
-        claims = tuple(one.claim for one in part)
+        known = {claim.statement for claim in (one.claim for one in part)} | standing
+        claims = tuple(_without_stranger(one.claim, known) for one in part)
         groups.append(
             PlannedGroup(
                 SubjectClaims(target, claims),
@@ -288,6 +293,11 @@ def _grouped(subject: Subject | NewName, found: Sequence[_New]) -> list[PlannedG
             )
         )
     return groups
+
+
+def _without_stranger(claim: PlannedClaim, known: AbstractSet[str]) -> PlannedClaim:
+    """What ends a claim is told where it stands, or comes with it; an item of its own may never be applied."""
+    return claim if claim.ended_by in known else replace(claim, ended_by="")
 
 
 def _new(candidate: ClaimCandidate, words: frozenset[str] = frozenset()) -> _New:

@@ -30,6 +30,19 @@ def claims(found: Proposal) -> dict[str, Mapping[str, Any]]:
     return {str(claim["statement"]): claim for claim in told}
 
 
+def ended(found: Proposal) -> set[tuple[str, str]]:
+    """(claim, what ended it), each by its statement or, of a known one, by its id, of the claims that are made and have ended."""
+    told: set[tuple[str, str]] = set()
+    for mutation in (item.mutation for item in found.items):
+        texts = {
+            i.refs["memory_id"]: str(i.values["content"]) for i in mutation.inserts if i.table == "memory_versions"
+        }
+        for event in (i for i in mutation.inserts if i.values.get("event") == "replaced" and "claim_id" in i.refs):
+            by = texts[event.refs["other_id"]] if "other_id" in event.refs else str(event.values["other_id"])
+            told.add((texts[event.refs["claim_id"]], by))
+    return told
+
+
 def said(*lines: str, day: int = 6, name: str = "talk", at: str = "09:00") -> WeekSession:
     return WeekSession(name, day, at, "\n".join(lines))
 
@@ -94,6 +107,7 @@ def test_states_end_each_other_by_the_time_at_which_they_were_said() -> None:
     assert len(told["Kestrel is due on 21 May."]["quotes"]) == 2
     assert "Jonas lives in Ghent." not in told
     assert told["Jonas lives in Antwerp."]["until"] is None
+    assert ("Kestrel is due on 14 May.", "Kestrel is due on 21 May.") in ended(plan(sessions_snapshot(WEEK)))
 
 
 @pytest.mark.parametrize(
@@ -137,9 +151,11 @@ def test_a_known_claim_gets_evidence_and_no_second_claim() -> None:
 def test_a_state_closes_the_one_before_it_and_never_a_newer_one(day: int, closes: bool, until: str | None) -> None:
     """One that arrives late goes to history."""
     tables = known(("state", "Kestrel is due on 14 May.", 4, None))
-    found = claims(plan(sessions_snapshot([said("Mara: Kestrel is due on 21 May.", day=day)], tables=tables)))
-    claim = found["Kestrel is due on 21 May."]
+    found = plan(sessions_snapshot([said("Mara: Kestrel is due on 21 May.", day=day)], tables=tables))
+    claim = claims(found)["Kestrel is due on 21 May."]
     assert (claim["closes"], claim["until"]) == ([uid("Kestrel is due on 14 May.")] if closes else [], until)
+    by = {(claim["statement"], uid("Kestrel is due on 14 May."))}
+    assert ended(found) == (set() if closes else by)
 
 
 def test_what_contradicts_a_claim_stands_beside_it_and_is_marked() -> None:
