@@ -36,6 +36,9 @@ LISTS: Final = {
 
 _WARNINGS: Final = frozenset({"contradictions", "event mismatch", "state conflict"})
 _READ: Final = r"(?im)^ {0,3}#{1,6}[ \t]+(?:contradictions|open questions|timeline|evidence)\b"
+_MARK: Final = re.compile(r"(?im)^<!-- (?:slowwave:[^\n>]{0,200}|timeline[^\n>]{0,80}) ?-->[ \t]*\r?$")
+"""Marks of blocks and of the timeline, which say nothing: a section of which nothing is left but its marks is empty."""
+
 _DAY: Final = re.compile(r"(?<![\d-])(\d{4}-\d{2}-\d{2})(?!\d)")
 _RETIRED: Final = "superseded"
 _COLUMNS: Final = ("id", "corpus_id", "path", "plane", "metadata", "content")
@@ -72,7 +75,7 @@ def page_health(inputs: Inputs) -> Report:
             if fields.get("quarantined"):
                 continue
             text = body(row["content"]) if sectioned[place] or place in sensitive else ""
-            found = sections(text) if sectioned[place] else {}
+            found = sections(_MARK.sub("", text)) if sectioned[place] else {}
             on = [*_lists(fields, found, today, options), *_unclassed(fields, text if place in sensitive else "")]
             if conflict := _conflict(row, fields, paths):
                 on.append(("state conflict", conflict))

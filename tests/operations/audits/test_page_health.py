@@ -62,6 +62,20 @@ def test_evidence_and_timeline_are_missing_where_the_profile_asks_for_them_or_th
     assert (on(report, "missing evidence"), on(report, "missing timeline")) == (["asked.md", "empty.md"], ["asked.md"])
 
 
+def test_a_block_that_was_emptied_says_nothing() -> None:
+    """Its marks and those of the timeline are left: the section is empty, as it is where nothing stands."""
+    empty = f"<!-- slowwave:begin {{}} hash={'0' * 64} -->\n<!-- slowwave:end -->\n"
+    names = ("Contradictions", "Open Questions", "Evidence")
+    text = "".join(f"## {name}\n\n{empty.format(name.lower().replace(' ', '-'))}\n" for name in names)
+    full = text.replace("<!-- slowwave:end -->", "- Two tons.\n<!-- slowwave:end -->")
+    report = health(
+        page("empty.md", f"{text}<!-- timeline -->\n## Timeline\n", canonical=True),
+        page("full.md", f"{full}## Timeline\n\n- <!-- aside --> 2026-01-01: Said.\n", canonical=True),
+    )
+    assert (on(report, "contradictions"), on(report, "open questions")) == (["full.md"], ["full.md"])
+    assert (on(report, "missing evidence"), on(report, "missing timeline")) == (["empty.md"], ["empty.md"])
+
+
 def test_a_timeline_that_goes_on_after_the_page_was_brought_up_to_date() -> None:
     """A day that is to come is a plan, and no event."""
     line = "## Timeline\n\n- {}: repaired\n- 2026-09-01: next inspection\n"
