@@ -29,7 +29,8 @@ _STATES: Final = "coalesce(jsonb_exists_any(m.attributes->'relations', %(relatio
 _NEAREST: Final = f"""
 SELECT {_COLUMNS} FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
   JOIN memory.search_texts t ON t.id = m.id
- WHERE {_OF_SUBJECT} AND {_STANDS} AND (t.words @@ %(query)s::tsquery OR {_STATES})
+ WHERE {_OF_SUBJECT} AND {_STANDS} AND (t.words @@ %(query)s::tsquery OR {_STATES}
+   OR %(states)s AND m.attributes->>'claim_kind' = 'state')
  ORDER BY {_STATES} DESC, ts_rank(t.words, %(query)s::tsquery, 0) DESC, m.recorded_at DESC, m.id LIMIT %(limit)s"""  # noqa: S608
 
 _PERIODS: Final = f"""
@@ -76,9 +77,12 @@ def nearest(
     statement: str,
     heading: str,
     relations: Sequence[str] = (),
+    *,
+    states: bool = False,
 ) -> list[Claim]:
     """The claims of a subject (by its ids), those that have ended among them, that are nearest to a statement: those that state one of its
-    ``relations``, then those that share most words with it. ``heading`` is the subject's name, whose words all of them share.
+    ``relations``, then those that share most words with it, and last, with ``states``, the newest states, which need share none.
+    ``heading`` is the subject's name, whose words all of them share.
     """
     named = set(asked(heading))
     said = dict.fromkeys(asked(statement))
@@ -88,7 +92,9 @@ def nearest(
     tag = namespace_id[:8]
     query = " | ".join(f"'{tag}:{word}'" for word in told)
     values = {"namespace": namespace_id, "subjects": list(subject_ids), "query": query, "limit": COMPARED}
-    return _claims(connection.execute(_NEAREST.encode(), values | {"relations": list(relations)}).fetchall())
+    return _claims(
+        connection.execute(_NEAREST.encode(), values | {"relations": list(relations), "states": states}).fetchall()
+    )
 
 
 def periods(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Period]:

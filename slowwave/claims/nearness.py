@@ -28,6 +28,7 @@ def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collec
     """What ``new`` is to ``known``; ``names`` are the subject's, folded. Some 100 µs."""
     from slowwave.conflicts.memories import one_matter
     from slowwave.texts.ended_values import ended_values, ends
+    from slowwave.texts.plain_claims import slot_of
     from slowwave.texts.sameness import read, sameness
 
     found = sameness(new, known)
@@ -35,6 +36,8 @@ def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collec
         return Nearness("same")
     if max(len(new), len(known)) > LONGEST:
         return Nearness("near" if found.decision == "doubtful" else None)
+    if new_kind == known_kind == _ONE_AT_A_TIME and (slot := slot_of(new)) and slot == slot_of(known):
+        return Nearness("contradicts", ends=True)
     if _other_object(new, known, names):
         return Nearness("contradicts", ends=True)
     if any(ends(known, value) for value in ended_values(new)):

@@ -246,7 +246,10 @@ class _Call:
         """Compare the statement with the nearest claims of its subject."""
         request, said, since = self.request, self.screened.said, self.screened.since
         relations = relations_of(said)
-        claims = nearest(self.connection, self.scope, subject.ids, said, subject.name, relations)
+        claims = nearest(
+            *(self.connection, self.scope, subject.ids, said, subject.name, relations),
+            states=request.kind == "state",
+        )
         names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
         near = [(claim, _relation(request, said, claim, names)) for claim in claims]
         same = [c for c, n in near if n.relation == "same" and (c.until is None or c.holds(since))]

@@ -34,6 +34,10 @@ def test_of_two_states_only_the_later_one_holds() -> None:
     """A figure in a fact may be wrong in either; in a state it has changed."""
     assert nearness("The review takes 50 days.", "state", "The review takes 40 days.", "state").ends
     assert not nearness("The review takes 50 days.", "state", "The review takes 40 days.", "fact").ends
+    assert nearness("Rowan is live.", "state", "Rowan is blocked by the audit.", "state").ends, (
+        "no word but its name is shared"
+    )
+    assert not nearness("Rowan is live.", "state", "Rowan is painted red.", "state").ends
 
 
 def test_long_statements_are_compared_for_being_the_same_alone() -> None:

@@ -540,3 +540,16 @@ def test_dory_a_process_killed_between_any_two_statements_leaves_all_or_nothing(
     ask(acme, f"DROP TRIGGER zz_hold ON memory.{table}")
     done = tell(acme, "Mara moved to Bergen.", subject, scope="person")
     assert done.claim_id is not None
+
+
+def test_a_state_ends_the_one_before_it_though_they_share_no_word(acme: Store) -> None:
+    """A project is blocked, then live; what it is painted in is another matter, whatever kind it is said to be of."""
+    tell(acme, "Rowan is blocked by the audit.", "Rowan", scope="project", kind="state", occurred_at=JANUARY)
+    painted = tell(acme, "Rowan is painted red.", "Rowan", kind="state", occurred_at=FEBRUARY)
+    live = tell(acme, "Rowan is live.", "Rowan", kind="state", occurred_at=MARCH)
+    assert (painted.result, live.result) == ("written", "replaced")
+    assert [(said, status) for said, status, _, _ in claims(acme)] == [
+        ("Rowan is live.", "active"),
+        ("Rowan is painted red.", "active"),
+        ("Rowan is blocked by the audit.", "replaced"),
+    ]
