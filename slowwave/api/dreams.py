@@ -33,7 +33,7 @@ from slowwave.night.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night.runs import begin, parameters
 from slowwave.operations import khora_kinds, named
 from slowwave.plans.gate import approve
-from slowwave.plans.ledger import find_plan
+from slowwave.plans.latest import find_plan
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.sinks import Callback
 from slowwave.runs.claims import Stuck, patiently

@@ -12,7 +12,8 @@ from psycopg.rows import class_row
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
-from slowwave.plans.ledger import StoredItem, latest_plan
+from slowwave.plans.latest import latest_plan
+from slowwave.plans.ledger import StoredItem
 from slowwave.plans.permitted import approvable_by_policy
 from slowwave.store.connect import Connection
 

@@ -142,7 +142,7 @@ def apply_approval(
             kinds = {s.kind for s in signed}
             if "render_page" in kinds:
                 run.before_end.append(partial(follow_pages, store, claim, settings))
-            if kinds & {"write_page", "write_claims"}:
+            if kinds & {"write_page", "write_claims", "forget_rows"}:
                 run.before_end.append(partial(follow_folders, store, claim))
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),

@@ -14,16 +14,17 @@ from typing import Any, Final
 import psycopg
 
 from slowwave.claims.claim import Claim, to_forget
-from slowwave.claims.evidence import evidence
+from slowwave.claims.evidence import EvidencePage, evidence
 from slowwave.claims.remember_request import RememberPreview, RememberRequest, RememberResponse, StillHeld
 from slowwave.claims.screened_request import ScreenedRequest
-from slowwave.claims.subjects import Resolution
+from slowwave.claims.subjects import Resolution, Subject
 from slowwave.claims.telling import refusal
 from slowwave.errors import Refused
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
 
-_NO_REASON: Final = "Nobody said why."
+NO_REASON: Final = "Nobody said why."
+"""What a tombstone says where no reason was given."""
 
 _FORGET: Final = """
 SELECT memory.forget(%s::text, %s::text, %s::uuid, %s::uuid[], %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb)"""
@@ -31,7 +32,7 @@ SELECT memory.forget(%s::text, %s::text, %s::uuid, %s::uuid[], %s::text, %s::tex
 _ELSEWHERE: Final = """
 SELECT count(DISTINCT t.id) FILTER (WHERE t.kind = 'memories'), count(DISTINCT t.id) FILTER (WHERE t.kind = 'chunks')
   FROM unnest(%(queries)s::text[]) AS q (said) JOIN memory.search_texts t ON t.words @@ q.said::tsquery
- WHERE t.namespace_id = %(namespace)s AND t.live AND t.kind IN ('memories', 'chunks')"""
+ WHERE t.namespace_id = %(namespace)s AND t.live AND t.kind IN ('memories', 'chunks') AND t.id <> ALL (%(but)s::uuid[])"""
 
 
 def forget(
@@ -52,11 +53,9 @@ def forget(
     if subject is None:
         raise AssertionError
     with connection.transaction():
-        claims = _chosen(to_forget(connection, scope, subject.ids, request.kind), request)
+        claims = chosen_claims(connection, scope, subject, request)
         statements = [claim.statement for claim in claims]
-        # What was said is not repeated on the page that says that it is gone.
-        bare = request.model_copy(update={"content": ""})
-        page = evidence(bare, subject.name, _tombstone(bare, len(claims)), now)
+        page = tombstone(request, subject, len(claims), now)
         held: dict[str, Any] = {}
         if claims and not request.dry_run:
             values = (
@@ -69,7 +68,7 @@ def forget(
                     request.session_id or None,
                 ),
                 *(
-                    request.reason or _NO_REASON,
+                    request.reason or NO_REASON,
                     page.path,
                     page.title,
                     page.page,
@@ -85,7 +84,7 @@ def forget(
             except (psycopg.errors.InsufficientPrivilege, psycopg.errors.RaiseException) as problem:
                 raise refusal(problem) from None
             held = row[0] if row else {}  # type: ignore[assignment]
-        elsewhere = _elsewhere(connection, scope, statements) if held else (0, 0)
+        elsewhere = said_elsewhere(connection, scope, statements) if held else (0, 0)
     counts = StillHeld(
         versions=held.get("versions", 0),
         evidence=held.get("evidence", 0),
@@ -129,8 +128,11 @@ def forget(
     )
 
 
-def _chosen(claims: Sequence[Claim], request: RememberRequest) -> list[Claim]:
-    """All claims; those that are named, where some are; those that say what is said, where something is."""
+def chosen_claims(connection: Connection, scope: str, subject: Subject, request: RememberRequest) -> list[Claim]:
+    """What a request to forget means: all claims of the subject and kind; those that are named, where some are; those that say what is
+    said, where something is.
+    """
+    claims = to_forget(connection, scope, subject.ids, request.kind)
     chosen = [claim for claim in claims if not request.claim_ids or claim.id in request.claim_ids]
     if not request.content:
         return chosen
@@ -139,35 +141,37 @@ def _chosen(claims: Sequence[Claim], request: RememberRequest) -> list[Claim]:
     return [claim for claim in chosen if sameness(request.content, claim.statement).decision == "same"]
 
 
-def _tombstone(request: RememberRequest, count: int) -> str:
+def tombstone(request: RememberRequest, subject: Subject, count: int, now: datetime) -> EvidencePage:
+    """The page that says that claims of a subject went, and why; what was said is not repeated on it."""
     of = "" if request.kind == "note" else f" of the kind {request.kind}"
-    return f"{_statements(count)}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or _NO_REASON}"
+    said = f"{_statements(count)}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or NO_REASON}"
+    return evidence(request.model_copy(update={"content": ""}), subject.name, said, now)
 
 
-def _elsewhere(connection: Connection, namespace_id: str, statements: Sequence[str]) -> tuple[int, int]:
-    """Live memories, and live passages, with all the words of a statement. One query, by the index of words."""
+def said_elsewhere(
+    connection: Connection, namespace_id: str, statements: Sequence[str], but: Sequence[str] = ()
+) -> tuple[int, int]:
+    """Live memories, and live passages, with all the words of a statement, ``but`` some. One query, by the index of words."""
     tag = namespace_id[:8]
     queries = sorted(
         {" & ".join(f"'{tag}:{word}'" for word in dict.fromkeys(words(text))) for text in statements} - {""}
     )
-    row = connection.execute(_ELSEWHERE, {"queries": queries, "namespace": namespace_id}).fetchone()
+    row = connection.execute(_ELSEWHERE, {"queries": queries, "namespace": namespace_id, "but": list(but)}).fetchone()
     return (int(str(row[0])), int(str(row[1]))) if row else (0, 0)
+
+
+def nothing_said(request: RememberRequest) -> str:
+    """Why nothing of a subject is to forget."""
+    what = "says that" if request.content else "is among these" if request.claim_ids else "is of that kind"
+    return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
 
 
 def _message(request: RememberRequest, count: int, held: StillHeld | None) -> str:
     if not count:
-        what = "says that" if request.content else "is among these" if request.claim_ids else "is of that kind"
-        return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
+        return nothing_said(request)
     if held is None:
         return f"Nothing was changed: {_statements(count)} would be forgotten."
-    kept = f"{held.versions:,} versions and {held.evidence:,} pages of evidence are kept, retired"
-    kept += f"; {held.snapshots:,} snapshots hold them until their retention is over" if held.snapshots else ""
-    live = (
-        f" {held.memories:,} memories and {held.passages:,} passages still say the same words."
-        if held.memories + held.passages
-        else ""
-    )
-    return f"{_statements(count)} forgotten: no search finds {'it' if count == 1 else 'them'}. {kept}.{live}"
+    return f"{_statements(count)} forgotten: no search finds {'it' if count == 1 else 'them'}. {held.sentence()}"
 
 
 def _statements(count: int) -> str:

@@ -138,6 +138,23 @@ class StillHeld(BaseModel):
     memories: int
     passages: int
 
+    def sentence(self) -> str:
+        """In words."""
+        kept = f"{_many(self.versions, 'version')} and {_many(self.evidence, 'page')} of evidence are kept, retired"
+        if self.snapshots:
+            hold = "holds them until its" if self.snapshots == 1 else "hold them until their"
+            kept += f"; {_many(self.snapshots, 'snapshot')} {hold} retention is over"
+        if not self.memories + self.passages:
+            return f"{kept}."
+        says = "says" if self.memories + self.passages == 1 else "say"
+        others = [_many(n, one) for n, one in ((self.memories, "memory"), (self.passages, "passage")) if n]
+        return f"{kept}. {' and '.join(others)} still {says} the same words."
+
+
+def _many(n: int, one: str) -> str:
+    many = f"{one.removesuffix('y')}ies" if one.endswith("ry") else f"{one}s"
+    return f"{n:,} {one if n == 1 else many}"
+
 
 class RememberResponse(BaseModel):
     """``resolved``: whether the subject was found, made, in doubt (``candidates``) or unknown; ``confidence`` how sure that is. ``known``:

@@ -89,7 +89,7 @@ def _changes(claim: BelievedClaim) -> list[str]:
         if event.event == "added":
             continue
         by = f" by {event.other_id[:8]}" if event.other_id else ""
-        why = f": {event.reason}" if event.reason else ""
+        why = f": {event.reason.removesuffix('.')}" if event.reason else ""
         told.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
     return told
 

@@ -28,7 +28,7 @@ from slowwave.night.night import OPERATIONS, STEPS, run_night
 from slowwave.night.outcome import Night
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
 
 Score = Mapping[str, object]

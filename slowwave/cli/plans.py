@@ -29,7 +29,8 @@ from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, u
 from slowwave.plans.diff import Rewording, changes, lost_lines, rewordings
 from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
-from slowwave.plans.ledger import StoredPlan, find_plan, latest_plan, no_plan, read_plan
+from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
+from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.revocation import revoke as withdraw
 from slowwave.plans.states import items_text, shown_state
 from slowwave.plans.writings import KINDS, about, cited, writing
@@ -44,7 +45,7 @@ _LONGEST_LINE: Final = 4_000  # characters
 _STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
 Hash = Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")]
-Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the latest plan by default.")]
+Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
 Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
 
 
@@ -111,6 +112,13 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
         suggest("Why an item is there", f"{program()} why {argument(namespace)} {found.items[0].id}")
     with store.connect("reader") as connection:
         suggest_decision(undecided(connection, found.plan_hash))
+        others = [h for h in waiting_plans(connection, namespace) if h != found.plan_hash]
+    if others and plan is None:
+        one = "Another plan waits, which a proposal or a pass of its own made"
+        many = f"{len(others):,} other plans wait, which proposals or passes of their own made. The first"
+        suggest(
+            one if not others[1:] else many, f"{program()} plans show {argument(namespace)} --plan {others[0][:12]}"
+        )
 
 
 def suggest_decision(left: Undecided | None) -> None:
@@ -139,7 +147,7 @@ def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
     shown = [(s.item, s.status) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
     reworded = [r for item, _ in shown for r in rewordings(item)]
     texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by)])
-    texts |= stored_texts(store, [id_ for item, _ in shown for id_ in cited(item.mutation)])
+    texts |= stored_texts(store, [id_ for item, status in shown for id_ in cited(item.mutation, status)])
     for item, status in shown:
         out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({status})")
         if item.mutation.kind in KINDS:

@@ -95,7 +95,11 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
     for action in found.actions:
         say(action.about())
         text = action.page.content if action.page is not None else action.statement.content if action.statement else ""
-        say(short(text), indent=2)
+        gone = found.status == "applied" and action.forgets()  # what was forgotten is not told again
+        if text and not gone:
+            say(short(text), indent=2)
+    for sentence in found.still_held:
+        say(sentence)
     if found.plan_hash:
         suggest("Its plan", f"{program()} plans show {argument(namespace)} --plan {found.plan_hash[:12]}")
         suggest_decision(left)

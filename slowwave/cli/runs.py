@@ -17,7 +17,7 @@ from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
-from slowwave.plans.ledger import latest_plan, no_plan
+from slowwave.plans.latest import latest_plan, no_plan
 from slowwave.plans.states import items_text, shown_state
 from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store

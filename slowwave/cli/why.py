@@ -45,7 +45,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     found = read_stored(store, namespace, plan, item=item.strip().lower())
     stored = _chosen(found, item)
     chosen = stored.item
-    explained = account(chosen, found.probes, stored_texts(store, cited(chosen.mutation)))
+    explained = account(chosen, found.probes, stored_texts(store, cited(chosen.mutation, stored.status)))
     quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}

@@ -33,14 +33,6 @@ _SAID = {
     "would_forget": "would be forgotten",
     "would_quarantine": "would hold the text, in quarantine",
 }
-_HOLDERS = {
-    "versions": "its versions",
-    "other_pages": "other pages that say a passage of it",
-    "memories": "memories that cite it",
-    "snapshots": "snapshots",
-    "reports": "runs with reports",
-    "git": "histories in git",
-}
 
 
 def write(
@@ -138,14 +130,7 @@ def _show_purge(namespace: str, request: PurgeRequest, done: PurgeResponse) -> N
 
 def _show_held(held: HeldElsewhere | None) -> None:
     if held is not None:
-        counts = {name: getattr(held, name) for name in _HOLDERS}
-        found = [f"{_HOLDERS[name]} ({n:,})" for name, n in counts.items() if n]
-        say(
-            f"Its words stand elsewhere: {', '.join(found)}."
-            if found
-            else "Nothing else that is known here holds its words.",
-            indent=2,
-        )
+        say(held.sentence(), indent=2)
 
 
 def _text(file: Path | None) -> str:

@@ -20,6 +20,15 @@ Written = Literal[
 ]  # fmt: skip
 FileState = Literal["none", "written", "pending"]
 
+_HOLDERS: Final = {
+    "versions": "its versions",
+    "other_pages": "other pages that say a passage of it",
+    "memories": "memories that cite it",
+    "snapshots": "snapshots",
+    "reports": "runs with reports",
+    "git": "histories in git",
+}
+
 
 def path_of_page(path: str) -> str:
     """The path, where a page can have it. Raises ``ValueError``."""
@@ -86,6 +95,12 @@ class HeldElsewhere(BaseModel):
     snapshots: int
     reports: int
     git: int | None = None
+
+    def sentence(self) -> str:
+        """In words."""
+        found = [f"{name} ({n:,})" for field, name in _HOLDERS.items() if (n := getattr(self, field))]
+        told = f"Its words stand elsewhere: {', '.join(found)}."
+        return told if found else "Nothing else that is known here holds its words."
 
 
 class WriteResponse(BaseModel):

@@ -30,6 +30,7 @@ from slowwave.corpus.pending_files import follow_files, histories_of
 from slowwave.corpus.profile import Profile
 from slowwave.errors import AlreadyThere, NotInCorpus, Refused
 from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.mutations.forget_limits import tombstone_path
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.texts.findings import Detection
@@ -250,26 +251,39 @@ def _quarantined(writer: Writer, request: WriteRequest, place: PagePlace, refuse
 
 
 def _forgotten(writer: Writer, request: WriteRequest, place: PagePlace, now: Callable[[], datetime]) -> WriteResponse:
-    if not place.there:
+    refuse_unforgettable(request, place)
+    return forgotten(writer, place, request.reason, request.agent, now, dry=request.dry_run)
+
+
+def refuse_unforgettable(request: WriteRequest, place: PagePlace) -> None:
+    """Raises ``NotInCorpus`` where no page is to forget, ``PageChanged`` for one that is no longer what the request names."""
+    if not place.there or place.path.endswith(".tombstone.md"):
         raise NotInCorpus(f"There is no page {place.path} to forget. Nothing was stored.")
     if request.expected_hash and request.expected_hash != place.hash:
         raise PageChanged(f"{place.path} has changed: get gives its text and hash. Nothing was stored.")
-    return forgotten(writer, place, request.reason, request.agent, now, dry=request.dry_run)
 
 
 def forgotten(
     writer: Writer, place: PagePlace, reason: str, agent: str, now: Callable[[], datetime], *, dry: bool = False
 ) -> WriteResponse:
     """Forget the page at a place, for a reason that is screened as a text is."""
-    said = screened(reason, "", writer.settings)
-    if said.refused:
-        raise Refused(f"The reason holds what screening refuses ({said.refused}). Nothing was stored.")
-    today = now().astimezone(UTC).date().isoformat()
-    beside = f"{place.path.removesuffix('.md')}.tombstone.md"
-    file = parsed(place.path, forgotten_page(place.text, beside, today), place.layout)
-    stone = parsed(beside, tombstone_page(place.path, said.text, agent, today), place.layout)
+    file, stone = forgotten_files(place, reason, agent, writer.settings, now())
     stored = forget_page(writer, place, file, stone, dry=dry)
     return answer("forget", file, stored, dry=dry, indexed=True, size=len(file.text.encode()))
+
+
+def forgotten_files(
+    place: PagePlace, reason: str, agent: str, settings: Settings, now: datetime
+) -> tuple[PageFile, PageFile]:
+    """The page at a place as it is once it is forgotten, and the tombstone beside it. Raises ``Refused`` for a reason that screening
+    refuses.
+    """
+    said = screened(reason, "", settings)
+    if said.refused:
+        raise Refused(f"The reason holds what screening refuses ({said.refused}). Nothing was stored.")
+    today, beside = now.astimezone(UTC).date().isoformat(), tombstone_path(place.path)
+    file = parsed(place.path, forgotten_page(place.text, beside, today), place.layout)
+    return file, parsed(beside, tombstone_page(place.path, said.text, agent, today), place.layout)
 
 
 def _note(request: WriteRequest) -> dict[str, object]:

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from typing import Final
 
 from slowwave.mutations.cells import Cell, Guard, Write
-from slowwave.mutations.mutation import KINDS, Mutation, Row
+from slowwave.mutations.kinds import KINDS
+from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import as_ids, live_ids, rows_by_id
 from slowwave.snapshots.snapshot import Snapshot
 

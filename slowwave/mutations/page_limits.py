@@ -22,6 +22,7 @@ EVIDENCE: Final = "evidence:"
 _MADE: Final[Mapping[str, frozenset[str]]] = {
     "write_page": frozenset({"pages:"}),
     "write_claims": frozenset({"pages:", EVIDENCE}),
+    "forget_rows": frozenset({"pages:", EVIDENCE}),
 }
 """Kind → the roots of the corpora that it may make."""
 _CLOSED: Final = re.compile(r"(logs/sessions|archive)/")
@@ -39,8 +40,12 @@ def page_fault(mutation: Mutation) -> str:
     there = {w.cell.row for w in mutation.writes if w.cell.table == "documents"}
     there |= {row for (table, row), seen in guards.items() if table == "documents" and "corpus_id" in seen}
     own = {*new, *there}
+    retired = ("documents", "invalidated_at")
+    ended = {
+        w.cell.row: {"invalidated_at": w.seen} for w in mutation.writes if (w.cell.table, w.cell.column) == retired
+    }
     for row in sorted(own):
-        place = new.get(row) or guards.get(("documents", row), {})
+        place = new.get(row) or {**ended.get(row, {}), **guards.get(("documents", row), {})}
         if fault := _misplaced(row, place, roots, mutation.kind, is_new=row in new):
             return fault
     for insert in mutation.inserts:
@@ -58,7 +63,7 @@ def _misplaced(row: str, place: Mapping[str, Value], roots: Mapping[str, str], k
     stands = {"invalidated_at", "version_of", "plane"} <= place.keys() and place["plane"] == "durable"
     if not root or not stands or place["invalidated_at"] is not None or place["version_of"] is not None:
         return f"writes document {row} without holding that it is a live page of a corpus"
-    if root == "sessions:" or (root == EVIDENCE and not (is_new and kind == "write_claims")):
+    if root == "sessions:" or (root == EVIDENCE and kind != "forget_rows" and not (is_new and kind == "write_claims")):
         return f"may not write document {row} of {root}"
     if is_new and (not PATH.fullmatch(path) or _CLOSED.match(path)):
         return f"may not make a page at {path[:64]!r}"

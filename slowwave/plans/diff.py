@@ -65,7 +65,7 @@ class Rewording:
 def rewordings(item: Item) -> list[Rewording]:
     """The memories that an item rewords, sums up, merges away or takes out of recall. What is quarantined is not to be shown."""
     mutation = item.mutation
-    if mutation.table != "memories" or mutation.kind == "write_claims":  # a claim that ends keeps its words
+    if mutation.table != "memories" or mutation.kind in ("write_claims", "forget_rows"):  # claims keep their words
         return []
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column == "current_version_id" and v}

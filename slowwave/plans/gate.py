@@ -19,14 +19,8 @@ from psycopg.types.json import Jsonb
 from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.judgement import Judgement, judge
-from slowwave.plans.ledger import (
-    StoredItem,
-    StoredPlan,
-    find_plan,
-    latest_plan,
-    read_plan,
-    verify_sealed,
-)
+from slowwave.plans.latest import find_plan, latest_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.runs.ledger import move_run
 from slowwave.runs.locks import lock_batches

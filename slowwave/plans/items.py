@@ -150,7 +150,7 @@ class Item:
                 f"[{value_json(i.values.get('path'))},{value_json(i.values.get('input_hash'))}]"
                 for i in self.mutation.inserts
             ]
-        elif self.mutation.kind == "write_page":
+        elif self.mutation.kind in ("write_page", "forget_rows"):
             seen = [value_json(made) for made in self.mutation.made_from()]
         elif self.mutation.kind == "write_claims":
             seen = [value_json(said) for said in (*self.mutation.made_from(), *self.mutation.said())]

@@ -17,7 +17,6 @@ from psycopg.types.json import Jsonb
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.mutations.cells import canonical_json
-from slowwave.plans.commands import argument
 from slowwave.plans.items import Item, Sealed, content_id
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
@@ -55,11 +54,6 @@ _STATE: Final = "SELECT state FROM night.plans WHERE plan_hash = %s"
 _OVER: Final = """
 SELECT 1 FROM night.plans WHERE plan_hash = %s AND (state NOT IN ('awaiting_approval', 'approved') OR expires_at <= now())
 """
-_LATEST: Final = """
-SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND state <> 'empty' ORDER BY recorded_at DESC LIMIT 1
-"""
-_LAST_NIGHT: Final = "SELECT max(recorded_at) FROM night.plans WHERE namespace_id = %s"
-_BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
 _PLAN: Final = """
 SELECT header, state, run_id::text AS run_id, recorded_at, expires_at, probes, summary, seal,
   seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary) AS holds
@@ -233,31 +227,6 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
                     *(written.sources, item.subject(), item.tokens),
                 )
             )
-
-
-def latest_plan(connection: Connection, namespace: str) -> str | None:
-    """Hash of the newest plan that asked somebody."""
-    found = connection.execute(_LATEST, (namespace_id(connection, namespace),)).fetchone()
-    return str(found[0]) if found else None
-
-
-def no_plan(connection: Connection, namespace: str) -> str:
-    """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
-    row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
-    if row and isinstance(row[0], datetime):
-        return f"{namespace} has nothing to decide: its night of {row[0]:%Y-%m-%d %H:%M} UTC found nothing new."
-    return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
-
-
-def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
-    """The full hash of a plan of the namespace by its first characters; none or several are refused."""
-    found = [str(h) for (h,) in connection.execute(_BY_PREFIX, (namespace_id(connection, namespace), prefix))]
-    if len(found) == 1 and prefix:
-        return found[0]
-    newest = latest_plan(connection, namespace)
-    hint = f"Its latest plan is {newest[:12]}." if newest else no_plan(connection, namespace)
-    what = "names more than one plan" if found else "is no plan"
-    raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
 
 
 @few_collections()

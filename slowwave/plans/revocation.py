@@ -10,7 +10,8 @@ from psycopg.rows import class_row
 
 from slowwave.errors import Refused
 from slowwave.plans.gate import POLICY, UNSETTLED, check_name, lock_plan
-from slowwave.plans.ledger import StoredPlan, find_plan
+from slowwave.plans.latest import find_plan
+from slowwave.plans.ledger import StoredPlan
 from slowwave.runs.ledger import move_run
 from slowwave.runs.locks import lock_batches
 from slowwave.store.connect import Connection, Store

@@ -15,7 +15,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.plans.questions import SAME, losses
-from slowwave.plans.writings import KINDS, writing
+from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
 _KEPT: Final = {
@@ -158,6 +158,8 @@ def _writing(mutation: Mutation) -> str:
     claims = sum(i.table == "memories" for i in mutation.inserts)
     ended = sum((w.cell.table, w.cell.column) == ("memories", "valid_to") for w in mutation.writes)
     again = sum(i.table == "claim_events" and i.values.get("event") == "supported" for i in mutation.inserts)
+    if mutation.kind == "forget_rows":
+        return f"It would {about(mutation)}, which no search finds then, and keep a page that says why."
     parts = [
         *(f"make the page {path}" for path in new),
         *(f"give {path} its next text, of which what it says now stays as a version" for path in next_),

@@ -1,24 +1,25 @@
 """What an item would write, for people: pages as lines of text, claims as sentences, and what follows from the text as counts.
 
-It tells of items of the kinds ``write_page`` and ``write_claims``, whose cells (passages, vectors, links, hashes) nobody can read. Texts
-pass ``quotable``; they are untrusted all the same, so surfaces escape them. A line that begins with "+ ", "- " or two spaces is a page's,
-every other one is ours.
+It tells of items of the kinds ``write_page``, ``write_claims`` and ``forget_rows``, whose cells (passages, vectors, links, hashes) nobody
+can read. Texts pass ``quotable``; they are untrusted all the same, so surfaces escape them. A line that begins with "+ ", "- " or two
+spaces is a page's, every other one is ours.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
 from slowwave.mutations.cells import Insert, Value
+from slowwave.mutations.forget_limits import FORGOTTEN
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.page_limits import EVIDENCE
 from slowwave.texts.quotation import quotable
 
-KINDS: Final = frozenset({"write_page", "write_claims"})
+KINDS: Final = frozenset({"write_page", "write_claims", "forget_rows"})
 SHOWN: Final = 80
 """Lines of one page that are shown."""
 
@@ -34,19 +35,30 @@ _FOLLOWING: Final = {
     "chunk_vectors": ("vector", "vectors"),
     "links": ("link", "links"),
 }
+_ENDING: Final = {
+    "documents": ("page of evidence", "pages of evidence"),
+    **{t: _FOLLOWING[t] for t in ("chunks", "links")},
+}
+
 _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 
 
 def about(mutation: Mutation) -> str:
     """What a mutation of ``KINDS`` is about, in a few words: the subject of its claims, else the paths of its pages."""
+    if mutation.kind == "forget_rows":
+        return f"forget {_forgotten_name(mutation, {})}"
     paths = [str(p) for p in _pages(mutation).values()]
     return _subject(mutation, {}) if mutation.kind == "write_claims" else f"page {', '.join(paths) or 'of nothing'}"
 
 
-def cited(mutation: Mutation) -> list[str]:
-    """The ids whose text ``writing`` would quote and that the mutation does not hold: versions of claims, and its subject."""
-    if mutation.kind != "write_claims":
+def cited(mutation: Mutation, status: str = "") -> list[str]:
+    """The ids whose text ``writing`` would quote and that the mutation does not hold: versions of claims, and its subject. What was
+    forgotten, by an item of the status ``applied``, is not quoted again.
+    """
+    if mutation.kind == "write_page" or mutation.kind not in KINDS:
         return []
+    if mutation.kind == "forget_rows" and status == "applied":
+        return [g.row for g in mutation.guards if g.table == "entities"]
     seen = _seen(mutation)
     versions = [
         str(f["current_version_id"]) for (t, _), f in seen.items() if t == "memories" and f.get("current_version_id")
@@ -62,6 +74,8 @@ def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
     """
     if mutation.kind not in KINDS:
         return []
+    if mutation.kind == "forget_rows":
+        return list(_forgetting(mutation, texts))
     lines = list(_claims(mutation, texts)) if mutation.kind == "write_claims" else []
     for document in _pages(mutation):
         lines += _page(mutation, document)
@@ -75,6 +89,37 @@ def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
         alone = len(counts) == 1 and counts[0].startswith("1 ")
         lines.append(f"{', '.join(counts)} {'follows' if alone else 'follow'} the text")
     return lines
+
+
+def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
+    """The page that would be forgotten, or how many statements about whom."""
+    if mutation.table == "documents":
+        marked = {w.cell.row for w in mutation.writes if w.cell.column == "metadata" and FORGOTTEN in _object(w.value)}
+        return f"page {quotable(', '.join(path for row, path in _pages(mutation).items() if row in marked))}"
+    claims = _count(len({w.cell.row for w in mutation.writes if w.cell.table == "memories"}), "statement", "statements")
+    alone = next((g.row for g in mutation.guards if g.table == "entities" and g.seen == (None,)), "")
+    stone = next(i.values for i in mutation.inserts if i.table == "documents" and not i.stamped)
+    return f"{claims} about {quotable(texts.get(alone, '') or str(stone.get('title')))}"
+
+
+def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
+    """What no search would find any more, and the page that stays and says why."""
+    seen = _seen(mutation)
+    claims = {w.cell.row: seen["memories", w.cell.row] for w in mutation.writes if w.cell.table == "memories"}
+    it = "them" if len(claims) > 1 else "it"
+    yield f"forgets {_forgotten_name(mutation, texts)}: no search finds {it}"
+    for id_, fields in sorted(claims.items(), key=lambda one: (str(one[1].get("valid_from")), one[0])):
+        yield _stated(id_, fields, texts)
+    ended = Counter(w.cell.table for w in mutation.writes if w.cell.column == "invalidated_at")
+    counts = [_count(ended[table], *words) for table, words in _ENDING.items() if ended[table]]
+    if counts:
+        ends = "ends" if sum(ended[t] for t in _ENDING) == 1 else "end"
+        yield f"{', '.join(counts)} {ends} with {it}"
+    stones = [i for i in mutation.inserts if i.table == "documents" and not i.stamped]
+    for stone in stones:
+        yield f"page {quotable(str(stone.values['path']))} stays and says why:"
+        text = str(stone.values["content"]).partition("\n---\n")[2].strip()
+        yield from _bounded([f"+ {line}" for line in _lines(str(quotable(text))) if line])
 
 
 def _seen(mutation: Mutation) -> _Seen:
@@ -188,11 +233,7 @@ def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
             yield f"{_value(kind)}, {times}: {quotable(said.get(n, ''))}"
 
     def claim(id_: str) -> str:
-        fields = seen.get(("memories", id_), {})
-        statement = texts.get(str(fields.get("current_version_id")))
-        since = fields.get("valid_from")
-        name = f"claim {id_}" if not statement else quotable(statement)
-        return f"{name}, since {_instant(since)}" if since else str(name)
+        return _stated(id_, seen.get(("memories", id_), {}), texts)
 
     for write in mutation.writes:
         if (write.cell.table, write.cell.column) == ("memories", "valid_to"):
@@ -205,6 +246,13 @@ def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
                 yield f"{verb}: {claim(str(found.values['claim_id']))}" + (
                     f" ({quotable(str(reason))})" if reason else ""
                 )
+
+
+def _stated(id_: str, fields: Mapping[str, Value], texts: Mapping[str, str]) -> str:
+    """What a claim says, without its last stop, and since when."""
+    statement = texts.get(str(fields.get("current_version_id")))
+    name = str(quotable(statement)).removesuffix(".") if statement else f"claim {id_}"
+    return f"{name}, since {_instant(fields['valid_from'])}" if fields.get("valid_from") else name
 
 
 def _subject(mutation: Mutation, texts: Mapping[str, str]) -> str:

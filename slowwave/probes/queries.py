@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.mutations.forget_limits import FORGOTTEN, RETIRED
+from slowwave.mutations.mutation import MADE_FROM
 from slowwave.mutations.new_version import REDACTION
 from slowwave.probes.merges import chain
 from slowwave.search.rows import SEARCHED, searched_table
@@ -72,14 +75,18 @@ def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[s
 
 
 def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str]) -> list[ProbeQuery]:
-    """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks."""
+    """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks; what a plan wrote
+    is no episode: nobody said it.
+    """
     memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
     versions = before.table("memory_versions")
     current = pc.index_in(memories["current_version_id"], value_set=versions["id"].combine_chunks())
     parts = {"memories": (memories["id"], versions["content"].take(current))}
     if "chunks" in tables:
-        chunks = searched_table(before, "chunks", ("id", "content"))
+        chunks = searched_table(before, "chunks", ("id", "content", "document_id"))
+        made = pa.array(sorted(_carrying(before.table("documents"), MADE_FROM)), pa.string())
+        chunks = chunks.filter(pc.invert(pc.is_in(chunks["document_id"], value_set=made)))
         parts["chunks"] = (chunks["id"], chunks["content"])
     raw = pa.table(
         {
@@ -187,7 +194,7 @@ class TargetResolver:
 
 
 def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    """Rows that are quarantined, or say less by a redaction, since ``before``."""
+    """Rows that are quarantined, say less by a redaction, or were forgotten, since ``before``."""
     found: set[str] = set()
     for table in SEARCHED:
         rows, old = after.table(table), before.table(table)
@@ -199,7 +206,28 @@ def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
         redactions = versions.filter(pc.equal(versions["reason"], REDACTION))
         new = pc.invert(pc.is_in(redactions["id"], value_set=known["id"].combine_chunks()))
         found |= set(redactions["memory_id"].filter(new).to_pylist())
-    return frozenset(found)
+    return frozenset(found | _forgotten(before, after))
+
+
+def _forgotten(before: Snapshot, after: Snapshot) -> set[str]:
+    """Claims that were forgotten since ``before``, and the passages of pages that were."""
+    found: set[str] = set()
+    events, known = after.table("claim_events"), before.table("claim_events")
+    if events is not known:
+        new = pc.invert(pc.is_in(events["id"], value_set=known["id"].combine_chunks()))
+        found |= set(events["claim_id"].filter(pc.and_(new, pc.equal(events["event"], RETIRED))).to_pylist())
+    documents, old = (snapshot.table("documents") for snapshot in (after, before))
+    if documents is not old and (pages := _carrying(documents, FORGOTTEN) - _carrying(old, FORGOTTEN)):
+        chunks = before.table("chunks")
+        of = pc.is_in(chunks["document_id"], value_set=pa.array(sorted(pages), pa.string()))
+        found |= set(chunks["id"].filter(of).to_pylist())
+    return found
+
+
+def _carrying(documents: pa.Table, field: str) -> set[str]:
+    """The pages of which the metadata have a field of their own."""
+    rows = documents.filter(pc.match_substring(documents["metadata"], f'"{field}"')).select(["id", "metadata"])
+    return {row["id"] for row in rows.to_pylist() if field in json.loads(row["metadata"])}
 
 
 def _rows(table: pa.Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ too, so that a plan never gains by the leniency of the measure.
 
 Every question is asked twice: of all that recall searches, and of memories alone, where no passage can stand for a memory: an agent
 that reads only its memories has no passages, and the passage from which a memory was made answers for it however it is archived. What
-a plan quarantines or redacts is to be found no longer, and is no target.
+a plan quarantines, redacts or forgets is to be found no longer, and is no target.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RecallProbe(Recall):
         alone = f" Over memories alone, {self.memories.figures()}." if self.memories.queries else ""
         one = self.withheld == 1
         left_out = (
-            f" {self.withheld:,} recalled {'row' if one else 'rows'} that the plan quarantines or redacts "
+            f" {self.withheld:,} recalled {'row' if one else 'rows'} that the plan quarantines, redacts or forgets "
             f"{'is' if one else 'are'} not asked about: that {'it is' if one else 'they are'} found no longer is intended."
             if self.withheld
             else ""

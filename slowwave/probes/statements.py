@@ -3,8 +3,8 @@
 A statement is a sentence of two words of content or more that asks nothing. It is told after the plan where a living row says it: in the
 same words, anywhere; or in words that ``slowwave.texts.sameness`` calls the same, or with all its specifics and most of its words, in a row
 that stands for its own: its new version, the row that it was merged into, the summary of it, a passage that it cites or a memory that cites
-it. Rows that the plan leaves alone tell their statements as before and are not read. What is quarantined or redacted is to be told no
-longer, and is not looked for.
+it. Rows that the plan leaves alone tell their statements as before and are not read. What is quarantined, redacted
+or forgotten on request is to be told no longer, and is not looked for.
 
 A loser of a contradiction gives way to the winner: statements of its that the winner contradicts are replaced, others are lost. What only
 archived rows say is forgotten, which an operation that archives decides; it is counted apart.

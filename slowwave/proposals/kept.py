@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import psycopg
 
+from slowwave.claims.forgotten_claims import claims_meant
 from slowwave.config.settings import Settings
 from slowwave.corpus.page_write import check_size, screened
 from slowwave.errors import Forbidden, NotInCorpus, Refused
@@ -43,9 +44,14 @@ _STATUS: Final = """CASE WHEN p.state <> 'planned' THEN p.state
       WHEN bool_or(i.status = 'applied') THEN 'partly_applied' WHEN bool_or(i.status = 'undone') THEN 'undone'
       WHEN bool_or(i.status = 'skipped_stale') THEN 'stale' WHEN bool_or(i.status = 'rejected') THEN 'rejected' ELSE 'refused' END
     FROM night.plan_items i WHERE i.plan_hash = p.plan_hash), 'rejected') END"""
+_FORGOTTEN: Final = """
+SELECT d.path, d.content_hash, (SELECT count(*) FROM memory.documents v WHERE v.version_of = d.id) FROM memory.documents d
+ WHERE d.namespace_id = %s AND d.path = ANY(%s) AND d.invalidated_at IS NULL ORDER BY d.path, d.content_hash"""
 _LIST: Final = f"""
 SELECT * FROM (SELECT p.id::text, {_STATUS} AS status, p.about, p.actions, p.reason, p.sources, p.agent, p.session_id, p.recorded_at,
-  p.plan_hash, p.verdict_by, CASE WHEN p.said = '' THEN p.verdict_reason ELSE p.said END AS message
+  p.plan_hash, p.verdict_by, CASE WHEN p.said = '' THEN p.verdict_reason ELSE p.said END AS message,
+  ARRAY(SELECT i.evidence #>> '{{evidence,still_held}}' FROM night.plan_items i WHERE i.plan_hash = p.plan_hash
+    AND i.evidence #> '{{evidence,still_held}}' IS NOT NULL ORDER BY i.item_id) AS still_held
   FROM memory.proposals p LEFT JOIN night.plans n ON n.plan_hash = p.plan_hash
   WHERE p.namespace_id = %(namespace)s AND p.id::text LIKE %(beginning)s ORDER BY p.recorded_at DESC, p.id) found
 WHERE %(status)s::text IS NULL OR status = %(status)s LIMIT %(limit)s"""  # noqa: S608 - no value stands in it
@@ -123,7 +129,9 @@ def _read(
         "recorded_at",
         "plan_hash",
     )
-    return [ProposalResponse(**dict(zip((*names, "decided_by", "message"), row, strict=True))) for row in rows]
+    return [
+        ProposalResponse(**dict(zip((*names, "decided_by", "message", "still_held"), row, strict=True))) for row in rows
+    ]
 
 
 def _asked(action: ProposedChange) -> dict[str, object]:
@@ -133,10 +141,20 @@ def _asked(action: ProposedChange) -> dict[str, object]:
 
 
 def _fingerprint(connection: Connection, scope: str, request: ProposalRequest, actions: Sequence[object]) -> str:
-    """What is asked for and what it rests on: the pages that it names as sources and those that it would write, as they stand."""
+    """What is asked for and what it rests on: the pages that it names as sources and those that it would write, as they stand, and the
+    claims that it would forget. What came anew under an old name may be forgotten anew.
+    """
     pages = [action.page.target for action in request.actions if action.page is not None]
     rows = connection.execute(_SOURCES, (scope, [*request.source_paths, *pages])).fetchall()
-    told = json.dumps([_bare(actions), [list(row) for row in rows]], sort_keys=True, ensure_ascii=False)
+    rests_on: list[list[object]] = [list(row) for row in rows]
+    if gone := [
+        page.target for action in request.actions if (page := action.page) is not None and page.kind == "forget"
+    ]:
+        rests_on += [list(row) for row in connection.execute(_FORGOTTEN, (scope, gone))]
+    for said in (action.statement for action in request.actions):
+        if said is not None and said.action == "forget":
+            rests_on.append([*sorted(claim.id for claim in claims_meant(connection, scope, said)[1])])
+    told = json.dumps([_bare(actions), rests_on], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
@@ -158,7 +176,8 @@ def _screen(action: ProposedChange, settings: Settings) -> None:
     if action.page is not None:
         check_size(action.page.content, settings)
         fields = json.dumps(action.page.frontmatter, ensure_ascii=False, default=str)
-        _refuse_found(f"{action.page.content}\n{fields}\n{action.page.agent}\n{action.page.session_id}", settings)
+        page = action.page
+        _refuse_found("\n".join((page.content, fields, page.reason, page.agent, page.session_id)), settings)
     if action.statement is not None:
         said = action.statement
         _refuse_found(

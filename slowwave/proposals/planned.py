@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from slowwave.claims.forgotten_claims import forgotten_claims
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from slowwave.claims.remember import considered
 from slowwave.claims.remember_request import RememberRequest, RememberResponse
 from slowwave.claims.subject_naming import name_of
 from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_ROOT
+from slowwave.corpus.forgotten_pages import page_held, planned_forgetting
 from slowwave.corpus.page_request import WriteRequest
-from slowwave.corpus.page_rows import page_place
+from slowwave.corpus.page_rows import PagePlace, page_place
 from slowwave.corpus.page_write import text_of
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
 from slowwave.errors import Refused
@@ -26,7 +28,7 @@ from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
 from slowwave.proposals.proposal_request import ProposedChange
 from slowwave.reports.model import Report
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
 OPERATION: Final = "proposed_changes"
@@ -39,9 +41,12 @@ SELECT p.id::text, p.fingerprint, p.actions, p.reason, p.agent, p.session_id FRO
 _DECIDED: Final = """
 SELECT p.id::text, p.plan_hash, p.verdict, p.verdict_by, p.verdict_reason FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
+_ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s || 'settle', 4))"
+"""Held until the connection is given back: who comes second finds sealed what the first has sealed."""
 _PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
 _REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
 _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
+_PLAN_HOLDS: Final = "The plan holds them too, so that it can be undone."
 _BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
 
 
@@ -77,6 +82,13 @@ def settle(store: Store, namespace: str, *, id_: str = "", wait: float = 0.0) ->
     """
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
+    with store.connect("planner") as alone:
+        alone.execute(_ALONE, (scope,))
+        return _settled(store, namespace, scope, id_, wait)
+
+
+def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) -> Settled:
+    with store.connect("reader") as connection:
         rows: Any = connection.execute(_KEPT, (scope, id_, id_)).fetchall()
     sealed: dict[str, str] = {}
     refused: dict[str, str] = {}
@@ -149,6 +161,8 @@ class _Asked:
         snapshot = inputs.snapshot
         with self.store.connect("reader") as connection:
             place = page_place(connection, snapshot.namespace_id, request.target, request.corpus)
+            if request.kind == "forget":
+                return self._forgotten_page(inputs, connection, request, place)
         root = place.corpus.root if place.corpus else PAGES_ROOT
         page = PlannedPage(place.path, text_of(request, place, now), root, self.kept.fingerprint)
         (mutation,) = planned_pages(snapshot, inputs.settings, inputs.embed, [page])
@@ -160,8 +174,32 @@ class _Asked:
             risk="medium",
         )
 
+    def _forgotten_page(self, inputs: Inputs, connection: Connection, request: WriteRequest, place: PagePlace) -> Item:
+        if not request.agent:
+            request = request.model_copy(update={"agent": self.kept.agent})
+        mutation = planned_forgetting(inputs.snapshot, inputs.settings, place, request, self.kept.fingerprint)
+        held = page_held(connection, place.id)
+        shown = {"path": place.path, "names": [place.path], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
+        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+
+    def _forgotten_claims(self, inputs: Inputs, connection: Connection, request: RememberRequest) -> Item:
+        kept = self.kept
+        mutation, held = forgotten_claims(
+            connection,
+            inputs.snapshot,
+            inputs.settings,
+            request.model_copy(update={"reason": request.reason or kept.reason}),
+            agent=kept.agent,
+            session_id=kept.session_id,
+            made_from=kept.fingerprint,
+        )
+        shown = {"names": [request.subject], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
+        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+
     def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
         with self.store.connect("reader") as connection:
+            if request.action == "forget":
+                return self._forgotten_claims(inputs, connection, request)
             found = considered(connection, self.namespace, request, inputs.settings, now)
         if isinstance(found, RememberResponse):
             raise Refused(found.message)
@@ -184,9 +222,10 @@ class _Asked:
             session_id=said.request.session_id or self.kept.session_id,
             agent=said.request.agent or self.kept.agent,
             reason=said.request.reason or self.kept.reason,
+            ended_by=found.place.ended_by or "",
         )
         if found.repeated:
-            claim = replace(claim, contradicts=(), closes=())
+            claim = replace(claim, contradicts=(), closes=(), ended_by="")
         page = PlannedPage(found.page.path, found.page.page, EVIDENCE_ROOT, self.kept.fingerprint)
         group = SubjectClaims(subject, (claim,), (page,))
         (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])

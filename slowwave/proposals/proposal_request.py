@@ -23,26 +23,31 @@ _OWN: Final = frozenset({"actions", "source_paths", "reason", "agent", "session_
 
 
 class ProposedChange(BaseModel):
-    """One change: a statement as memory-write takes it, or a page as write does."""
+    """One change: a statement as memory-write takes it, or a page as write does; either may be to forget."""
 
     model_config = ConfigDict(extra="forbid")
 
     statement: RememberRequest | None = Field(
-        default=None, description="What to remember or replace, as for memory-write."
+        default=None, description="What to remember, replace or forget, as for memory-write."
     )
-    page: WriteRequest | None = Field(default=None, description="A page to create, append to or replace, as for write.")
+    page: WriteRequest | None = Field(
+        default=None, description="A page to create, append to, replace or forget, as for write."
+    )
 
     @model_validator(mode="after")
     def _one(self) -> ProposedChange:
         if (self.statement is None) == (self.page is None):
             raise ValueError("a change is a statement or a page")
-        if (self.statement is not None and self.statement.action == "forget") or (
-            self.page is not None and self.page.kind == "forget"
-        ):
-            raise ValueError("what is to be forgotten is forgotten by memory-write or write, not proposed")
         if self.statement is not None and self.statement.force_inbox:
             raise ValueError("a statement for the inbox needs nobody's approval: memory-write keeps it")
         return self
+
+    def forgets(self) -> bool:
+        """Whether it is to forget something."""
+        statement = self.statement
+        return (self.page is not None and self.page.kind == "forget") or (
+            statement is not None and statement.action == "forget"
+        )
 
     def about(self) -> str:
         """What it is about, in a line."""
@@ -121,7 +126,8 @@ class ProposalRejectRequest(BaseModel):
 class ProposalResponse(BaseModel):
     """A proposal. ``status``: kept (no plan yet), pending (its plan waits), and what became of it. ``plan_hash``: what is approved.
 
-    ``known``: it was proposed before, and what it rests on stands.
+    ``known``: it was proposed before, and what it rests on stands. ``still_held``: of each change that would forget something, what holds
+    the words after all.
     """
 
     id: str
@@ -137,6 +143,7 @@ class ProposalResponse(BaseModel):
     decided_by: str | None = None
     message: str = ""
     known: bool | None = None
+    still_held: tuple[str, ...] = ()
 
 
 class ProposalsResponse(BaseModel):

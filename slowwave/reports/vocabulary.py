@@ -15,7 +15,7 @@ from sqlalchemy import DateTime, Text
 from slowwave.config.operations import Operations
 from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Action
-from slowwave.mutations.mutation import KINDS
+from slowwave.mutations.kinds import KINDS
 from slowwave.reports import events
 from slowwave.reports.model import Finding, Report
 from slowwave.store.tables import metadata

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
 from tests.memory_assets.project import project

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Write
-from slowwave.mutations.mutation import KINDS, Mutation, Row
+from slowwave.mutations.kinds import KINDS
+from slowwave.mutations.mutation import Mutation, Row
 from slowwave.operations import PLANNERS
 from slowwave.plans import permitted
 from slowwave.plans.items import Item

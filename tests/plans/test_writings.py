@@ -124,9 +124,9 @@ def test_claims_are_what_is_said_of_whom_and_what_becomes_of_the_rest() -> None:
     assert writing(second, texts)[:5] == [
         "says of Rowan:",
         "state, since 2026-02-28 03:00: Rowan sails.",
-        "ends: Rowan is state., since 2026-02-27 03:00, on 2026-02-28 03:00",
-        "contradicts: Rowan is fact., since 2026-02-27 03:00",
-        "adds evidence to: Rowan is note., since 2026-02-27 03:00 (She said it again.)",
+        "ends: Rowan is state, since 2026-02-27 03:00, on 2026-02-28 03:00",
+        "contradicts: Rowan is fact, since 2026-02-27 03:00",
+        "adds evidence to: Rowan is note, since 2026-02-27 03:00 (She said it again.)",
     ]
     assert f"contradicts: claim {id_of['fact']}, since 2026-02-27 03:00" in writing(second, {})
     assert rewordings(Item("x", "y", second)) == [], "a claim that ends keeps its words"

@@ -298,3 +298,20 @@ def test_a_memory_and_its_passage_are_one_thing_to_be_found_and_take_one_place()
     gone_memory = set_columns(before, "set_state", "memories", {uid("a"): {"state": "archived"}})
     probe = recall_probe(before, simulate(before, [item(m) for m in gone_memory]), SETTINGS, None)
     assert (probe.recall_before, probe.recall_after) == (0.5, 0.5)
+
+
+def test_what_a_plan_wrote_is_no_episode_to_ask_about() -> None:
+    """Questions are drawn from what people and agents wrote; a page that a plan made is found, and nobody asked for it."""
+    said = {
+        "Ann": "The ferry leaves the north pier at nine in the morning.",
+        "made": "Ferries leave at nine, says a plan.",
+    }
+    documents = [
+        {"id": uid("Ann"), "path": "people/ann.md", "metadata": {"title": "Ann", "made": "by hand"}},
+        {"id": uid("made"), "path": "concepts/ferry.md", "metadata": {"title": "Ferry", "made_from": "0f" * 32}},
+    ]
+    chunks = [{"id": uid(f"c{n}"), "document_id": uid(n), "content": text} for n, text in said.items()]
+    snapshot = make_snapshot(documents=documents, chunks=chunks)
+    assert recall_probe(snapshot, snapshot, SETTINGS, None).queries == 1
+    assert recall_probe(snapshot, gone(snapshot, "chunks", "cmade"), SETTINGS, None).recall_after == 1.0
+    assert recall_probe(snapshot, gone(snapshot, "chunks", "cAnn"), SETTINGS, None).recall_after == 0.0

@@ -14,8 +14,9 @@ from slowwave.plans.gate import approve
 from slowwave.proposals.planned import settle
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.claims import tell
 from tests.corpus.folders import Folder
-from tests.corpus.pages import put
+from tests.corpus.pages import put, text_of
 from tests.memories import ask, remember
 from tests.serving import http, mcp_over_http, token_of
 
@@ -139,6 +140,101 @@ async def test_drift_of_the_page_makes_it_stale_and_parts_are_approved_alone(har
     undo_run(harbour, result.run_id)
     assert "Ann also sails." not in (tmp_path / "vault/people/ann.md").read_text()
     assert digest(harbour, "acme") != first, "the page that an agent wrote stays"
+
+
+FORGET: list[dict[str, Any]] = [
+    {"page": {"kind": "forget", "target": "people/ann.md", "reason": "She left."}},
+    {"statement": {"subject": "person:mara-lind", "action": "forget", "reason": "She asked for it."}},
+]
+
+
+async def test_what_is_proposed_to_be_forgotten_is_found_by_nobody_until_it_is_undone(harbour: Store) -> None:
+    """A page and all that was said of somebody: planned, told what else holds the words, approved, applied, undone to the first digest."""
+    put(harbour, target="people/ann.md", content="Ann rows at dawn.", frontmatter={"title": "Ann", "type": "person"})
+    tell(harbour, "Mara lives in Oslo.", "Mara Lind", scope="person", role="owner")
+    tell(harbour, "Mara moved to Bergen.", "Mara Lind", role="owner")
+    first = digest(harbour, "acme")
+    proposes = token_of(harbour, "acme", "read", "propose")
+
+    async def found() -> list[bool]:
+        asked = [("Ann rows at dawn", "Ann rows"), ("Mara Oslo", "Oslo"), ("Mara Bergen", "Bergen")]
+        async with http(harbour, token=proposes) as client:
+            told = [(await client.post("/v1/search", json={"query": q, "corpus": "all"})).text for q, _ in asked]
+        return [words in text for text, (_, words) in zip(told, asked, strict=True)]
+
+    assert await found() == [True, True, True]
+    async with http(harbour, token=proposes) as client:
+        kept = (await client.post("/v1/memory-proposals", json={"actions": FORGET, "agent": "codex"})).json()
+        assert (kept["status"], kept["about"]) == ("kept", "forget people/ann.md; forget person:mara-lind")
+        assert await found() == [True, True, True]
+        done = settle(harbour, "acme")
+        assert done.sealed.keys() == {kept["id"]}, done.refused
+        one = (await client.get(f"/v1/memory-proposals/{kept['id']}")).json()
+        page, said = sorted(one["still_held"])
+        assert ("its versions (1)" in page, "2 versions and 2 pages of evidence" in said) == (True, True)
+    (probes,) = ask(harbour, "SELECT summary->>'needs_force' FROM night.plans WHERE plan_hash = %s", one["plan_hash"])
+    assert probes[0] in (None, "[]", "false"), probes
+    part = approve(harbour, "acme", one["plan_hash"], approver="mara")
+    result = apply_approval(harbour, part.id)
+    assert (result.counts["applied"], result.counts["failed"]) == (2, 0)
+    assert await found() == [False, False, False]
+    async with http(harbour, token=proposes) as client:
+        history = (await client.get("/v1/history", params={"subject": "Mara Lind"})).json()
+        assert {(c["status"], c["statement"], c["events"][-1]["reason"]) for c in history["claims"]} == {
+            ("retired", "", "She asked for it.")
+        }
+        (evidence,) = {c["events"][-1]["evidence_path"] for c in history["claims"]}
+        assert "Oslo" not in text_of(harbour, evidence)
+        stone = (await client.get("/v1/get", params={"path": "people/ann.tombstone.md"})).json()
+        assert "She left." in stone["content"]
+        again = await client.post("/v1/memory-proposals", json={"actions": FORGET[1:], "agent": "codex"})
+        assert (again.status_code, "Nothing was" in again.text) == (400, True), "it is forgotten"
+        asked = {"subject": "Mara Lind", "content": "Mara is back.", "action": "write"}
+        assert (await client.post("/v1/memory-proposals", json=asked)).json()["status"] == "kept"
+    undo_run(harbour, result.run_id)
+    assert digest(harbour, "acme") == first
+    assert await found() == [True, True, True]
+    put(harbour, "append", "people/ann.md", "And at dusk.")
+    async with http(harbour, token=proposes) as client:
+        anew = (await client.post("/v1/memory-proposals", json={"actions": FORGET[:1], "agent": "codex"})).json()
+        assert anew["known"] is False
+
+
+async def test_nobody_forgets_what_is_not_theirs(harbour: Store) -> None:
+    """Neither of another namespace nor of sessions and evidence, nor by a token that may only read, nor in the words of a path."""
+    for name in ("acme", "rival"):
+        page = {"title": "Ann", "type": "person"}
+        put(harbour, target="people/ann.md", content="Ann rows.", frontmatter=page, namespace=name)
+        tell(harbour, "Mara lives in Oslo.", "Mara Lind", name, scope="person", role="owner")
+    rival = digest(harbour, "rival")
+    (evidence,) = ask(
+        harbour,
+        "SELECT d.path FROM memory.documents d JOIN memory.namespaces n ON n.id = d.namespace_id "
+        "WHERE n.slug = 'acme' AND d.path LIKE 'sources/semantic/%%'",
+    )[0]
+    (claim,) = ask(
+        harbour,
+        "SELECT m.id::text FROM memory.memories m JOIN memory.namespaces n ON n.id = m.namespace_id "
+        "WHERE n.slug = 'rival' AND m.kind = 'claim'",
+    )[0]
+    forget = {"kind": "forget", "reason": "Mine now."}
+    async with http(harbour, token=token_of(harbour, "acme", "read", "write")) as client:
+        assert (await client.post("/v1/memory-proposals", json={"actions": FORGET})).status_code == 403
+    async with http(harbour, token=token_of(harbour, "acme", "read", "propose")) as client:
+        for page in ("../rival/people/ann.md", "/people/ann.md", "logs/sessions/codex/one.md"):
+            told = await client.post("/v1/memory-proposals", json={"actions": [{"page": forget | {"target": page}}]})
+            assert told.status_code in (400, 422), told.text
+        theirs = {"subject": "Mara Lind", "action": "forget", "claim_ids": [claim]}
+        told = await client.post("/v1/memory-proposals", json={"actions": [{"statement": theirs}]})
+        assert (told.status_code, "Nothing was forgotten" in told.text) == (400, True)
+        kept = await client.post("/v1/memory-proposals", json={"actions": [{"page": forget | {"target": evidence}}]})
+        ours = {"actions": [{"page": FORGET[0]["page"]}]}
+        assert (await client.post("/v1/memory-proposals", json=ours)).status_code == 200
+    done = settle(harbour, "acme")
+    assert "no page" in done.refused[kept.json()["id"]]
+    (plan_hash,) = done.sealed.values()
+    result = apply_approval(harbour, approve(harbour, "acme", plan_hash, approver="mara").id)
+    assert (result.counts["applied"], digest(harbour, "rival")) == (1, rival)
 
 
 @pytest.mark.parametrize("scopes", [("read",), ("read", "write"), ("propose",)])

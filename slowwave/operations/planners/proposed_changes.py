@@ -13,6 +13,12 @@ from slowwave.reports.model import Report
     switch=False,
     permits=(
         Permit("write_page", {"documents"}, risk="medium", beside=OF_PAGES, ends=PAGE_PARTS),
+        Permit(
+            *("forget_rows", {"documents", "memories"}, "high"),
+            beside={"corpora", "documents", "chunks", "links", "claim_events"},
+            retires=None,
+            ends=PAGE_PARTS | {"documents"},
+        ),
         Permit("write_claims", {"memories"}, risk="medium", beside=OF_CLAIMS, retires=None, ends=PAGE_PARTS),
     ),
 )
