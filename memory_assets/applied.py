@@ -8,7 +8,7 @@ from memory_assets.partitions import namespaces
 
 applied = dg.AssetSpec(
     ["night", "applied"],
-    deps=[["night", "approval"]],
+    deps=[["night", "approval"], ["proposals", "plans"]],
     description="The approved items, applied to the namespace by `apply_job`, which a sensor starts after an approval. "
     "`undo_job` takes a run back exactly.",
     group_name="gate",

@@ -12,6 +12,7 @@ from jobs.approve import approve_plan
 from jobs.corpora import corpus_sync_job
 from jobs.deep import deep_job
 from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
+from jobs.proposals import proposals_job
 from jobs.retention import retention_job
 from jobs.schedules import daily_retention, freshness_alarms, nightly, weekly_deep
 from jobs.undo import undo_job
@@ -25,6 +26,7 @@ from memory_assets.folders import folders
 from memory_assets.operations import operation_assets
 from memory_assets.partitions import namespaces
 from memory_assets.plan import plan
+from memory_assets.proposals import proposals
 from memory_assets.snapshot import snapshot
 from resources.store import environment_store
 from resources.tables import night_files
@@ -32,6 +34,7 @@ from sensors.approved_plans import approved_plans
 from sensors.changed_folders import changed_folders
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
+from sensors.open_proposals import open_proposals
 
 OWNERS = ["team:memory"]
 
@@ -44,6 +47,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
         model_assets(namespaces),
         *operation_assets(),
         plan,
+        proposals,
         approval,
         applied,
     ]
@@ -61,9 +65,18 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
             retention_job,
             corpus_sync_job,
             deep_job,
+            proposals_job,
         ],
         schedules=[nightly, weekly_deep, freshness_alarms, daily_retention],
-        sensors=[namespaces_sensor, changed_folders, approved_plans, reaudit, crashed_runs, cancelled_runs],
+        sensors=[
+            namespaces_sensor,
+            changed_folders,
+            open_proposals,
+            approved_plans,
+            reaudit,
+            crashed_runs,
+            cancelled_runs,
+        ],
         resources={"store": environment_store, "io_manager": night_files, **(resources or {})},
         executor=dg.in_process_executor,
     )
