@@ -50,9 +50,10 @@ class KnownNames:
             named = [row for row in found.values() if row.document] or list(found.values())
             if len(named) == 1:
                 self._of[key] = named[0]
-        self._lengths: defaultdict[str, set[int]] = defaultdict(set)
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
         for key in self._of:
-            self._lengths[key[0]].add(len(key))
+            lengths[key[0]].add(len(key))
+        self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
 
     def keys(self) -> dict[str, str]:
         """Name → the row that it means: equal mappings find equal mentions."""
@@ -72,7 +73,7 @@ class KnownNames:
             at = 0
             while at < len(words):
                 step = 1
-                for length in sorted(self._lengths.get(words[at], ()), reverse=True):
+                for length in self._lengths.get(words[at], ()):
                     key = tuple(words[at : at + length])
                     if len(key) == length and (row := self._of.get(key)):  # the end of a line may cut it short
                         said = folded[spans[at][0] : spans[at + length - 1][1]]

@@ -37,7 +37,7 @@ def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
             yield from _codes(text)
     if any([word in small for word in _PHRASE_HINTS]):  # noqa: C419
         yield from _phrases(text)
-    if any([word in small for word in _KEY_HINTS]) and _LONG.search(text):  # noqa: C419
+    if any([word in small for word in _KEY_HINTS]) and _LONG.search(text) and _KEY_END.search(text):  # noqa: C419
         yield from _keys(text, likeness)
 
 
@@ -150,8 +150,9 @@ def _told(row: Mapping[str, Any]) -> _Told:
 
 _PASSWORDS: Final = tuple(map(_told, _FILE["passwords"]))
 _CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
-_SEED, _PASSPHRASE, _KEY, _HARMLESS_KEY, _KNOWN_PART, _ORDINARY = (
-    _pattern(_FILE["others"][name]) for name in ("seed", "passphrase", "key", "harmless_key", "known_part", "ordinary")
+_SEED, _PASSPHRASE, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _ORDINARY = (
+    _pattern(_FILE["others"][name])
+    for name in ("seed", "passphrase", "key", "key_end", "harmless_key", "known_part", "ordinary")
 )
 _TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
 _NEAR: Final = 48  # characters

@@ -9,4 +9,6 @@ def test_ten_claims_a_subject_and_a_plan_of_their_pages() -> None:
     """It raises where a page is missing or written twice."""
     snapshot = namespace(6)
     assert (snapshot.table("memories").num_rows, snapshot.table("entities").num_rows) == (6 * CLAIMS, 6)
-    assert measure(6).keys() == {"drafts", "plan", "again"}
+    found, hash_ = measure(6)
+    assert found.keys() == {"drafts", "plan", "again", "markdown-it"}
+    assert measure(6)[1] == hash_, "the same claims, the same plan"
