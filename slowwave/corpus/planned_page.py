@@ -1,12 +1,14 @@
 """Pages that a plan writes: what a text means on a snapshot, as ``write_page`` takes it. Pure: no connection, no files.
 
 It is to a plan what ``slowwave.corpus.page_write`` is to an agent's write by day: the text is screened, read as a file of its corpus would
-be, and its links and mentions are those of the snapshot. What another page of the same plan brings is not there yet; a sync finds it out.
+be, and its links and mentions are those of the snapshot. Where a link means nothing there and a new page of the same plan would be meant,
+it awaits that page, whichever is applied first. Names that another page of the plan brings are mentions from the next sync on.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
@@ -32,6 +34,8 @@ from slowwave.mutations.page_limits import PATH
 from slowwave.mutations.write_page import Link, PageCorpus, PagePassage, PageText, named_id, page_corpus, write_pages
 from slowwave.snapshots.snapshot import Snapshot
 
+_WRITTEN: Final = ("kind", "target", "anchor", "line")
+
 MOST_LINKS: Final = 2_000
 """Links of one page that are kept, and mentions."""
 MOST_BYTES: Final = 2_000_000
@@ -53,28 +57,38 @@ class PlannedPage:
 
 
 def planned_pages(
-    snapshot: Snapshot, settings: Settings, embed: Embed | None, pages: Sequence[PlannedPage]
+    snapshot: Snapshot,
+    settings: Settings,
+    embed: Embed | None,
+    pages: Sequence[PlannedPage],
+    beside: Sequence[PlannedPage] = (),
 ) -> list[Mutation]:
-    """One ``write_page`` a page, in their order; those that say what is there already write nothing.
+    """One ``write_page`` a page, in their order; those that say what is there already write nothing. ``beside`` are pages that other items
+    of the plan write: links may mean them.
 
     Passages without a vector of their text are embedded in one call; without ``embed`` words find them, and a sync adds vectors. Raises
     ``Refused``, naming the path, for a page that cannot be read again, that screening refuses, or that no corpus takes.
     """
-    return write_pages(snapshot, page_texts(snapshot, settings, embed, pages))
+    return write_pages(snapshot, page_texts(snapshot, settings, embed, pages, beside))
 
 
 def page_texts(
-    snapshot: Snapshot, settings: Settings, embed: Embed | None, pages: Sequence[PlannedPage]
+    snapshot: Snapshot,
+    settings: Settings,
+    embed: Embed | None,
+    pages: Sequence[PlannedPage],
+    beside: Sequence[PlannedPage] = (),
 ) -> list[PageText]:
     """What the pages say, for mutations that write pages with other things. As ``planned_pages``."""
-    world = _World(snapshot)
+    world = _World(snapshot, _held(snapshot, {page.path for page in (*pages, *beside)}))
     read = [_read(world, settings, page) for page in pages]
+    coming = _coming([*read, *(_read(world, settings, page) for page in beside)])
     vectors = _vectors(snapshot, embed, {p.hash: p.content for page in read for p in page.passages})
     texts: list[PageText] = []
     claimed: set[str] = set()
-    written = {page.document for page in read}  # their own items say what their links mean
-    for page in read:
-        links = world.links(page)
+    linked = [world.links(page, coming) for page in read]
+    written = {page.document: {*links} for page, links in zip(read, linked, strict=True)}
+    for page, links in zip(read, linked, strict=True):
         pointing = tuple(p for p in world.pointing(page, written) if p[0] not in claimed)
         claimed |= {id_ for id_, _ in pointing}
         fields = page.file.fields
@@ -108,6 +122,7 @@ class _Read:
     file: PageFile
     made_from: str
     passages: tuple[PagePassage, ...]
+    fresh: bool
 
 
 @dataclass(slots=True)
@@ -115,6 +130,7 @@ class _World:
     """The pages, names and links of a snapshot, corpus by corpus, each looked up once."""
 
     snapshot: Snapshot
+    held: Mapping[tuple[str, str], Sequence[tuple[str, str, bool]]]
     _corpora: dict[str, PageCorpus] = field(default_factory=dict)
     _pages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     _names: dict[str, list[NamedRow]] = field(default_factory=dict)
@@ -142,25 +158,25 @@ class _World:
             self._pages[corpus.id] = [row for row in mine if "quarantined" not in row["metadata"]]
         return self._pages[corpus.id]
 
-    def document(self, corpus: PageCorpus, path: str) -> tuple[str, str]:
-        """The id of a page and its text, empty where it is not there yet."""
-        rows = self.snapshot.table("documents")
-        mine = pc.and_(pc.equal(rows["corpus_id"], corpus.id), pc.equal(rows["path"], path))
-        found = rows.filter(pc.and_(mine, pc.is_null(rows["version_of"]))).select(["id", "content", "invalidated_at"])
-        live = [row for row in found.to_pylist() if row["invalidated_at"] is None]
-        if live:
-            return live[0]["id"], live[0]["content"]
-        return named_id(corpus.id, "documents", path, str(len(found) + 1)), ""
+    def document(self, corpus: PageCorpus, path: str) -> tuple[str, str, bool]:
+        """The id of a page, its text, empty where it is not there yet, and whether it is new."""
+        found = self.held.get((corpus.id, path), ())
+        for id_, content, live in found:
+            if live:
+                return id_, content, False
+        return named_id(corpus.id, "documents", path, str(len(found) + 1)), "", True
 
-    def links(self, page: _Read) -> tuple[Link, ...]:
-        """What the page links to and mentions."""
-        targets = self._targets(page)
+    def links(self, page: _Read, coming: Mapping[str, LinkTargets]) -> tuple[Link, ...]:
+        """What the page links to and mentions; ``coming`` are the new pages of the plan, by their corpus."""
+        written = page.file.page.links[:MOST_LINKS]
+        targets = self._targets(page) if written else LinkTargets(())
         found: dict[Link, None] = {}
         linked = {page.document}
-        for link in page.file.page.links[:MOST_LINKS]:
+        for link in written:
             meant = targets.resolve(page.path, link.kind, link.target)
+            awaited = None if meant else coming[page.corpus.id].resolve(page.path, link.kind, link.target)
             linked.add(meant or page.document)
-            found[Link(link.kind, link.target, link.anchor, link.line, meant)] = None
+            found[Link(link.kind, link.target, link.anchor, link.line, meant, awaited=awaited)] = None
         for mention in self._known_names(page).found_in(page.file.page)[:MOST_LINKS]:
             row = mention.row
             if row.id not in linked:
@@ -168,8 +184,9 @@ class _World:
                 found[Link("mention", mention.said, "", mention.line, *meant)] = None
         return tuple(found)
 
-    def pointing(self, page: _Read, but: Collection[str]) -> list[tuple[str, str | None]]:
-        """Links of other pages of the corpus (``but`` those) that mean this one from now on, and what they mean so far."""
+    def pointing(self, page: _Read, written: Mapping[str, Collection[Link]]) -> list[tuple[str, str | None]]:
+        """Links of other pages of the corpus that mean this one from now on, and what they mean so far. Of pages that are ``written`` as
+        well those that stay as they are: their own items say what the others mean."""
         fields = page.file.fields.values
         path = PurePosixPath(page.path)
         called = (path.stem, path.parent.name, str(fields.get("slug") or ""), page.file.fields.title, *_aliases(fields))
@@ -178,7 +195,13 @@ class _World:
         targets: LinkTargets | None = None
         found: list[tuple[str, str | None]] = []
         for link in self._written_links():
-            if link["document_id"] in paths and link["document_id"] not in but and link["called"] in names:
+            own = written.get(link["document_id"])
+            stays = own is None or any(
+                (one.kind, one.target, one.anchor, one.line) == tuple(link[c] for c in _WRITTEN)
+                and one.page == link["target_document_id"]
+                for one in own
+            )
+            if link["document_id"] in paths and link["called"] in names and stays:
                 targets = targets or self._targets(page)
                 meant = targets.resolve(paths[link["document_id"]], link["kind"], link["target"])
                 if meant == page.document != link["target_document_id"]:
@@ -196,11 +219,10 @@ class _World:
 
     def _known_names(self, page: _Read) -> KnownNames:
         """All names but the page's own: for pages that are not there yet the same ones, read once a corpus."""
-        there = any(row["id"] == page.document for row in self.pages(page.corpus))
-        if not there and page.corpus.id in self._known:
+        if page.fresh and page.corpus.id in self._known:
             return self._known[page.corpus.id]
         known = KnownNames([*self._named(page), *self._known_entities()], page.layout.generic)
-        if not there:
+        if page.fresh:
             self._known[page.corpus.id] = known
         return known
 
@@ -234,7 +256,7 @@ class _World:
 
     def _written_links(self) -> list[dict[str, Any]]:
         if self._links is None:
-            columns = ["id", "document_id", "kind", "target", "target_document_id", "invalidated_at"]
+            columns = ["id", "document_id", *_WRITTEN, "target_document_id", "invalidated_at"]
             live = self.snapshot.live("links", columns)
             found: list[dict[str, Any]] = live.filter(pc.not_equal(live["kind"], "mention")).to_pylist()
             for link in found:
@@ -242,6 +264,30 @@ class _World:
                 link["called"] = end.removesuffix(".md").removesuffix(".markdown")
             self._links = found
         return self._links
+
+
+def _coming(read: Iterable[_Read]) -> dict[str, LinkTargets]:
+    """Corpus → those of its pages that are not there yet, as links may mean them."""
+    found: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+    for page in read:
+        fields = page.file.fields
+        found[page.corpus.id] += [
+            LinkTarget(page.document, page.path, fields.title, _aliases(fields.values))
+        ] * page.fresh
+    return {corpus: LinkTargets(pages) for corpus, pages in found.items()}
+
+
+def _held(snapshot: Snapshot, paths: Collection[str]) -> dict[tuple[str, str], list[tuple[str, str, bool]]]:
+    """(corpus, path) → the pages that are or were there, versions aside: id, text, and whether the page is live."""
+    rows = snapshot.table("documents").select(["id", "corpus_id", "path", "content", "version_of", "invalidated_at"])
+    mine = pc.and_(
+        pc.is_in(rows["path"], value_set=pa.array(sorted(paths), pa.string())), pc.is_null(rows["version_of"])
+    )
+    found: defaultdict[tuple[str, str], list[tuple[str, str, bool]]] = defaultdict(list)
+    for row in rows.filter(mine).to_pylist():
+        live = row["invalidated_at"] is None
+        found[row["corpus_id"], row["path"]].append((row["id"], row["content"], live))
+    return found
 
 
 def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
@@ -257,7 +303,7 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
     layout = profile(corpus.profile)
     if layout.plane_of(page.path) != "durable":
         raise Refused(f"{page.path} lies where sessions are kept, so no page can be planned there.")
-    document, before = world.document(corpus, page.path)
+    document, before, fresh = world.document(corpus, page.path)
     said = screened(page.text.replace("\r\n", "\n").replace("\0", ""), before, settings)
     if said.refused:
         raise Refused(f"{page.path} holds what screening refuses ({said.refused}), so it cannot be planned.")
@@ -266,7 +312,7 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
     except Refused as problem:
         raise Refused(f"{page.path}: {problem}") from None
     passages = tuple(PagePassage(c.content, c.start_line, c.end_line, c.content_hash) for c in file.chunks)
-    return _Read(corpus, layout, page.path, document, file, page.made_from, passages)
+    return _Read(corpus, layout, page.path, document, file, page.made_from, passages, fresh)
 
 
 def _vectors(snapshot: Snapshot, embed: Embed | None, texts: Mapping[str, str]) -> dict[str, NDArray[np.floating]]:

@@ -34,7 +34,9 @@ def _page_items(found: Migration, snapshot: Snapshot, settings: Settings, embed:
     of_place = {page.page.place: page for page in found.pages}
     changed = {page.place for page in found.changed}
     staged = [*found.fresh, *found.changed]
-    mutations = planned_pages(snapshot, settings, embed, [PlannedPage(page.place, page.text) for page in staged])
+    of_subjects = [page for subject in found.audited.subjects for page in _group(subject).pages]
+    pages = [PlannedPage(page.place, page.text) for page in staged]
+    mutations = planned_pages(snapshot, settings, embed, pages, of_subjects)
     items: list[Item] = []
     for page, mutation in zip(staged, mutations, strict=True):
         read = of_place[page.place]

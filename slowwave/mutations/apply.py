@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
-from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, lock_names
+from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
@@ -79,6 +79,7 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     if "links" in written:
         connection.execute(LINKS_NOW)
     if "documents" in written or "documents" in tables:
+        connection.execute(MEAN_AWAITED.encode(), parameters)
         connection.execute(AWAIT_FILES.encode(), parameters)
     return stale
 

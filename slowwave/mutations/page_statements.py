@@ -31,6 +31,16 @@ LINKS_LATER: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey DEFER
 LINKS_NOW: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey IMMEDIATE"
 """Between them a link may mean a page that a later statement of the batch brings, or that an earlier one took back."""
 
+MEAN_AWAITED: Final = """
+UPDATE memory.links l SET target_document_id = l.awaited_id FROM memory.documents d
+WHERE l.namespace_id = %(namespace)s AND l.target_document_id IS NULL AND l.invalidated_at IS NULL AND d.id = l.awaited_id
+  AND d.namespace_id = l.namespace_id AND d.invalidated_at IS NULL AND d.version_of IS NULL
+  AND (l.awaited_id IN (SELECT row_id FROM batch_rows WHERE tbl = 'documents' AND action = 'insert')
+    OR l.id IN (SELECT row_id FROM batch_rows WHERE tbl = 'links' AND action = 'insert'))
+"""
+"""Links mean the pages that they await, done or undone: those that the batch brings, and those that are there for links that it brings.
+It is found out like what syncs find out, and not journalled: ``LET_GO`` takes it back with the page."""
+
 LET_GO: Final = """
 UPDATE memory.links l SET target_document_id = CASE WHEN b.tbl = 'documents' THEN NULL ELSE l.target_document_id END,
   entity_id = CASE WHEN b.tbl = 'entities' THEN NULL ELSE l.entity_id END,

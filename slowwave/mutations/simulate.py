@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,8 @@ from slowwave.mutations.mutation import Identified
 from slowwave.mutations.vectors import decode
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.tables import VECTORS
+
+_LINKED: Final = frozenset({"documents", "links"})
 
 
 def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
@@ -42,6 +44,8 @@ def simulate_anew(
     now, then = ({item.id for item in some} for some in (items, done))
     differing = [i for i in items if i.id not in then] + [i for i in done if i.id not in now]
     tables = frozenset(table for item in differing for table in _tables(item))
+    if tables & _LINKED:  # links mean the pages that come
+        tables |= _LINKED
     made = _made(snapshot, items, tables)
     return replace(
         after,
@@ -89,6 +93,10 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
         tables[table] = _write_columns(tables[table], columns, stamp)
     for table, added in rows.items():
         tables[table] = _append(tables[table], _once(tables[table], added) if table in SHARED else added)
+    if rows.keys() & _LINKED:
+        tables["links"] = _meaning_awaited(
+            tables["links"], tables["documents"], {r["id"] for t in _LINKED for r in rows[t]}
+        )
     for table in gone.keys() - VECTORS.keys():
         tables[table] = _without(tables[table], gone[table])
     after = {name: _write_vectors(v, vectors[name]) if name in vectors else v for name, v in snapshot.vectors.items()}
@@ -143,6 +151,21 @@ def _written(
     order = np.arange(len(old))
     order[list(touched)] = len(old) + np.arange(len(touched))
     return pa.concat_arrays([old, pa.array(list(touched.values()), kind)]).take(pa.array(order))
+
+
+def _meaning_awaited(links: pa.Table, documents: pa.Table, brought: Collection[object]) -> pa.Table:
+    """Links that await one of the pages ``brought``, or are brought themselves, mean the page that they await, where it is there."""
+    waiting = pc.and_(pc.is_valid(links["awaited_id"]), pc.is_null(links["target_document_id"]))
+    waiting = pc.and_(waiting, pc.is_null(links["invalidated_at"]))
+    some = pa.array(sorted(map(str, brought)), pa.string())
+    waiting = pc.and_(
+        waiting, pc.or_(pc.is_in(links["awaited_id"], value_set=some), pc.is_in(links["id"], value_set=some))
+    )
+    live = pc.and_(pc.is_null(documents["invalidated_at"]), pc.is_null(documents["version_of"]))
+    there = documents.filter(live)["id"].combine_chunks()
+    met = pc.and_(waiting, pc.is_in(links["awaited_id"], value_set=there))
+    column = pc.if_else(met, links["awaited_id"], links["target_document_id"])
+    return links.set_column(links.schema.get_field_index("target_document_id"), "target_document_id", column)
 
 
 def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:

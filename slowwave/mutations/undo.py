@@ -16,7 +16,15 @@ import psycopg
 
 from slowwave.errors import JournalDamaged, UndoBlocked
 from slowwave.mutations.cells import POINTERS
-from slowwave.mutations.page_statements import AWAIT_FILES, BUILT_ON, LET_GO, LINKS_LATER, LINKS_NOW, lock_names
+from slowwave.mutations.page_statements import (
+    AWAIT_FILES,
+    BUILT_ON,
+    LET_GO,
+    LINKS_LATER,
+    LINKS_NOW,
+    MEAN_AWAITED,
+    lock_names,
+)
 from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
@@ -147,6 +155,7 @@ def undo_entries(
     if "links" in columns:
         connection.execute(LINKS_NOW)
     if "documents" in tables:
+        connection.execute(MEAN_AWAITED.encode(), parameters)
         connection.execute(AWAIT_FILES.encode(), parameters)
     return tuple(sorted(undone))
 

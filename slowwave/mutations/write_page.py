@@ -63,7 +63,8 @@ class PagePassage:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link or mention as it is written, and the page or entity that it means, where that is known."""
+    """A link or mention as it is written, and the page or entity that it means, where that is known; ``awaited`` is the page that it means
+    as soon as that is there."""
 
     kind: str
     target: str
@@ -71,6 +72,7 @@ class Link:
     line: int
     page: str | None = None
     entity: str | None = None
+    awaited: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +356,8 @@ def _links(parts: _Parts, document: str, page: PageText, held: _Held) -> None:
         }
         if (kept := there.pop(_link_key(values), None)) is None:
             alive: dict[str, Value] = {"document_id": document, "invalidated_at": None, "invalidated_by": None}
-            parts.inserts.append(Insert("links", {**alive, **values}))
+            awaited: dict[str, Value] = {"awaited_id": link.awaited} if link.awaited else {}
+            parts.inserts.append(Insert("links", {**alive, **values, **awaited}))
         elif kept["target_document_id"] != link.page:
             parts.set("links", str(kept["id"]), kept, {"target_document_id": link.page})
             parts.guards.append(Guard.on("links", str(kept["id"]), kept, ("document_id", "invalidated_at")))

@@ -304,6 +304,9 @@ links = Table(
     Column("entity_id", Uuid, ForeignKey("memory.entities.id")),
     Column("anchor", Text, nullable=False, server_default=""),  # the heading or block that it names
     Column("line", Integer, nullable=False),
+    Column(
+        "awaited_id", Uuid
+    ),  # the document that it means as soon as that is there (migration 0026); a plan names it before
     *_system(),
     *_versioned(),
     schema="memory",

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import Corpus
+from slowwave.corpus.linking import resolve_links
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.mutations.cells import SHARED
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.simulate import simulate
 from slowwave.snapshots.export import export_snapshot
@@ -73,7 +76,10 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(store: S
         assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, items), items)
         once = digest(store, world.slug)
         _, stale = apply(store, world, items)
-        assert stale.keys() == {i.id for i in items if i.mutation.writes or i.mutation.inserts}
+        named = {i.id for i in items for row in i.mutation.inserts if row.row and row.table not in SHARED}
+        assert stale.keys() == named | {i.id for i in items if i.mutation.writes}, (
+            "new mentions alone are there already"
+        )
         assert digest(store, world.slug) == once, "applied twice = applied once"
         digests.append(once)
         runs.append(run)
@@ -103,3 +109,46 @@ def test_any_subset_in_any_order_commutes_and_an_undo_can_be_undone(store: Store
     for back in backs:
         undo(store, world, back)
     assert digest(store, world.slug) == applied
+
+
+def linked(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+    """Pages, none of them there, that link to each other by path, by name and by title."""
+    names = r.sample(["mara", "rowan", "tides", "crane", "harbour"], r.randint(2, 5))
+    wanted: list[PlannedPage] = []
+    for name in names:
+        written = [
+            r.choice([f"[[{o}]]", f"[[notes/{o}]]", f"[[The {o}]]", f"[it]({o}.md)"]) for o in names if r.random() < 0.7
+        ]
+        text = f"---\ntitle: The {name}\ntype: note\n---\n\n{' '.join(written)} [[nowhere]]\n"
+        wanted.append(PlannedPage(f"notes/{name}.md", text, FOLDER))
+    return planned_pages(snapshot, Settings(), None, wanted)
+
+
+def meant(store: Store) -> int:
+    """How many links mean something else than a sync would find; what it finds is not kept."""
+    with store.connect("owner") as connection, connection.transaction(force_rollback=True):
+        row = connection.execute(
+            "SELECT id::text, namespace_id::text FROM memory.corpora WHERE root = %s", (FOLDER,)
+        ).fetchone()
+        assert row is not None
+        return resolve_links(connection, Corpus(str(row[0]), str(row[1]), FOLDER, "plain", 1.0, None))
+
+
+@few
+@given(world=worlds(most=2), r=st.randoms(use_true_random=False))
+def test_new_pages_of_one_plan_mean_each_other_as_soon_as_both_are_there(store: Store, world: World, r: Random) -> None:
+    """One by one in any order: after each a sync would find no other links, and each undo takes back exactly what its apply did."""
+    load(store, world)
+    _, items = plan(store, world, linked, r)
+    r.shuffle(items)
+    digests, runs = [digest(store, world.slug)], list[str]()
+    for item in items:
+        run, stale = apply(store, world, [item])
+        assert stale == {}
+        assert meant(store) == 0
+        digests.append(digest(store, world.slug))
+        runs.append(run)
+    for run, before in zip(reversed(runs), reversed(digests[:-1]), strict=True):
+        undo(store, world, run)
+        assert meant(store) == 0
+        assert digest(store, world.slug) == before

@@ -117,16 +117,31 @@ def _planned(
     """Each draft with its mutation, and the paths of those that cannot be written, with why: one never holds up the others."""
     if not drafts:
         return [], []
-    pages = [PlannedPage(d.path, d.text, d.root, d.made_from) for d in drafts]
     try:
-        mutations = planned_pages(inputs.snapshot, inputs.settings, inputs.embed, pages)
+        mutations = planned_pages(inputs.snapshot, inputs.settings, inputs.embed, [_page(draft) for draft in drafts])
+    except Refused:
+        if not (refused := _refused(inputs, drafts)):
+            raise  # none by itself
+        out = {path for path, _ in refused}  # the others are planned together, as they link to each other
+        planned, more = _planned(inputs, [draft for draft in drafts if draft.path not in out])
+        return planned, [*refused, *more]
+    return list(zip(drafts, mutations, strict=True)), []
+
+
+def _refused(inputs: Inputs, drafts: Sequence[PageDraft]) -> list[tuple[str, str]]:
+    """The paths of those that cannot be written, with why."""
+    try:
+        planned_pages(inputs.snapshot, inputs.settings, None, [_page(draft) for draft in drafts])
     except Refused as problem:
         if len(drafts) == 1:
-            return [], [(drafts[0].path, str(problem))]
+            return [(drafts[0].path, str(problem))]
         half = len(drafts) // 2
-        first, second = _planned(inputs, drafts[:half]), _planned(inputs, drafts[half:])
-        return [*first[0], *second[0]], [*first[1], *second[1]]
-    return list(zip(drafts, mutations, strict=True)), []
+        return [*_refused(inputs, drafts[:half]), *_refused(inputs, drafts[half:])]
+    return []
+
+
+def _page(draft: PageDraft) -> PlannedPage:
+    return PlannedPage(draft.path, draft.text, draft.root, draft.made_from)
 
 
 def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> list[Item]:
