@@ -33,6 +33,7 @@ TEMPLATE: Final = 1
 """Version of the words around statements: another one makes every text another."""
 
 _ALIASES: Final = 20
+_NAMED: Final = 3  # pages that a remark names
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,40 @@ class _Work:
         return self.now.date().isoformat()
 
     def candidates(self, one: _Wanted) -> list[ShelvedPage]:
-        """The page at the subject's path, and others that say that they are about it."""
-        return [*self.shelf.at(one.ref.path), *self.shelf.of(one.subject.ids, one.ref.family)]
+        """The page at the subject's path, others that say that they are about it, and those that have its name."""
+        named, _ = self.shelf.named(one.ref.family, self.slugs(one))
+        return [*self.shelf.at(one.ref.path), *self.shelf.of(one.subject.ids, one.ref.family), *named]
+
+    def slugs(self, one: _Wanted) -> set[str]:
+        return {one.ref.slug, slug_of(one.title)}
+
+    def elsewhere(self, one: _Wanted, min_claims: int) -> Sequence[ShelvedPage] | None:
+        """The page on which a person tells of the subject at a path of its own, if there is one; None where it is not clear which."""
+        ids, family = one.subject.ids, one.ref.family
+        if any(not (page.closed or self.shelf.taken_over(page)) for page in self.shelf.of(ids, family)):
+            return ()
+        called, also = self.shelf.named(family, self.slugs(one))
+        named = [page for page in called if page.subject in ("", *ids)]
+        doubtful = named if len(named) > 1 else [] if named else [page for page in also if not page.subject]
+        if doubtful and sum(s.holds(self.now) for s in one.statements) >= min_claims:
+            where = ", ".join(page.path for page in doubtful[:_NAMED])
+            said = "may be told on" if named else "may be told by another name on"
+            self.remark(
+                f"{one.ref.path} is not made, as its subject {said} {where}. Say `slug: {one.ref.slug}` on one of them.",
+                doubtful,
+            )
+        return None if doubtful else named
 
     def draft(self, one: _Wanted, texts: Mapping[str, str], min_claims: int) -> None:
         """The draft of one page, and those of the pages that it supersedes."""
-        path, found = one.ref.path, self.found
-        there = self.shelf.at(path)
+        found = self.found
+        there = self.shelf.at(one.ref.path) or self.elsewhere(one, min_claims)
+        if there is None:
+            return
+        path = there[0].path if there else one.ref.path
+        if path in found.says:
+            self.remark(f"{path} would tell of two subjects, so it tells of the first.", there, (one.subject.id,))
+            return
         if len(there) > 1:
             self.remark(f"{path} is a page of several corpora, so it is left alone.", there)
             return
@@ -185,7 +213,7 @@ class _Work:
         self, one: _Wanted, told: SubjectPage, page: ShelvedPage | None, base: ShelvedPage | None, text: str
     ) -> RenderedBody | None:
         """Draft the page; None where it is left alone."""
-        path, root = one.ref.path, base.root if base else self.shelf.home
+        path, root = page.path if page else one.ref.path, base.root if base else self.shelf.home
         layout = self.shelf.layout(root)
         order = layout.sections_of(path, one.ref.family)
         try:

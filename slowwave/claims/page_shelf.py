@@ -5,15 +5,18 @@ evidence. Which page is whose is said by its frontmatter (``subject_id``), else 
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.claims.subject_ref import FAMILIES
+from slowwave.claims.subject_ref import FAMILIES, slug_of, undated
 from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, PAGES_ROOT, SESSIONS_ROOT, UNFOLLOWED
 from slowwave.corpus.profile import Profile, profile
 from slowwave.snapshots.snapshot import Snapshot
@@ -21,6 +24,10 @@ from slowwave.snapshots.snapshot import Snapshot
 SUBJECT_ID: Final = "subject_id"
 """The field of a page's frontmatter that says whose page it is: an entity's id."""
 
+_WITHIN: Final = ("state", "index", "README")
+"""Files that are called after their folder."""
+
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _COLUMNS: Final = ("id", "corpus_id", "path", "title", "plane", "metadata", "version_of", "invalidated_at", "valid_to")
 
 
@@ -51,10 +58,29 @@ class ShelvedPage:
         return str(self.written.get(SUBJECT_ID) or "")
 
     @property
+    def names(self) -> frozenset[str]:
+        """What it is called, as slugs: by its title, its slug, and its file without a day."""
+        path = PurePosixPath(self.path)
+        stem = path.parent.name if path.stem in _WITHIN else undated(path.stem)
+        return frozenset(
+            slug_of(name) for name in (self.title, str(self.fields.get("slug") or ""), stem) if name.strip()
+        )
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        """What else it says that it is called, as slugs."""
+        told = self.fields.get("aliases")
+        return frozenset(slug_of(str(name)) for name in (told if isinstance(told, list) else ()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was forgotten or set aside."""
+        return "forgotten" in self.fields or "quarantined" in self.fields
+
+    @property
     def closed(self) -> bool:
         """Whether nothing is told on it any more: forgotten, set aside or superseded."""
-        gone = "forgotten" in self.fields or "quarantined" in self.fields
-        return gone or self.fields.get("status") == "superseded" or bool(self.fields.get("superseded_by"))
+        return self.gone or self.fields.get("status") == "superseded" or bool(self.fields.get("superseded_by"))
 
     @property
     def guarded(self) -> bool:
@@ -62,7 +88,7 @@ class ShelvedPage:
         return self.fields.get("visibility") == "private" or self.fields.get("sensitivity") not in (None, "", "none")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageShelf:
     """The pages by path and by whose they are; ``home`` is the root of the corpus for new ones, ``corpora`` id → (root, profile)."""
 
@@ -91,6 +117,20 @@ class PageShelf:
         """Pages of sessions, among which no page of a subject stands."""
         return _pages(self.snapshot, self.corpora, self.corpora.keys(), "sessions")
 
+    def written_days(self) -> dict[str, list[ShelvedPage]]:
+        """Day (ISO) → the pages of subjects at home that were written then, by path, as they and their earlier texts say of themselves."""
+        mine = {page.id: page for page in self.pages if page.subject and page.root == self.home and not page.gone}
+        rows = self.snapshot.table("documents").select(["version_of", "metadata"])
+        rows = rows.filter(pc.is_in(rows["version_of"], value_set=pa.array(sorted(mine), pa.string())))
+        versions = zip(rows["version_of"].to_pylist(), rows["metadata"].to_pylist(), strict=True)
+        texts = [(page, page) for page in mine.values()]
+        texts += [(mine[id_], replace(mine[id_], fields=json.loads(metadata))) for id_, metadata in versions]
+        found: defaultdict[str, dict[str, ShelvedPage]] = defaultdict(dict)
+        for page, text in texts:
+            if text.subject and _DAY.fullmatch(day := str(text.fields.get("updated") or "")):
+                found[day][page.path] = page
+        return {day: [pages[path] for path in sorted(pages)] for day, pages in found.items()}
+
     def at(self, path: str) -> Sequence[ShelvedPage]:
         """The pages of a path: one, none, or one in each of several corpora."""
         return self._at.get(path, ())
@@ -99,6 +139,29 @@ class PageShelf:
         """The pages of a family that say that they are about one of these entities, by path."""
         found = [page for id_ in subjects for page in self._of.get((id_, family), ())]
         return sorted(found, key=lambda page: (page.path, page.root))
+
+    def named(self, family: str, slugs: Collection[str]) -> tuple[list[ShelvedPage], list[ShelvedPage]]:
+        """The open pages of a family that are called so, and those that only have it as an alias, by path."""
+        called, also = ({p.id: p for s in slugs for p in of.get((family, s), ())} for of in self._called)
+        order = [sorted(found.values(), key=lambda p: (p.path, p.root)) for found in (called, also)]
+        return order[0], [page for page in order[1] if page.id not in called]
+
+    def taken_over(self, page: ShelvedPage) -> bool:
+        """Whether a page was a person's before a subject's statements stood on it."""
+        rows = self.snapshot.table("documents").select(["version_of", "metadata"])
+        earlier = rows.filter(pc.equal(rows["version_of"], page.id))["metadata"].to_pylist()
+        return any(not replace(page, fields=json.loads(metadata)).subject for metadata in earlier)
+
+    @cached_property
+    def _called(self) -> tuple[dict[tuple[str, str], list[ShelvedPage]], dict[tuple[str, str], list[ShelvedPage]]]:
+        called: defaultdict[tuple[str, str], list[ShelvedPage]] = defaultdict(list)
+        also: defaultdict[tuple[str, str], list[ShelvedPage]] = defaultdict(list)
+        for page in self.pages:
+            if page.type in FAMILIES and not page.closed:
+                for names, of in ((page.names, called), (page.aliases, also)):
+                    for name in names:
+                        of[page.type, name].append(page)
+        return called, also
 
     def layout(self, root: str) -> Profile:
         """The profile of a corpus by its root."""

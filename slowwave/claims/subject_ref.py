@@ -21,6 +21,7 @@ _PAGES: Final = {
 }
 _FORM: Final = re.compile(rf"({'|'.join(FAMILIES)}):([a-z0-9][a-z0-9-]{{0,119}})", re.IGNORECASE)
 _LONGEST: Final = 80
+_LEADING_DAY: Final = re.compile(r"^\d{4}-\d\d(?:-\d\d)?[-_ ]+")
 
 
 class SubjectRef(NamedTuple):
@@ -55,6 +56,11 @@ def slug_of(name: str) -> str:
 
     bare = re.sub(r"[^a-z0-9]+", "-", latin(name)).strip("-")[:_LONGEST].strip("-")
     return bare or f"n-{hashlib.sha256(name.strip().casefold().encode()).hexdigest()[:10]}"
+
+
+def undated(stem: str) -> str:
+    """A file's name without the day or month that it begins with."""
+    return _LEADING_DAY.sub("", stem)
 
 
 def _family(text: str) -> Family:

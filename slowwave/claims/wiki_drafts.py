@@ -1,7 +1,8 @@
-"""The pages about pages of a night: index, hot and log of the corpus in which canonical pages are made, with tonight's drafts on them.
+"""The pages about pages of a night: index, hot and log of the corpus in which canonical pages are made. Index and hot have tonight's drafts
+on them; a log tells what was written, so it has what the nights before brought, and is written with the next page of a subject.
 
-They are there from the first page of a subject on. A public one lists public pages alone, and no page that is private or sensitive is told
-of beyond its title.
+They are there from the first page of a subject on, the log from the second night on. A public one lists public pages alone, and no page
+that is private or sensitive is told of beyond its title.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def wiki_drafts(
             elif path == HOT:
                 content = hot_content(listed, _recalled(shelf, found, recalls))
             else:
-                content = _log(before, drafts, listed, now)
+                content = _log(shelf, before, drafts, listed, public=public)
             body = wiki_body(path, content, before)
         except (Refused, UnreadableFile) as problem:
             found.remarks.append(PageRemark(f"{path} {problem}", (page.id,) if page else ()))
@@ -76,7 +77,7 @@ def wiki_drafts(
         if body.edited:
             said = f"{path} was edited by a person, so it is left alone. Delete its block with both marks to have it again."
             found.remarks.append(PageRemark(said, (page.id,) if page else ()))
-        if not body.changed or not content:
+        if not body.changed or (page is None and not content):
             continue
         made.append(_draft(shelf, path, page, text, body.text, content, now))
     return made
@@ -133,10 +134,17 @@ def _recalled(shelf: PageShelf, found: CanonicalDrafts, recalls: pa.Table) -> li
     return [path for path, count in sorted(total.items(), key=lambda one: (-one[1], one[0])) if count]
 
 
-def _log(before: str | None, drafts: Sequence[PageDraft], listed: Iterable[ListedPage], now: datetime) -> str:
-    """What the log shall say; as before where no page is written tonight."""
-    held = section_blocks(before).get("log") if before is not None else None
-    said = held.inside if held is not None else ""
+def _log(
+    shelf: PageShelf, before: str | None, drafts: Sequence[PageDraft], listed: Iterable[ListedPage], *, public: bool
+) -> str:
+    """What the log shall say; as before where no page is written tonight, so that no night is planned for the log alone."""
+    if not drafts:
+        held = section_blocks(before).get("log") if before is not None else None
+        return held.inside if held is not None else ""
     known = {page.path: page for page in listed}
-    pages = [known.get(d.path) or ListedPage(d.path, "", d.type) for d in drafts]
-    return log_content(said, now.date().isoformat(), pages) if pages else said
+    days = {
+        day: [known.get(page.path) or ListedPage(page.path, "", page.type) for page in pages]
+        for day, written in shelf.written_days().items()
+        if (pages := [page for page in written if page.path in known or not public])
+    }
+    return log_content(days)

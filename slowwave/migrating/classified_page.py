@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
-from slowwave.claims.subject_ref import CORE, Family, slug_of
+from slowwave.claims.subject_ref import CORE, Family, slug_of, undated
 from slowwave.migrating.records import TypedRecord, instant_of
 from slowwave.migrating.staged_page import StagedPage
 from slowwave.migrating.statements import Atom, Level, atoms_of
@@ -41,7 +41,6 @@ _EVIDENCE_TYPES: Final = frozenset(
 )  # fmt: skip
 _SOULS: Final = {f"{name}.md": name for name in CORE}
 _RETIRED: Final = frozenset(("superseded", "archived", "obsolete", "deprecated", "retired", "raw"))
-_LEADING_DAY: Final = re.compile(r"^\d{4}-\d\d(?:-\d\d)?[-_ ]+")
 _PATH_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?!\d)")
 _LATEST: Final = ("updated", "updated_at", "date", "created", "created_at")
 
@@ -143,7 +142,7 @@ def _core(parts: tuple[str, ...], fields: Mapping[str, Any]) -> str:
 
 def _candidate(page: StagedPage, fields: Mapping[str, Any], family: Family) -> NamedSubject | None:
     path = PurePosixPath(page.source)
-    stem = _LEADING_DAY.sub("", path.stem) if family == "decision" else path.stem
+    stem = undated(path.stem) if family == "decision" else path.stem
     if path.stem.lower() in ("state", "index", "readme", "overview") and len(path.parts) > 1:
         stem = path.parts[-2]
     if re.fullmatch(r"[\d\W_]*|untitled.*", stem, re.IGNORECASE):

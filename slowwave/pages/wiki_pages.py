@@ -1,4 +1,4 @@
-"""The pages about pages of a compiled wiki: an index by type, what is hot, and a log of the nights. Pure.
+"""The pages about pages of a compiled wiki: an index by type, what is hot, and a log of the days. Pure.
 
 Each has one block, and the rest of it is a person's, as on every page. A line is shorter than 150 characters, an index than its limits.
 """
@@ -6,7 +6,7 @@ Each has one block, and the rest of it is a person's, as on every page. A line i
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
@@ -78,19 +78,21 @@ def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def log_content(before: str, day: str, pages: Sequence[ListedPage]) -> str:
-    """A log with one more line: what a night's plan wrote. Of a thousand lines the oldest goes."""
+def log_content(days: Mapping[str, Sequence[ListedPage]]) -> str:
+    """A line a day (ISO): the pages that were written then. Of more than a thousand the oldest are left out."""
+    return "\n".join(_day_line(day, days[day]) for day in sorted(days)[-_LOGGED:])
+
+
+def _day_line(day: str, pages: Sequence[ListedPage]) -> str:
     line, rest = f"- {day}:", len(pages)
     for page in pages:
         link, more = _link(page), f" and {rest - 1:,} more"
         if len(line) + len(link) + 2 + (len(more) if rest > 1 else 0) > LINE:
             break
         line, rest = f"{line} {link},", rest - 1
-    line = line.removesuffix(",") + (
+    return line.removesuffix(",") + (
         f" and {rest:,} more" if rest and rest < len(pages) else f" {rest:,} pages" if rest else ""
     )
-    lines = [old for old in before.split("\n") if old.strip()]
-    return "\n".join([*lines, line][-_LOGGED:])
 
 
 def _grouped(shown: Sequence[ListedPage], lines: dict[str, str], omitted: int) -> str:

@@ -50,9 +50,8 @@ def world(
         {"id": c["current_version_id"], "memory_id": c["id"], "content": t} for c, t in zip(claims, texts, strict=True)
     ]
     rows = [document(path, text, corpora[0]) for path, text in (pages or {}).items()]
-    return make_snapshot(
-        memories=claims, memory_versions=versions, entities=entities, documents=rows, corpora=corpora, **more
-    )
+    more = {"documents": rows, **more}
+    return make_snapshot(memories=claims, memory_versions=versions, entities=entities, corpora=corpora, **more)
 
 
 def document(path: str, text: str, corpus: dict[str, Any]) -> dict[str, Any]:
@@ -241,6 +240,48 @@ def test_a_name_that_screening_objects_to_is_on_no_page(name: str) -> None:
     assert (found.drafts, [remark.rows for remark in found.remarks]) == ([], [(uid("rowan"),)])
 
 
+SUITE = {"id": uid("rowan"), "name": "Public eval suite", "entity_type": "decision", "source": "semantic"} | {
+    "external_id": "decision:public-eval-suite"
+}
+TOLD = "---\ntitle: Public eval suite split\n---\n\n# Public eval suite split\n\nTea at four.\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("decisions/2026-04-public-eval-suite.md", TOLD),
+        ("decisions/2026-04-12-public-eval-suite.md", TOLD),
+        ("decisions/evals.md", TOLD.replace("Public eval suite split\n---", "Public Eval Suite\n---")),
+        ("decisions/evals.md", TOLD.replace("\n---", "\nslug: public-eval-suite\n---", 1)),
+    ],
+)
+def test_what_a_person_tells_on_a_page_of_another_name_gets_no_second_page(path: str, text: str) -> None:
+    """A day before the name, a title or a slug: the statements stand in blocks on that page, night after night."""
+    (page,) = drafted(world(pages={path: text}, entities=(SUITE,))).drafts
+    assert (page.path, page.before is not None, page.mine) == (path, True, False)
+    assert "\nTea at four.\n" in page.text
+    assert "Cake at five." in page.text
+    earlier = document(path, text, PAGES) | {"id": uid("earlier"), "version_of": uid(path), "invalidated_at": TAKEN_AT}
+    for more in ([], [earlier]):
+        later = world(pages={path: page.text}, entities=(SUITE,))
+        rows = [*later.table("documents").to_pylist(), *more]
+        assert drafted(world(entities=(SUITE,), documents=rows)).unchanged == len(more)
+
+
+def test_where_it_is_not_clear_which_page_tells_of_a_subject_none_is_written() -> None:
+    """Two that are called so, or one that has the name as an alias alone: a remark names them, and what a person can do."""
+    two = {"decisions/2026-04-public-eval-suite.md": TOLD, "decisions/2026-05-public-eval-suite.md": TOLD}
+    alias = {"decisions/evals.md": TOLD.replace("\n---", "\naliases: [Public eval suite]\n---", 1)}
+    for pages in (two, alias):
+        found = drafted(world(pages=pages, entities=(SUITE,)))
+        assert found.drafts == []
+        assert [set(remark.rows) for remark in found.remarks] == [{uid(path) for path in pages}]
+    others = {"people/public-eval-suite.md": TOLD, "decisions/2026-04-public-eval.md": TOLD}
+    (page,) = drafted(world(pages=others, entities=(SUITE,))).drafts
+    assert page.path == "decisions/public-eval-suite.md"
+    assert drafted(world(THREE[:1], pages=two, entities=(SUITE,))).remarks == []
+
+
 def test_a_page_that_becomes_public_loses_what_is_private_and_the_index_what_it_says() -> None:
     """Claims are private unless somebody says otherwise."""
     (page,) = drafted(world()).drafts
@@ -250,13 +291,13 @@ def test_a_page_that_becomes_public_loses_what_is_private_and_the_index_what_it_
 
 
 def test_the_wiki_pages_follow_the_pages_and_a_second_night_writes_none() -> None:
-    """Index, hot and log come with the first page of a subject, and the log grows by a line a night."""
+    """Index and hot come with the first page of a subject, and the log with the next one: it tells what was written before."""
     first = world()
     found = drafted(first)
     shelf = PageShelf.of_snapshot(first)
     recalls = make_inputs(first).models["recall_signals"]
     made = {d.path: d for d in wiki_drafts(shelf, found, recalls, first.taken_at, 200, 25_000)}
-    assert made.keys() == {"wiki/index.md", "wiki/hot.md", "wiki/log.md"}
+    assert made.keys() == {"wiki/index.md", "wiki/hot.md"}
     assert "- [Rowan](../projects/rowan/state.md) · Tea at four." in made["wiki/index.md"].text
     pages = {d.path: d.text for d in (*found.drafts, *made.values())}
     second = world(pages=pages)
@@ -266,7 +307,7 @@ def test_the_wiki_pages_follow_the_pages_and_a_second_night_writes_none() -> Non
     third = world((*THREE, "Bread at seven."), pages)
     found, shelf = drafted(third), PageShelf.of_snapshot(third)
     log = {d.path: d for d in wiki_drafts(shelf, found, recalls, third.taken_at, 200, 25_000)}["wiki/log.md"]
-    assert section_blocks(log.text)["log"].inside.count("\n") == 1
+    assert section_blocks(log.text)["log"].inside == f"- {TAKEN_AT.date()}: [Rowan](../projects/rowan/state.md)"
     assert wiki_drafts(shelf, CanonicalDrafts(), recalls, third.taken_at, 200, 25_000)[0].path == "wiki/index.md"
     empty = world(())
     assert wiki_drafts(PageShelf.of_snapshot(empty), CanonicalDrafts(), recalls, TAKEN_AT, 200, 25_000) == []

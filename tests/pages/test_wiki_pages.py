@@ -50,14 +50,17 @@ def test_the_hot_page_lists_what_changed_and_what_is_recalled_and_never_itself()
     assert hot_content([], []) == ""
 
 
-def test_a_log_only_grows() -> None:
-    """A line a night, with as many links as have room."""
-    first = log_content("", "2026-01-01", [page(n) for n in range(300)])
+def test_a_log_has_a_line_a_day() -> None:
+    """With as many links as have room, the oldest day first; of a thousand the oldest goes."""
+    many = {"2026-01-02": [page(1)], "2026-01-01": [page(n) for n in range(300)]}
+    first, second = log_content(many).splitlines()
     assert first.startswith("- 2026-01-01: [P0](../people/p0.md), ")
     assert first.endswith(" more")
     assert len(first) < 150
-    second = log_content(first, "2026-01-02", [page(1)])
-    assert second.splitlines() == [first, "- 2026-01-02: [P1](../people/p1.md)"]
+    assert second == "- 2026-01-02: [P1](../people/p1.md)"
+    days = [f"{2000 + n // 300}-{n % 300 // 28 + 1:02d}-{n % 28 + 1:02d}" for n in range(1_200)]
+    kept = log_content({day: [page(1)] for day in days}).splitlines()
+    assert (len(kept), kept[-1][2:12]) == (1_000, max(days))
 
 
 def test_what_a_person_writes_around_an_index_stays() -> None:

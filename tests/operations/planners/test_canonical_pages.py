@@ -60,11 +60,11 @@ def test_dory_what_was_said_is_a_page_by_a_plan_and_gone_again_by_its_undo(acme:
     one = night(acme)
     assert one.plan is not None
     assert sorted(str(i.evidence["path"]) for i in one.plan.items) == [
-        *(PATH, "wiki/hot.md", "wiki/index.md", "wiki/log.md"),
+        *(PATH, "wiki/hot.md", "wiki/index.md"),
     ]
     assert page(acme) == ""
     done = signed(acme, one)
-    assert done.counts["applied"] == 4
+    assert done.counts["applied"] == 3
     assert_same(export_snapshot(acme, "acme", model=MODEL), simulate(snapshot, one.plan.items), one.plan.items)
     text = page(acme)
     claim = text.partition("(claim:")[2][:36]
@@ -74,6 +74,28 @@ def test_dory_what_was_said_is_a_page_by_a_plan_and_gone_again_by_its_undo(acme:
     assert PATH in [result.path for result in found.results]
     undo_run(acme, done.run_id)
     assert (digest(acme, "acme"), page(acme)) == (before, "")
+
+
+def test_the_log_tells_what_was_applied_and_not_what_was_planned(acme: Store) -> None:
+    """Of two pages one is approved: the log that comes with the next night has that one alone."""
+    for text in ("It sails.", "It leaks.", "It is red."):
+        tell(acme, text, "Kite", scope="project", agent="codex", session_id="s1")
+    one = night(acme)
+    assert one.plan is not None
+    chosen = [i.id for i in one.plan.items if i.evidence["path"] != "projects/kite/state.md"]
+    assert len(chosen) == len(one.plan.items) - 1
+    signed(acme, one, items=chosen)
+    assert (page(acme, "wiki/log.md"), bool(page(acme)), page(acme, "projects/kite/state.md")) == ("", True, "")
+    tell(acme, "The pump is old.", "Rowan")
+    signed(acme, night(acme))
+    (line,) = [line for line in page(acme, "wiki/log.md").splitlines() if line.startswith("- 2")]
+    assert line.endswith(": [Rowan](../projects/rowan/state.md)"), "both are written this night, and told the next one"
+    assert night(acme).new_items == 0, "no night is planned for the log alone"
+    tell(acme, "It has a mast.", "Kite")
+    done = signed(acme, night(acme))
+    assert "../projects/kite/state.md" in page(acme, "wiki/log.md")
+    undo_run(acme, done.run_id)
+    assert line in page(acme, "wiki/log.md")
 
 
 def test_dory_what_is_forgotten_before_a_plan_is_applied_is_never_written(acme: Store) -> None:
@@ -145,9 +167,9 @@ def test_one_page_that_cannot_be_written_holds_up_no_other() -> None:
     """A report says which and why; what is over the night's number waits; sealing finds nothing that is not permitted."""
     snapshot = world()
     found = canonical_pages(make_inputs(snapshot))
-    assert {i.evidence["path"] for i in found.items} == {PATH, "wiki/index.md", "wiki/hot.md", "wiki/log.md"}
+    assert {i.evidence["path"] for i in found.items} == {PATH, "wiki/index.md", "wiki/hot.md"}
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, "f")
-    assert len(seal(header, found.items, ["canonical_pages"]).items) == 4
+    assert len(seal(header, found.items, ["canonical_pages"]).items) == 3
     assert not canonical_pages(make_inputs(simulate(snapshot, found.items))).items
     none = world(settings={"operations": {"canonical_pages": {"max_new_pages": 0}}})
     waiting = canonical_pages(make_inputs(none))
