@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.corpus.profile import profile
 from slowwave.pages.standing_words import StandingWords
-from slowwave.pages.subject_page import CONTRADICTIONS, SECTIONS, EvidencePlace, claim_link, subject_page
+from slowwave.pages.subject_page import CONTRADICTIONS, MOST, SECTIONS, EvidencePlace, claim_link, subject_page
 from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -115,6 +115,40 @@ def test_both_sides_of_a_contradiction_are_shown_as_such() -> None:
     later = subject_page(PROJECT, "project", [replace(a, until=day(3)), b], {}, NOW)
     assert CONTRADICTIONS not in later.contents
     assert "contradicted" not in later.contents["Current State"]
+
+
+def test_what_is_doubtful_is_told_with_its_confidence() -> None:
+    """Below a half; whoever said it surely is not told so."""
+    page = subject_page(PROJECT, "project", [said("a", "It leaks.", confidence=0.41), said("b", "It sails.")], {}, NOW)
+    assert "It leaks. (confidence 0.41) [" in page.contents["Current State"]
+    assert "It sails. [" in page.contents["Current State"]
+
+
+def test_a_section_has_sixty_statements_and_counts_the_others() -> None:
+    """The newest stand; the summary has five and counts nothing."""
+    many = [
+        said(f"{n % 10}", f"Matter {n}.", id=f"{n:08d}-0000-4000-8000-000000000000", since=day(1, n // 4 + 1))
+        for n in range(70)
+    ]
+    page = subject_page(PROJECT, "project", many, {}, NOW)
+    lines = page.contents["Current State"].splitlines()
+    assert (len(lines), lines[-1]) == (MOST + 1, "- _10 more are known._")
+    assert ("Matter 69." in lines[0], "Matter 9." in page.contents["Current State"]) == (True, False)
+    assert page.contents["Summary"].count("\n") == 4
+
+
+def test_a_long_statement_is_cut() -> None:
+    """A page is read, and the claim says the rest."""
+    page = subject_page(PROJECT, "project", [said("a", "It is a long pier. " * 200)], {}, NOW)
+    assert all(len(line) < 750 for content in page.contents.values() for line in content.splitlines())
+
+
+def test_a_page_of_another_corpus_is_named_and_not_linked() -> None:
+    """A link could not lead there."""
+    one = said("a", "It sails.", documents=("x",))
+    for beside, shown in ((True, "](../../notes/x.md)"), (False, "`notes/x.md`")):
+        page = subject_page(PROJECT, "project", [one], {"x": EvidencePlace("notes/x.md", beside=beside)}, NOW)
+        assert page.contents["Evidence"].endswith(shown)
 
 
 def test_a_public_page_tells_public_claims_alone_and_an_unmarked_one_nothing_sensitive() -> None:

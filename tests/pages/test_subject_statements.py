@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from slowwave.config.settings import Settings
+from slowwave.conflicts.columns import Tally
+from slowwave.conflicts.find import conflicts_of_memories
 from slowwave.pages.subject_statements import SubjectStatements, subject_statements
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
@@ -87,5 +89,19 @@ def test_a_contradiction_is_known_on_both_sides_until_a_person_says_that_both_ma
     claims = [claim("a"), claim("b"), claim("c", "mara", subject="Mara")]
     both = {s.id: s.against for one in found(texts, claims, entities) for s in one.statements}
     assert both == {uid("a"): (uid("b"),), uid("b"): (uid("a"),), uid("c"): ()}
+    marked = {"claim_events": [{"id": uid("e"), "claim_id": uid("a"), "event": "contradicted", "other_id": uid("b")}]}
     ended = [claim("a", valid_to=TAKEN_AT), claim("b")]
-    assert not any(s.against for one in found(texts[:2], ended, entities) for s in one.statements)
+    assert not any(s.against for one in found(texts[:2], ended, entities, **marked) for s in one.statements)
+    tea = ["Tea at four.", "Milk at six."]
+    assert all(s.against for one in found(tea, claims[:2], entities, **marked) for s in one.statements), "said by day"
+    versions = [
+        {"id": c["current_version_id"], "memory_id": c["id"], "content": t} for c, t in zip(claims, texts, strict=True)
+    ]
+    snapshot = make_snapshot(memories=claims, memory_versions=versions, entities=entities)
+    (conflict,) = conflicts_of_memories(snapshot, Settings.for_namespace({}), Tally())
+    row = {"id": uid("x"), "table_name": "memories", "row_a_id": uid("a"), "row_b_id": uid("b"), "seen": conflict.seen}
+    row |= {"resolution": "kept", "resolved_by": "mara", "evidence": "{}", "recorded_at": TAKEN_AT}
+    ruled = found(texts, claims, entities, conflicts=[row], **marked)
+    assert not any(s.against for one in ruled for s in one.statements)
+    judged = found(texts, claims, entities, conflicts=[row | {"resolved_by": "policy:newest"}])
+    assert sum(bool(s.against) for one in judged for s in one.statements) == 2, "a person alone may rule so"
