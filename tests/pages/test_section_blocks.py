@@ -68,6 +68,16 @@ def test_what_a_person_edited_in_a_block_stays_and_is_told() -> None:
     assert "Tea at three!" in found.text
 
 
+def test_a_heading_within_a_block_is_no_place_for_another_one() -> None:
+    """An index has headings of its own in its block: what comes goes behind it, and the block stays whole."""
+    index = section_block("Summary", "## Open Work\n\n- [Kite](kite.md)")
+    body = f"# Rowan\n\n{index}\n"
+    found = rendered_body(body, {"Summary": "## Open Work\n\n- [Kite](kite.md)", "Open Work": "Bake."}, ORDER)
+    assert found.changed == ("Open Work",)
+    assert [block.whole for block in section_blocks(found.text).values()] == [True, True]
+    assert found.text.startswith(body)
+
+
 def test_a_page_that_a_person_wrote_gets_its_blocks_under_the_headings_that_it_has() -> None:
     """Not under one in a block of code; what has no heading comes before the timeline, or at the end."""
     written = "# Rowan\n\n```\n## Summary\n```\n\n## current state ##\nMine.\n\n***\n<!-- Timeline: append below -->\n- 2026-01-01: Born."
