@@ -15,7 +15,8 @@ from typing import Final, Literal, Protocol
 from slowwave.deep.tools import TOOLS, Tools
 from slowwave.errors import ChatError
 from slowwave.language.budget import Budget, Usage
-from slowwave.language.tool_chat import ATTEMPTS, Message, ModelTurn, answered, most_tokens
+from slowwave.language.completions import ATTEMPTS
+from slowwave.language.tool_chat import Message, ModelTurn, answered, most_tokens
 from slowwave.texts.screening import redact
 
 OPERATION: Final = "deep_pass"

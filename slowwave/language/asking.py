@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from slowwave.errors import ChatError
 from slowwave.language.budget import Budget, Usage
-from slowwave.language.chat import ATTEMPTS, Chat, most_tokens
+from slowwave.language.chat import Chat, most_tokens
+from slowwave.language.completions import ATTEMPTS
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 

@@ -9,46 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from slowwave.config.settings import Settings
-from slowwave.errors import ChatError, SettingsError
-from slowwave.language.endpoint import Endpoint, Reply
+from slowwave.errors import SettingsError
+from slowwave.language.completions import ATTEMPTS, Completions, Role
 
-ATTEMPTS: Final = 2
-
-Kind = Literal["timeout", "unreachable", "error status", "refused", "bad answer"]
-
-_SEED: Final = 7
-_LONGEST_PAUSE: Final = 10.0
 _MOST_BYTES: Final = 1_000_000
 _FORMATS: Final = ("json_schema", "json_object")
-_OPTIONAL: Final = ("temperature", "seed", "max_tokens")
-
-
-class Role(NamedTuple):
-    """What a model is asked for: how its errors name its endpoint and end, and the variables that they point to."""
-
-    whose: str
-    outcome: str
-    key_variable: str
-    endpoint_variable: str
-    timeout_variable: str
-
-    def advice(self, kind: Kind) -> str:
-        """What to do about a failure."""
-        match kind:
-            case "timeout":
-                return f"Raise {self.timeout_variable}, or choose a faster model."
-            case "unreachable":
-                return f"Check that the server of {self.endpoint_variable} is up."
-            case "error status":
-                return f"Check that the server serves this model and accepts the key in {self.key_variable}."
-            case "refused":
-                return "Another model may answer."
-            case "bad answer":
-                return "Check that it is a chat model that can write JSON."
-
 
 JUDGE: Final = Role(
     *("The judges'", "so it has no say", "SLOWWAVE_JUDGE_API_KEY"),
@@ -96,51 +64,30 @@ class EndpointChat:
         role: Role = JUDGE,
         attempts: int = ATTEMPTS,
     ) -> None:
-        try:
-            self._endpoint = Endpoint(
-                base_url,
-                "chat/completions",
-                key_variable=role.key_variable,
-                timeout=timeout,
-                attempts=attempts,
-                longest_pause=_LONGEST_PAUSE,
-                most_bytes=_MOST_BYTES,
-                pause=pause,
-            )
-        except ValueError:
-            raise SettingsError(
-                f"{role.whose} endpoint is not an http(s) address, so no model can be asked. "
-                f"Set {role.endpoint_variable} to the server's base URL."
-            ) from None
+        self._completions = Completions(
+            base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES, attempts=attempts
+        )
         self.model = model
-        self._role = role
-        self._left_out: set[str] = set()
         self._formats = list(_FORMATS)
 
     def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
         """One answer. Raises ``ChatError``; refusals and answers that were cut off are errors, too."""
         estimate = most_tokens(system, user, schema, max_tokens)
-        lost = 0
-        with self._endpoint.client() as client:
-            while True:
-                reply = self._endpoint.post(client, self._body(system, user, schema, max_tokens))
-                lost += reply.lost
-                if not self._leave_out(reply):
-                    break
-        if reply.kind:
-            raise self._error(reply.kind, reply.problem, lost * estimate)
-        return self._read(reply.content, lost * estimate, estimate)
+        message, ended, tokens = self._completions.ask(
+            lambda: self._body(system, user, schema), max_tokens, estimate, self._leave_out_format
+        )
+        if ended == "length":
+            raise self._completions.error("bad answer", "was cut off before its answer was whole", tokens)
+        text = message.get("content")
+        if not isinstance(text, str) or not text.strip():
+            raise self._completions.error("bad answer", "gave an empty answer", tokens)
+        return Answer(text, tokens)
 
-    def _body(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> dict[str, object]:
+    def _body(self, system: str, user: str, schema: Mapping[str, object]) -> dict[str, object]:
         if self._formats[:1] != ["json_schema"]:
             system += f"\nAnswer with one JSON object of this JSON schema and nothing else:\n{json.dumps(schema)}"
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         body: dict[str, object] = {
-            "model": self.model,
-            "messages": messages,
-            "max_tokens": max_tokens,
-            "temperature": 0,
-            "seed": _SEED,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]
         }
         match self._formats[:1]:
             case ["json_schema"]:
@@ -150,49 +97,12 @@ class EndpointChat:
                 body["response_format"] = {"type": "json_object", "schema": schema}
             case _:
                 pass
-        if "max_tokens" in self._left_out:
-            body["max_completion_tokens"] = max_tokens
-        return {name: value for name, value in body.items() if name not in self._left_out}
+        return body
 
-    def _leave_out(self, reply: Reply) -> bool:
-        """Whether a refused request may succeed without a parameter: the one that the server names, else the response format."""
-        if reply.status < 400 or reply.status == 429:
-            return False
-        try:
-            error: Any = json.loads(reply.content)["error"]
-            name, said = str(error.get("param")).partition(".")[0], str(error.get("message"))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            name = said = ""
-        if reply.status in (400, 422) and name in _OPTIONAL:
-            if name in self._left_out:
-                return False
-            self._left_out.add(name)
-            return True
-        refused = reply.status in (400, 422) or "response_format" in said
+    def _leave_out_format(self, status: int, said: str) -> bool:
+        """Whether a refused request may succeed with another response format, or none."""
+        refused = status in (400, 422) or "response_format" in said
         return refused and bool(self._formats) and bool(self._formats.pop(0))
-
-    def _read(self, content: bytes, lost: int, estimate: int) -> Answer:
-        tokens = lost + estimate
-        try:
-            answer: Any = json.loads(content)
-            tokens = lost + _used(answer.get("usage"), estimate)
-            choice = answer["choices"][0]
-            message, ended = choice["message"], choice.get("finish_reason")
-            text, refusal = message.get("content"), message.get("refusal")
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            raise self._error("bad answer", "gave an answer that is not a chat completion", tokens) from None
-        if refusal or ended == "content_filter":
-            raise self._error("refused", "refused to answer", tokens)
-        if ended == "length":
-            raise self._error("bad answer", "was cut off before its answer was whole", tokens)
-        if not isinstance(text, str) or not text.strip():
-            raise self._error("bad answer", "gave an empty answer", tokens)
-        return Answer(text, tokens)
-
-    def _error(self, kind: Kind, problem: str, tokens: int) -> ChatError:
-        role = self._role
-        message = f"The model {self.model} at {self._endpoint.shown} {problem}, {role.outcome}. {role.advice(kind)}"
-        return ChatError(message, kind, tokens)
 
 
 def judges_for(settings: Settings) -> tuple[Chat, ...]:
@@ -213,11 +123,3 @@ def most_tokens(system: str, user: str, schema: Mapping[str, object], max_tokens
     """
     sent = sum(len(text.encode("utf-8", "replace")) for text in (system, user, json.dumps(schema)))
     return sent // 2 + max_tokens
-
-
-def _used(usage: Any, estimate: int) -> int:
-    """The tokens that a server says were used; ``estimate`` when it says nothing that makes sense."""
-    if not isinstance(usage, dict):
-        return estimate
-    total = usage.get("total_tokens")
-    return total if type(total) is int and total > 0 else estimate

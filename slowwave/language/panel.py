@@ -16,7 +16,8 @@ from typing import Final, Self
 
 from slowwave.errors import ChatError, SettingsError
 from slowwave.language.budget import Budget, Usage
-from slowwave.language.chat import ATTEMPTS, Chat, most_tokens
+from slowwave.language.chat import Chat, most_tokens
+from slowwave.language.completions import ATTEMPTS
 
 ENDPOINT_PROBLEMS: Final = ("timeout", "unreachable", "error status")
 FAILURES_IN_A_ROW: Final = 3

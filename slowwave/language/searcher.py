@@ -13,7 +13,8 @@ from slowwave.config.settings import SearchStep, Settings
 from slowwave.errors import SettingsError
 from slowwave.language.asking import ask_within, object_in
 from slowwave.language.budget import Budget
-from slowwave.language.chat import ATTEMPTS, Chat, EndpointChat, Role
+from slowwave.language.chat import Chat, EndpointChat
+from slowwave.language.completions import ATTEMPTS, Role
 
 SEARCHER: Final = Role(
     *("The search model's", "so the search went on without it", "SLOWWAVE_SEARCH_API_KEY"),

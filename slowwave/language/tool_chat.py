@@ -1,7 +1,7 @@
 """Chat models that call tools: a conversation in, the next turn out, as OpenAI's ``POST /v1/chat/completions`` has it.
 
 What the tools do and when a conversation ends belongs to ``slowwave.deep``. The endpoint, its key, retries and deadlines are those of
-``slowwave.language.chat``; no error repeats the key or the texts.
+``slowwave.language.completions``; no error repeats the key or the texts.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from slowwave.config.settings import Settings
-from slowwave.errors import ChatError, SettingsError
-from slowwave.language.chat import Kind, Role
-from slowwave.language.endpoint import Endpoint, Reply
-
-ATTEMPTS: Final = 2
+from slowwave.errors import SettingsError
+from slowwave.language.completions import Completions, Role
 
 MOST_CALLS: Final = 16
 """Tool calls of one turn; further ones are left out."""
@@ -27,10 +24,7 @@ DEEP: Final = Role(
     *("SLOWWAVE_WRITER_ENDPOINT", "SLOWWAVE_OPERATIONS__DEEP_PASS__ANSWER_SECONDS"),
 )
 
-_SEED: Final = 7
-_LONGEST_PAUSE: Final = 10.0
 _MOST_BYTES: Final = 2_000_000
-_OPTIONAL: Final = ("temperature", "seed", "max_tokens")
 
 Message = Mapping[str, object]
 
@@ -66,91 +60,24 @@ class ToolChat:
         pause: Callable[[float], None] = time.sleep,
         role: Role = DEEP,
     ) -> None:
-        try:
-            self._endpoint = Endpoint(
-                base_url,
-                "chat/completions",
-                key_variable=role.key_variable,
-                timeout=timeout,
-                attempts=ATTEMPTS,
-                longest_pause=_LONGEST_PAUSE,
-                most_bytes=_MOST_BYTES,
-                pause=pause,
-            )
-        except ValueError:
-            raise SettingsError(
-                f"{role.whose} endpoint is not an http(s) address, so no model can be asked. "
-                f"Set {role.endpoint_variable} to the server's base URL."
-            ) from None
+        self._completions = Completions(base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES)
         self.model = model
-        self._role = role
-        self._left_out: set[str] = set()
 
     def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
         """The next turn. Raises ``ChatError`` with the tokens that asking may have cost."""
+        body = {"messages": list(messages), "tools": list(tools), "tool_choice": "auto"}
         estimate = most_tokens(messages, tools, max_tokens)
-        lost = 0
-        with self._endpoint.client() as client:
-            while True:
-                reply = self._endpoint.post(client, self._body(messages, tools, max_tokens))
-                lost += reply.lost
-                if not self._leave_out(reply):
-                    break
-        if reply.kind:
-            raise self._error(reply.kind, reply.problem, lost * estimate)
-        return self._read(reply.content, lost * estimate, estimate)
-
-    def _body(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int
-    ) -> dict[str, object]:
-        body: dict[str, object] = {
-            "model": self.model,
-            "messages": list(messages),
-            "tools": list(tools),
-            "tool_choice": "auto",
-            "max_tokens": max_tokens,
-            "temperature": 0,
-            "seed": _SEED,
-        }
-        if "max_tokens" in self._left_out:
-            body["max_completion_tokens"] = max_tokens
-        return {name: value for name, value in body.items() if name not in self._left_out}
-
-    def _leave_out(self, reply: Reply) -> bool:
-        """Whether a refused request may succeed without the parameter that the server names."""
-        if reply.status not in (400, 422):
-            return False
+        message, _, tokens = self._completions.ask(lambda: body, max_tokens, estimate)
         try:
-            name = str(json.loads(reply.content)["error"].get("param")).partition(".")[0]
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return False
-        if name not in _OPTIONAL or name in self._left_out:
-            return False
-        self._left_out.add(name)
-        return True
-
-    def _read(self, content: bytes, lost: int, estimate: int) -> ModelTurn:
-        tokens = lost + estimate
-        try:
-            answer: Any = json.loads(content)
-            total = (answer.get("usage") or {}).get("total_tokens")
-            tokens = lost + (total if type(total) is int and total > 0 else estimate)
-            choice = answer["choices"][0]
-            message, ended = choice["message"], choice.get("finish_reason")
             text = message.get("content") or ""
             called = [_call(call) for call in (message.get("tool_calls") or [])[:MOST_CALLS]]
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            raise self._error("bad answer", "gave an answer that is not a chat completion", tokens) from None
-        if message.get("refusal") or ended == "content_filter":
-            raise self._error("refused", "refused to answer", tokens)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self._completions.error(
+                "bad answer", "gave an answer that is not a chat completion", tokens
+            ) from None
         if not isinstance(text, str) or (not text.strip() and not called):
-            raise self._error("bad answer", "gave an empty answer", tokens)
+            raise self._completions.error("bad answer", "gave an empty answer", tokens)
         return ModelTurn(text, tuple(called), tokens, _said(text, called))
-
-    def _error(self, kind: Kind, problem: str, tokens: int) -> ChatError:
-        role = self._role
-        message = f"The model {self.model} at {self._endpoint.shown} {problem}, {role.outcome}. {role.advice(kind)}"
-        return ChatError(message, kind, tokens)
 
 
 def answered(call: ToolCall, text: str) -> Message:

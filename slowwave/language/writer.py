@@ -6,7 +6,8 @@ from typing import Final
 
 from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
-from slowwave.language.chat import Chat, EndpointChat, Role
+from slowwave.language.chat import Chat, EndpointChat
+from slowwave.language.completions import Role
 
 WRITER: Final = Role(
     *("The writer's", "so it wrote nothing", "SLOWWAVE_WRITER_API_KEY"),

@@ -11,7 +11,8 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.language.budget import Budget
-from slowwave.language.chat import ATTEMPTS, EndpointChat, most_tokens
+from slowwave.language.chat import EndpointChat, most_tokens
+from slowwave.language.completions import ATTEMPTS
 from slowwave.matching.judge import (
     MAX_TOKENS,
     SCHEMA,
