@@ -41,6 +41,12 @@ WHERE l.namespace_id = %(namespace)s AND l.target_document_id IS NULL AND l.inva
 """Links mean the pages that they await, done or undone: those that the batch brings, and those that are there for links that it brings.
 It is found out like what syncs find out, and not journalled: ``LET_GO`` takes it back with the page."""
 
+AWAIT_AGAIN: Final = """
+UPDATE batch_rows SET body = body || '{"target_document_id": null}'
+WHERE tbl = 'links' AND action = 'insert' AND body ->> 'target_document_id' = body ->> 'awaited_id'
+"""
+"""Undo: links that come back await their pages again, as those may have gone since; ``MEAN_AWAITED`` looks whether they are there."""
+
 LET_GO: Final = """
 UPDATE memory.links l SET target_document_id = CASE WHEN b.tbl = 'documents' THEN NULL ELSE l.target_document_id END,
   entity_id = CASE WHEN b.tbl = 'entities' THEN NULL ELSE l.entity_id END,

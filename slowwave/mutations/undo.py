@@ -17,6 +17,7 @@ import psycopg
 from slowwave.errors import JournalDamaged, UndoBlocked
 from slowwave.mutations.cells import POINTERS
 from slowwave.mutations.page_statements import (
+    AWAIT_AGAIN,
     AWAIT_FILES,
     BUILT_ON,
     LET_GO,
@@ -114,6 +115,7 @@ def undo_entries(
           CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(j.after, j.before)::jsonb
         {_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id""".encode()
     )
+    connection.execute(AWAIT_AGAIN)
     connection.execute("ANALYZE batch_cells, batch_rows")
     columns: dict[str, set[str]] = defaultdict(set)
     for table, column in connection.execute("SELECT DISTINCT tbl, col FROM batch_cells"):
