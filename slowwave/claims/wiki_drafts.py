@@ -109,9 +109,8 @@ def _listed(
             continue
         if (public and page.fields.get("visibility") != "public") or unsafe(page.title):
             continue
-        says = "" if page.guarded else found.says.get(page.path, "")
         day = now.date().isoformat() if draft else str(page.fields.get("updated") or page.fields.get("created") or "")
-        pages[page.path] = ListedPage(page.path, page.title, page.type, says, day)
+        pages[page.path] = ListedPage(page.path, page.title, page.type, found.says.get(page.path, ""), day)
     for draft in drafts:
         if draft.path not in pages and draft.before is None and not public:
             day = now.date().isoformat()

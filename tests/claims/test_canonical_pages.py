@@ -283,6 +283,14 @@ def test_where_it_is_not_clear_which_page_tells_of_a_subject_none_is_written() -
     assert drafted(world(THREE[:1], pages=two, entities=(SUITE,))).remarks == []
 
 
+def test_what_may_not_stand_on_a_new_page_does_not_count_for_it() -> None:
+    """Three are said, and one of them is sensitive."""
+    claims = [claim("a"), claim("b"), claim("c", sensitivity="health")]
+    found = drafted(world(claims=claims))
+    assert (found.drafts, found.too_few, found.left_out) == ([], 1, 1)
+    assert len(drafted(world(claims=claims), min_claims=2).drafts) == 1
+
+
 def test_a_page_that_becomes_public_loses_what_is_private_and_the_index_what_it_says() -> None:
     """Claims are private unless somebody says otherwise."""
     (page,) = drafted(world()).drafts
@@ -363,11 +371,10 @@ def test_an_index_that_a_person_edited_or_closed_is_left_alone() -> None:
     found = drafted(edited)
     assert "wiki/index.md" not in wiki(edited, found)
     assert [remark.rows for remark in found.remarks] == [(uid("wiki/index.md"),)]
-    closed = world(pages={PATH: page.text, "wiki/index.md": headed(index, "superseded_by: other.md")})
-    closed_too = world(
-        (*THREE, "Bread at seven."), {PATH: page.text, "wiki/index.md": headed(index, "superseded_by: o.md")}
-    )
-    assert all("wiki/index.md" not in wiki(one, drafted(one)) for one in (closed, closed_too))
+    pages = {PATH: page.text, "people/mara.md": MARA}
+    for fields in ("tags: [x]", "superseded_by: other.md"):
+        snapshot = world(pages=pages | {"wiki/index.md": headed(index, fields)})
+        assert ("wiki/index.md" in wiki(snapshot, drafted(snapshot))) == (fields == "tags: [x]")
 
 
 def test_the_wiki_pages_follow_the_pages_and_a_second_night_writes_none() -> None:
