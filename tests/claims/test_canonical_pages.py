@@ -291,6 +291,29 @@ def test_what_may_not_stand_on_a_new_page_does_not_count_for_it() -> None:
     assert len(drafted(world(claims=claims), min_claims=2).drafts) == 1
 
 
+def test_a_path_is_that_of_the_subject_to_which_it_was_given() -> None:
+    """Another one of the same name, without a reference, gets no page and takes none."""
+    other = {"id": uid("other"), "name": "Rowan", "entity_type": "project"}
+    claims = [claim(name) for name in "abc"] + [claim(name, "other") for name in "defg"]
+    found = drafted(world([*THREE, *"4567"], entities=(ROWAN, other), claims=claims))
+    assert [(draft.path, set(draft.claims)) for draft in found.drafts] == [(PATH, {uid(name) for name in "abc"})]
+    assert found.remarks == []
+
+
+def test_a_persons_page_tells_of_one_subject() -> None:
+    """Its file has the name of the one, its title that of the other: the one whose own path is first stands on it, and that is said."""
+    split = SUITE | {
+        "id": uid("split"),
+        "name": "Public eval suite split",
+        "external_id": "decision:public-eval-suite-split",
+    }
+    claims = [claim(name) for name in "abc"] + [claim(name, "split") for name in "def"]
+    pages = {"decisions/2026-04-public-eval-suite.md": TOLD}
+    found = drafted(world([*THREE, *"456"], pages, (SUITE, split), claims))
+    assert [(draft.path, set(draft.claims)) for draft in found.drafts] == [(*pages, {uid(name) for name in "def"})]
+    assert [uid("rowan") in remark.rows for remark in found.remarks] == [True]
+
+
 def test_a_page_that_becomes_public_loses_what_is_private_and_the_index_what_it_says() -> None:
     """Claims are private unless somebody says otherwise."""
     (page,) = drafted(world()).drafts
