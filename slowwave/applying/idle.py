@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slowwave.mutations.cells import literal
+from slowwave.mutations.apply import text_of
+from slowwave.mutations.catalogue import OWN, Catalogue
 from slowwave.mutations.mutation import Identified, Mutation
 from slowwave.mutations.statements import BATCH_TABLES, stale_cells
-from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.store.connect import Connection
-from slowwave.store.tables import VECTORS
 
 
 def only_sets(mutation: Mutation) -> bool:
@@ -26,7 +25,9 @@ def changes_nothing(mutation: Mutation) -> bool:
     return only_sets(mutation) and all(w.seen == w.value for w in mutation.writes)
 
 
-def already_so(connection: Connection, namespace_id: str, items: Sequence[Identified]) -> frozenset[str]:
+def already_so(
+    connection: Connection, namespace_id: str, items: Sequence[Identified], catalogue: Catalogue = OWN
+) -> frozenset[str]:
     """The items of which every cell holds what they would write. Inside a batch's transaction; one query a table."""
     asked = [item for item in items if only_sets(item.mutation)]
     if not asked:
@@ -40,11 +41,11 @@ def already_so(connection: Connection, namespace_id: str, items: Sequence[Identi
             for w in item.mutation.writes:
                 c = w.cell
                 columns.setdefault(c.table, set()).add(c.column)
-                vector = c.table in VECTORS and isinstance(w.value, str)
-                value = vector_literal(str(w.value)) if vector else literal(w.value)
+                value = text_of(catalogue, c, w.value)
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, "guard", value))
     other: set[str] = set()
     for table in sorted(columns):
-        found = connection.execute(stale_cells(table, columns[table]).encode(), {"namespace": namespace_id})
+        query = stale_cells(catalogue.relation(table), columns[table])
+        found = connection.execute(query.encode(), {"namespace": namespace_id, **catalogue.parameters})
         other |= {str(item) for item, _, _ in found}
     return frozenset(item.id for item in asked) - other

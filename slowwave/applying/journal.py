@@ -23,6 +23,7 @@ import psycopg
 
 from slowwave.applying.events import FIRST_PAYLOAD, GENESIS, PAYLOAD
 from slowwave.mutations.apply import load_items
+from slowwave.mutations.catalogue import OWN, Catalogue, Relation
 from slowwave.mutations.cells import canonical_json
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.statements import unsealed_cells, unsealed_deletes
@@ -129,7 +130,9 @@ class _Applied:
     mutation: Mutation
 
 
-def journal_faults(connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None) -> list[Fault]:
+def journal_faults(
+    connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None, catalogue: Catalogue = OWN
+) -> list[Fault]:
     """What is wrong with the entries that ``undo_entries`` read of a run, or of some of its items; empty when all is as it was written.
 
     Inside the transaction that is about to undo. Leaves the batch tables empty.
@@ -145,7 +148,7 @@ def journal_faults(connection: Connection, namespace_id: str, source: Run, items
     if source.mode == "undo":
         found += _faults(connection, _NOT_MIRRORED, parameters, "it is not the reverse of what the run took back")
     else:
-        found += _unsealed(connection, namespace_id, source, items)
+        found += _unsealed(connection, namespace_id, source, items, catalogue)
     return list(dict.fromkeys(found))
 
 
@@ -169,7 +172,9 @@ def _faults(connection: Connection, query: str, parameters: dict[str, object], m
     return [Fault(str(i), int(str(e)), f"{named(table, column, row)}: {message}") for i, e, table, column, row in rows]
 
 
-def _unsealed(connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None) -> list[Fault]:
+def _unsealed(
+    connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None, catalogue: Catalogue
+) -> list[Fault]:
     """What the entries of an apply run say otherwise than its sealed and signed items."""
     applied_items = {str(i) for (i,) in connection.execute(_UNDONE_BY_NOBODY)}
     signed = _signed(connection, source)
@@ -180,16 +185,16 @@ def _unsealed(connection: Connection, namespace_id: str, source: Run, items: Seq
     found += [Fault(item, 0, "its plan no longer holds what its id was made from") for item in unreadable]
     if not sealed:
         return found
-    load_items(connection, namespace_id, sealed)
-    parameters: dict[str, object] = {"namespace": namespace_id, "items": [i.id for i in sealed]}
+    load_items(connection, namespace_id, sealed, catalogue)
+    parameters: dict[str, object] = {"namespace": namespace_id, "items": [i.id for i in sealed], **catalogue.parameters}
     found += _other_cells(connection, parameters)
     written: dict[str, set[str]] = defaultdict(set)
     for write in (w for i in sealed for w in i.mutation.writes):
         written[write.cell.table].add(write.cell.column)
     for table in sorted(written):
-        found += _other_values(connection, table, written[table])
+        found += _other_values(connection, catalogue.relation(table), written[table])
     for table in sorted({d.table for i in sealed for d in i.mutation.deletes}):
-        found += _other_rows(connection, table, parameters)
+        found += _other_rows(connection, catalogue.relation(table), parameters)
     connection.execute(_EMPTY_BATCH)
     return found
 
@@ -270,34 +275,34 @@ def _present(connection: Connection, inserts: Iterable[tuple[str, str, str]]) ->
     return frozenset(found)
 
 
-def _other_values(connection: Connection, table: str, columns: Collection[str]) -> list[Fault]:
+def _other_values(connection: Connection, relation: Relation, columns: Collection[str]) -> list[Fault]:
     """Entries of cells whose images are not what the plan saw and was to write."""
     try:
         with connection.transaction():
-            rows = connection.execute(unsealed_cells(table, columns).encode()).fetchall()
+            rows = connection.execute(unsealed_cells(relation, columns).encode()).fetchall()
     except psycopg.DataError:  # an image that is no value of its column
-        rows = connection.execute(unsealed_cells(table, columns, as_text=True).encode()).fetchall()
+        rows = connection.execute(unsealed_cells(relation, columns, as_text=True).encode()).fetchall()
     return [
         Fault(
             str(item),
             int(str(entry)),
-            f"{named(table, column, row)}: its image is not what the plan saw or was to write",
+            f"{named(relation.name, column, row)}: its image is not what the plan saw or was to write",
         )
         for item, entry, row, column in rows
     ]
 
 
-def _other_rows(connection: Connection, table: str, parameters: dict[str, object]) -> list[Fault]:
+def _other_rows(connection: Connection, relation: Relation, parameters: dict[str, object]) -> list[Fault]:
     """Entries of deleted rows whose image is not the row that the plan saw."""
     try:
         with connection.transaction():
-            rows = connection.execute(unsealed_deletes(table).encode(), parameters).fetchall()
+            rows = connection.execute(unsealed_deletes(relation).encode(), parameters).fetchall()
     except psycopg.DataError:  # an image that is no row of the table
         rows = connection.execute(
             _IMAGED_DELETES,
-            (table,),
+            (relation.name,),
         ).fetchall()
     return [
-        Fault(str(item), int(str(entry)), f"{named(table, column, row)}: its image is not what the plan saw")
+        Fault(str(item), int(str(entry)), f"{named(relation.name, column, row)}: its image is not what the plan saw")
         for item, entry, row, column in rows
     ]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy.dialects.postgresql import JSONB
 
-from slowwave.mutations.cells import RELATIONSHIPS, Value, column_of, inserted_id, literal
+from slowwave.mutations.catalogue import OWN, ROW, Catalogue
+from slowwave.mutations.cells import RELATIONSHIPS, Cell, Delete, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
 from slowwave.mutations.simulate import inserted_row
@@ -27,7 +28,6 @@ from slowwave.mutations.statements import (
     journal_cells,
     lock_rows,
     missing_rows,
-    parents_first,
     referring_rows,
     stale_cells,
     stale_deletes,
@@ -40,21 +40,31 @@ from slowwave.store.connect import Connection
 from slowwave.store.tables import VECTORS
 
 
-def apply_items(connection: Connection, namespace_id: str, run_id: str, items: Sequence[Identified]) -> dict[str, str]:
-    """Apply what is not stale; returns the stale items' ids with the sentence that names the cell which changed."""
+def apply_items(
+    connection: Connection,
+    namespace_id: str,
+    run_id: str,
+    items: Sequence[Identified],
+    catalogue: Catalogue = OWN,
+) -> dict[str, str]:
+    """Apply what is not stale; returns the stale items' ids with the sentence that names the cell which changed.
+
+    ``catalogue`` has the relations of the store that the namespace is in.
+    """
     for item in items:
         check(item.mutation)
-    parameters = {"namespace": namespace_id, "run": run_id}
-    columns, tables = load_items(connection, namespace_id, items)
+    parameters = {"namespace": namespace_id, "run": run_id, **catalogue.parameters}
+    relation = catalogue.relation
+    columns, tables = load_items(connection, namespace_id, items, catalogue)
     if tables.keys() & {"documents", "entities"}:
         lock_names(connection, namespace_id)
     deleted = {d.table for item in items for d in item.mutation.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
     for table in sorted(columns.keys() | tables.keys() | deleted):
         exclusive = table in deleted or (table == "entities" and guarded_edges)
-        connection.execute(lock_rows(table, exclusive=exclusive).encode(), parameters)
-    stale = _stale_deletes(connection, deleted, parameters)
-    stale |= _stale(connection, columns, tables, parameters, with_edges=guarded_edges)
+        connection.execute(lock_rows(relation(table), exclusive=exclusive).encode(), parameters)
+    stale = _stale_deletes(connection, deleted, parameters, catalogue)
+    stale |= _stale(connection, columns, tables, parameters, catalogue, with_edges=guarded_edges)
     stale |= _register_models(connection, [item for item in items if item.id not in stale])
     if stale:
         for batch in ("batch_cells", "batch_rows"):
@@ -67,14 +77,14 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
     if "links" in written:
         connection.execute(LINKS_LATER)
     for table in sorted(written):
-        connection.execute(journal_cells(table, written[table]).encode(), parameters)
-        connection.execute(write_cells(table, written[table]).encode(), parameters)
-    for table in parents_first({i.table for item in fresh for i in item.mutation.inserts}):
-        connection.execute(insert_rows(table, tables[table]).encode(), parameters)
+        connection.execute(journal_cells(relation(table), written[table]).encode(), parameters)
+        connection.execute(write_cells(relation(table), written[table]).encode(), parameters)
+    for table in catalogue.parents_first({i.table for item in fresh for i in item.mutation.inserts}):
+        connection.execute(insert_rows(relation(table), tables[table]).encode(), parameters)
     if going := {d.table for item in fresh for d in item.mutation.deletes}:
         connection.execute(PURGE_ON)
-        for table in reversed(parents_first(going)):
-            connection.execute(delete_rows(table).encode(), parameters)
+        for table in reversed(catalogue.parents_first(going)):
+            connection.execute(delete_rows(relation(table)).encode(), parameters)
         connection.execute(PURGE_OFF)
     if "links" in written:
         connection.execute(LINKS_NOW)
@@ -85,7 +95,7 @@ def apply_items(connection: Connection, namespace_id: str, run_id: str, items: S
 
 
 def load_items(
-    connection: Connection, namespace_id: str, items: Iterable[Identified]
+    connection: Connection, namespace_id: str, items: Iterable[Identified], catalogue: Catalogue = OWN
 ) -> tuple[dict[str, set[str]], dict[str, list[str]]]:
     """COPY the items' cells and rows into the batch tables; returns the columns it names by table, and the columns of new rows by table."""
     connection.execute(BATCH_TABLES.encode())
@@ -100,19 +110,21 @@ def load_items(
                 c = w.cell
                 columns[c.table].add(c.column)
                 own = inserted_id(item.id, int(str(w.value))) if w.action == "row" else None
-                seen, value = _text(c.table, w.seen), own or _text(c.table, w.value)
+                seen, value = text_of(catalogue, c, w.seen), own or text_of(catalogue, c, w.value)
                 action = "set" if own else w.action
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, action, seen, value))
             for g in item.mutation.guards:
                 columns[g.table].update(g.columns)
-                for column, seen in zip(g.columns, g.seen, strict=True):
-                    copy.write_row((item.id, g.table, g.row, g.key, column, "guard", _text(g.table, seen), None))
+                for c, seen in g.cells():
+                    copy.write_row(
+                        (item.id, c.table, c.row, c.key, c.column, "guard", text_of(catalogue, c, seen), None)
+                    )
             for n, i in enumerate(item.mutation.inserts):
                 row, values = i.named(item.id)
                 stamped = dict.fromkeys(i.stamped, now)
                 rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, {**values, **stamped}))
             for d in item.mutation.deletes:
-                gone.append((item.id, d.table, d.row, d.key, {c: _text(d.table, v) for c, v in d.seen.items()}))
+                gone.append((item.id, d.table, d.row, d.key, _seen_row(d)))
     if rows or gone:
         copy_rows = "COPY batch_rows (item_id, tbl, row_id, key, named, action, body) FROM STDIN"
         with connection.cursor() as cursor, cursor.copy(copy_rows) as copy:
@@ -149,13 +161,15 @@ def _body(table: str, column: str, value: object) -> object:
     return json.loads(value) if isinstance(value, str) and isinstance(column_of(table, column).type, JSONB) else value
 
 
-def _stale_deletes(connection: Connection, tables: Iterable[str], parameters: dict[str, str]) -> dict[str, str]:
+def _stale_deletes(
+    connection: Connection, tables: Iterable[str], parameters: Mapping[str, object], catalogue: Catalogue
+) -> dict[str, str]:
     stale: dict[str, str] = {}
     for table in sorted(tables):
-        for item, row, column in connection.execute(stale_deletes(table).encode(), parameters):
-            changed = f"{table}.{column} of row {row} is no longer what the plan saw."
+        for item, row, column in connection.execute(stale_deletes(catalogue.relation(table)).encode(), parameters):
+            changed = f"{changed_cell(table, column, row)} is no longer what the plan saw."
             stale.setdefault(str(item), changed if column else f"{table} has no row {row} any more.")
-        if query := referring_rows(table):
+        if query := referring_rows(catalogue.relation(table)):
             for item, row, other, column, by in connection.execute(query.encode()):
                 named = f"Row {row} of {table} is named by row {by} of {other} ({column}), which the plan did not see."
                 stale.setdefault(str(item), named)
@@ -166,7 +180,8 @@ def _stale(
     connection: Connection,
     columns: dict[str, set[str]],
     tables: dict[str, list[str]],
-    parameters: dict[str, str],
+    parameters: Mapping[str, object],
+    catalogue: Catalogue,
     *,
     with_edges: bool,
 ) -> dict[str, str]:
@@ -174,13 +189,13 @@ def _stale(
     for table in sorted(columns):
         if not (named := columns[table] - {RELATIONSHIPS}):
             continue
-        query = stale_cells(table, named)
+        query = stale_cells(catalogue.relation(table), named)
         for item, row, column in connection.execute(query.encode(), parameters):
             stale.setdefault(str(item), f"{table}.{column} of row {row} is no longer what the plan saw.")
     for table in sorted(tables):
-        for item, row in connection.execute(stale_inserts(table).encode(), parameters):
+        for item, row in connection.execute(stale_inserts(catalogue.relation(table)).encode(), parameters):
             stale.setdefault(str(item), f"{table} has row {row} already, which the plan did not see.")
-        if query := missing_rows(table):
+        if query := missing_rows(catalogue.relation(table)):
             for item, column, row in connection.execute(query.encode(), parameters):
                 stale.setdefault(str(item), f"{table}.{column} would name row {row}, which is not in the namespace.")
     if with_edges:
@@ -216,7 +231,23 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
     }
 
 
-def _text(table: str, value: Value) -> str | None:
+def text_of(catalogue: Catalogue, cell: Cell, value: Value) -> str | None:
+    """The text that PostgreSQL casts to a cell's type."""
     if isinstance(value, str):  # most are, or null
+        return vector_literal(value) if catalogue.relation(cell.table).fields(cell.column).vector else value
+    return None if value is None else literal(value)
+
+
+def _seen_row(delete: Delete) -> dict[str, object]:
+    return {c: _text(delete.table, v) for c, v in delete.seen.items()}
+
+
+def _text(table: str, value: Value) -> str | None:
+    if isinstance(value, str):
         return vector_literal(value) if table in VECTORS else value
     return None if value is None else literal(value)
+
+
+def changed_cell(table: str, column: object, row: object) -> str:
+    """A cell in words; a row where its columns are not told apart."""
+    return f"{table}.{column} of row {row}" if column != ROW else f"Row {row} of {table}"

@@ -46,7 +46,7 @@ RELATIONSHIPS: Final = "#relationships"
 
 
 class Cell(NamedTuple):
-    """One column of one row of the ``memory`` schema."""
+    """One column of one row: of the ``memory`` schema, or of another one where the table's name says so."""
 
     table: str
     row: str
@@ -127,9 +127,9 @@ def inserted_id(item_id: str, n: int) -> str:
 @cache
 def column_of(table: str, column: str) -> Column[object]:
     """The catalogue's column; a name that is not there, or that triggers keep, is refused."""
-    found = metadata.tables.get(f"memory.{table}")
+    found = metadata.tables.get(full_name(table))
     if found is None or column not in found.c or column in DERIVED_COLUMNS:
-        raise Refused(f"No mutation may write memory.{table}.{column}: the catalogue has no such cell.")
+        raise Refused(f"No mutation may write {full_name(table)}.{column}: the catalogue has no such cell.")
     return found.c[column]
 
 
@@ -143,24 +143,6 @@ def row_columns(table: str) -> tuple[str, ...]:
     )
 
 
-@cache
-def references_to(table: str) -> tuple[tuple[str, str], ...]:
-    """(table, column) of everything in ``memory`` that names a row of ``table``: foreign keys, and pointers that have none."""
-    keys = {
-        (t.name, key.parent.name)
-        for t in metadata.tables.values()
-        for key in t.foreign_keys
-        if t.schema == "memory" and key.column.table.name == table
-    }
-    pointers = {
-        (t.name, column)
-        for t in metadata.tables.values()
-        for column, target in POINTERS.items()
-        if t.schema == "memory" and column in t.c and (target or t.name) == table
-    }
-    return tuple(sorted(keys | pointers))
-
-
 POINTERS: Final[Mapping[str, str]] = {
     "superseded_by": "memory_facts",
     "merged_into": "",
@@ -168,6 +150,11 @@ POINTERS: Final[Mapping[str, str]] = {
     "current_version_id": "memory_versions",
 }
 """Column → the table of the row that its value names, empty for its own, among tables of which rows may be deleted."""
+
+
+def is_pointer(table: str, column: str) -> bool:
+    """Whether a cell names a row that may be deleted: what lies in other schemas than ``memory`` names none."""
+    return column in POINTERS and "." not in table
 
 
 @cache
@@ -240,7 +227,7 @@ def guarded(
     for w in writes:
         if w.action == "add":
             cells.add(Cell(w.cell.table, w.cell.row, ""))
-        elif w.cell.column in POINTERS and w.action != "row":
+        elif w.action != "row" and is_pointer(w.cell.table, w.cell.column):
             cells |= _named(w.cell.table, {w.cell.column: w.value})
     for i in inserts:
         cells |= _named(i.table, i.values)
@@ -268,7 +255,7 @@ def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
     return {
         Cell(POINTERS[column] or table, str(value), "")
         for column, value in values.items()
-        if column in POINTERS and value is not None
+        if value is not None and is_pointer(table, column)
     }
 
 
@@ -382,8 +369,13 @@ def canonical_json(value: object) -> str:
 
 
 def table_of(name: str) -> Table:
-    """A table of the ``memory`` schema by its bare name."""
-    return metadata.tables[f"memory.{name}"]
+    """A table of the ``memory`` schema by its bare name, of another one by its name with the schema."""
+    return metadata.tables[full_name(name)]
+
+
+def full_name(table: str) -> str:
+    """A table's name with its schema, which goes without saying for ``memory``."""
+    return table if "." in table else f"memory.{table}"
 
 
 def _object(values: Mapping[str, Value]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from slowwave.mutations.cells import table_of
+from slowwave.mutations.cells import POINTERS, table_of
+from slowwave.store.tables import metadata
 
 
 @cache
@@ -20,3 +21,21 @@ def names_of(table: str) -> tuple[tuple[str, str], ...]:
 
 EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
 """Column of an event of a claim → the table of the row that it names; an event outlives what it names."""
+
+
+@cache
+def references_to(table: str) -> tuple[tuple[str, str], ...]:
+    """(table, column) of everything in ``memory`` that names a row of ``table``: foreign keys, and pointers that have none."""
+    keys = {
+        (t.name, key.parent.name)
+        for t in metadata.tables.values()
+        for key in t.foreign_keys
+        if t.schema == "memory" and key.column.table.name == table
+    }
+    pointers = {
+        (t.name, column)
+        for t in metadata.tables.values()
+        for column, target in POINTERS.items()
+        if t.schema == "memory" and column in t.c and (target or t.name) == table
+    }
+    return tuple(sorted(keys | pointers))

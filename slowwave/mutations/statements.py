@@ -1,26 +1,19 @@
 """The SQL of applying and undoing: one statement a table and step, whatever the number of items and rows.
 
-Cells of a batch lie in the temporary table ``batch_cells``, new and deleted rows in ``batch_rows``. Identifiers come from the
-catalogue, values are always cast from the text columns of those tables.
+Cells of a batch lie in the temporary table ``batch_cells``, new and deleted rows in ``batch_rows``. Table, key, columns and scope come from
+the catalogue (``Relation``), values are always cast from the text columns of those tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from itertools import groupby
 from typing import Final
 
-from slowwave.mutations.cells import (
-    SHARED,
-    column_of,
-    is_counter,
-    references_to,
-    row_columns,
-    sql_type,
-    table_of,
-)
-from slowwave.mutations.pointers import names_of
-from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, metadata
+from slowwave.mutations.catalogue import ROW, Field, Relation, quoted_name, quoted_path, quoted_text, sha256_of
+from slowwave.mutations.cells import SHARED, row_columns, sql_type, table_of
+from slowwave.mutations.pointers import names_of, references_to
+from slowwave.store.tables import COUNTERS, VECTORS
 
 BATCH_TABLES: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
@@ -53,43 +46,30 @@ _USED: Final = ("last_accessed_at",)
 _FOUND_OUT: Final = frozenset({"links"})
 
 
-@cache
-def _ranks() -> dict[str, int]:
-    return {table.name: n for n, table in enumerate(metadata.sorted_tables)}
-
-
-def parents_first(tables: Iterable[str]) -> list[str]:
-    """Tables in an order in which rows may be inserted; the reverse is one in which they may be deleted."""
-    return sorted(tables, key=lambda table: _ranks()[table])
-
-
-def _match(table: str, alias: str) -> str:
-    """The join of a batch row with the table's row, inside one namespace."""
-    key = f" AND t.model = {alias}.key" if table in VECTORS else ""
-    return f"t.id = {alias}.row_id{key} AND t.namespace_id = %(namespace)s"
-
-
-def lock_rows(table: str, *, exclusive: bool) -> str:
-    """Lock the batch's rows of a table in id order; ``exclusive`` keeps new foreign keys away as well."""
+def lock_rows(relation: Relation, *, exclusive: bool) -> str:
+    """Lock the batch's rows of a table in the order of its key; ``exclusive`` keeps new foreign keys away as well."""
     strength = "FOR UPDATE" if exclusive else "FOR NO KEY UPDATE"
+    own, _ = zip(*relation.key, strict=True)
+    named = ", ".join(other.format("b") for _, other in relation.key)
+    tbl = quoted_text(relation.name)
     return (
-        f"SELECT count(*) FROM (SELECT 1 FROM memory.{table} t WHERE t.namespace_id = %(namespace)s AND t.id IN "
-        f"(SELECT row_id FROM batch_cells WHERE tbl = '{table}' UNION SELECT row_id FROM batch_rows WHERE tbl = '{table}') "
-        f"ORDER BY t.id {strength}) locked"
+        f"SELECT count(*) FROM (SELECT 1 FROM {relation.sql} t WHERE {relation.scope} AND ({', '.join(own)}) IN "
+        f"(SELECT {named} FROM batch_cells b WHERE tbl = {tbl} UNION SELECT {named} FROM batch_rows b WHERE tbl = {tbl}) "
+        f"ORDER BY {relation.order} {strength}) locked"
     )
 
 
-def stale_cells(table: str, columns: Iterable[str]) -> str:
+def stale_cells(relation: Relation, columns: Iterable[str]) -> str:
     """Items of which a cell no longer holds what was seen, or whose row is gone: (item, row, column)."""
-    cases = " ".join(f"WHEN '{c}' THEN t.{c} IS DISTINCT FROM c.seen::{sql_type(table, c)}" for c in sorted(columns))
+    cases = " ".join(f"WHEN {quoted_text(c)} THEN {relation.differs(c, 'c.seen')}" for c in sorted(columns))
     return (
-        f"SELECT c.item_id::text, c.row_id::text, c.col FROM batch_cells c LEFT JOIN memory.{table} t ON {_match(table, 'c')} "
-        f"WHERE c.tbl = '{table}' AND c.col <> '#relationships' "
-        f"AND (t.id IS NULL OR (c.action <> 'add' AND CASE c.col {cases} ELSE false END))"
+        f"SELECT c.item_id::text, c.row_id::text, c.col FROM batch_cells c LEFT JOIN {relation.sql} t ON {relation.match('c')} "
+        f"WHERE c.tbl = {quoted_text(relation.name)} AND c.col <> '#relationships' "
+        f"AND ({relation.absent} OR (c.action <> 'add' AND CASE c.col {cases} ELSE false END))"
     )
 
 
-def stale_inserts(table: str) -> str:
+def stale_inserts(relation: Relation) -> str:
     """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path, a corpus whose
     root or an entity whose reference another one has, or a promotion of a memory that is promoted: (item, row that is there).
     """
@@ -102,20 +82,23 @@ def stale_inserts(table: str) -> str:
         "corpora": f"b.body ->> 'root' = t.root AND b.row_id <> t.id AND {live}",
         "entities": "(b.body ->> 'source', b.body ->> 'external_id') = (t.source, t.external_id) AND",
     }
-    taken = f" OR ({only[table]} t.namespace_id = %(namespace)s)" if table in only else ""
-    key = " AND t.model = b.key" if table in VECTORS else ""
-    named = "false" if table in SHARED else "b.named"
-    there = f"(t.id = b.row_id{key} AND ({named} OR t.namespace_id <> %(namespace)s)){taken}"
+    taken = f" OR ({only[relation.name]} {relation.scope})" if relation.name in only else ""
+    named = "false" if relation.name in SHARED else "b.named"
+    there = f"({relation.same_key('b')} AND ({named} OR NOT coalesce({relation.scope}, false))){taken}"
+    shown = "t.id" if relation.row is None else "b.row_id"
     return (
-        f"SELECT b.item_id::text, t.id::text FROM batch_rows b JOIN memory.{table} t ON {there} "
-        f"WHERE b.tbl = '{table}' AND b.action = 'insert'"
+        f"SELECT b.item_id::text, {shown}::text FROM batch_rows b JOIN {relation.sql} t ON {there} "
+        f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'insert'"
     )
 
 
-def missing_rows(table: str) -> str:
+def missing_rows(relation: Relation) -> str:
     """Items of which a new row names one that is not in the namespace, and that the item does not insert: (item, column, that row).
     Empty where nothing of the table names another row.
     """
+    table = relation.name
+    if relation.row is not None:
+        return ""
     found = [
         f"SELECT b.item_id::text, '{column}', b.body ->> '{column}' FROM batch_rows b WHERE b.tbl = '{table}' AND b.action = 'insert' "
         f"AND b.body ->> '{column}' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory.{target} t "
@@ -126,22 +109,27 @@ def missing_rows(table: str) -> str:
     return " UNION ALL ".join(found)
 
 
-def stale_deletes(table: str) -> str:
+def stale_deletes(relation: Relation) -> str:
     """Items that would delete a row which is no longer as it was seen: (item, row, column), no column when it is gone."""
-    changed = " ".join(
-        f"WHEN t.{c} IS DISTINCT FROM (b.body ->> '{c}')::{sql_type(table, c)} THEN '{c}'" for c in row_columns(table)
-    )
+    if relation.row is None:
+        changed = " ".join(
+            f"WHEN {relation.differs(c, f'(b.body ->> {quoted_text(c)})')} THEN '{c}'"
+            for c in row_columns(relation.name)
+        )
+    else:
+        changed = f"WHEN {relation.row_hash('t')} IS DISTINCT FROM b.body ->> '{ROW}' THEN '{ROW}'"
     return (
-        f"SELECT b.item_id::text, b.row_id::text, d.col FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
-        f"CROSS JOIN LATERAL (SELECT CASE WHEN t.id IS NULL THEN '' {changed} END AS col) d "
-        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND d.col IS NOT NULL"
+        f"SELECT b.item_id::text, b.row_id::text, d.col FROM batch_rows b LEFT JOIN {relation.sql} t ON {relation.match('b')} "
+        f"CROSS JOIN LATERAL (SELECT CASE WHEN {relation.absent} THEN '' {changed} END AS col) d "
+        f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'delete' AND d.col IS NOT NULL"
     )
 
 
-def referring_rows(table: str) -> str:
+def referring_rows(relation: Relation) -> str:
     """Rows that name a row which the batch deletes, and which its item neither deletes nor points elsewhere:
     (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty when none may.
     """
+    table = relation.name
     if table in SHARED:
         return ""
     found = [
@@ -153,27 +141,39 @@ def referring_rows(table: str) -> str:
         f"AND w.col = '{column}' AND w.action = 'set' AND w.value IS DISTINCT FROM b.row_id::text)"
         for child, column in references_to(table)
     ]
+    for child in relation.children:
+        named = " AND ".join(
+            f"{x} = {other.format('b')}" for x, (_, other) in zip(child.parent_key, relation.key, strict=True)
+        )
+        own = f"ARRAY[{', '.join(f'{x}::text' for x in child.own_key)}]"
+        found.append(
+            f"SELECT b.item_id::text, b.row_id::text, {quoted_text(child.name)}, '', {own}::text "
+            f"FROM batch_rows b JOIN {child.sql} x ON {named} WHERE b.tbl = {quoted_text(table)} AND b.action = 'delete' "
+            f"AND NOT EXISTS (SELECT 1 FROM batch_rows d WHERE d.item_id = b.item_id AND d.tbl = {quoted_text(child.name)} "
+            f"AND d.action = 'delete' AND d.key::text[] = {own})"
+        )
     return " UNION ALL ".join(found)
 
 
-def journal_cells(table: str, columns: Iterable[str]) -> str:
+def journal_cells(relation: Relation, columns: Iterable[str]) -> str:
     """Journal what the writes are about to change, with before and after images."""
     columns = sorted(columns)
-    before = " ".join(f"WHEN '{c}' THEN t.{c}::text" for c in columns)
-    after = " ".join(f"WHEN '{c}' THEN (c.value::{sql_type(table, c)})::text" for c in columns)
+    before = " ".join(f"WHEN {quoted_text(c)} THEN {relation.fields(c).value}::text" for c in columns)
+    after = " ".join(f"WHEN {quoted_text(c)} THEN (c.value::{relation.fields(c).type})::text" for c in columns)
+    set_ = f"CASE WHEN c.action = 'add' THEN c.value ELSE CASE c.col {after} END END"
+    tbl = quoted_text(relation.name)
     return f"""
 WITH images AS MATERIALIZED (
   SELECT c.journal_id, c.item_id, c.row_id, c.key, c.col, c.undoes,
     CASE WHEN c.action = 'add' THEN 'add' ELSE 'set' END AS action,
     CASE WHEN c.action <> 'add' THEN CASE c.col {before} END END AS before,
-    CASE c.action WHEN 'now' THEN now()::text WHEN 'item' THEN c.item_id::text WHEN 'add' THEN c.value
-      ELSE CASE c.col {after} END END AS after
-  FROM batch_cells c JOIN memory.{table} t ON {_match(table, "c")}
-  WHERE c.tbl = '{table}' AND c.action <> 'guard'
+    {relation.stamp(columns, "c.col", "c.item_id", set_, "c.action")} AS after
+  FROM batch_cells c JOIN {relation.sql} t ON {relation.match("c")}
+  WHERE c.tbl = {tbl} AND c.action <> 'guard'
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, column_name, action,
     before_hash, after_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, col, action, {hash_of("before")}, {hash_of("after")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, {tbl}, row_id, key, col, action, {sha256_of("before")}, {sha256_of("after")}, undoes
   FROM images ORDER BY journal_id
 )
 INSERT INTO night.before_images (journal_id, namespace_id, before, after)
@@ -181,44 +181,74 @@ SELECT journal_id, %(namespace)s, before, after FROM images ORDER BY journal_id
 """
 
 
-def write_cells(table: str, columns: Iterable[str]) -> str:
-    """Change the rows of a table, each once, whatever the number of its cells and of the items that write them."""
+def write_cells(relation: Relation, columns: Iterable[str]) -> str:
+    """Change the rows of a table, each once, whatever the number of its cells and of the items that write them: cells of one JSON column
+    make one expression, in which a null takes what it names away.
+    """
+    columns = sorted(columns)
+    value = relation.stamp(columns, "col", "item_id", "value", "action")
     picks: list[str] = []
-    sets: list[str] = []
-    for c in sorted(columns):
-        if is_counter(table, c):
-            picks.append(f"coalesce(sum(value::bigint) FILTER (WHERE col = '{c}'), 0) AS d_{c}")
-            sets.append(f"{c} = t.{c} + p.d_{c}")
+    cells: list[tuple[Field, int]] = []
+    for n, c in enumerate(columns):
+        cell, name = relation.fields(c), quoted_text(c)
+        cells.append((cell, n))
+        if cell.counter:
+            picks.append(f"coalesce(sum(value::bigint) FILTER (WHERE col = {name}), 0) AS v{n}")
         else:
-            stamped = "CASE action WHEN 'now' THEN now()::text WHEN 'item' THEN item_id::text ELSE value END"
-            picks.append(f"bool_or(col = '{c}') AS w_{c}, max({stamped}) FILTER (WHERE col = '{c}') AS v_{c}")
-            sets.append(f"{c} = CASE WHEN p.w_{c} THEN p.v_{c}::{sql_type(table, c)} ELSE t.{c} END")
+            picks.append(f"bool_or(col = {name}) AS w{n}, max({value}) FILTER (WHERE col = {name}) AS v{n}")
+    cells.sort(key=lambda cell: (cell[0].column, cell[0].path))
+    sets = [
+        f"{quoted_name(column)} = {_changed(column, list(own))}"
+        for column, own in groupby(cells, lambda cell: cell[0].column)
+    ]
     return (
-        f"UPDATE memory.{table} t SET {', '.join(sets)} FROM (SELECT row_id, key, {', '.join(picks)} FROM batch_cells "
-        f"WHERE tbl = '{table}' AND action <> 'guard' GROUP BY row_id, key) p WHERE {_match(table, 'p')}"
+        f"UPDATE {relation.sql} t SET {', '.join(sets)} FROM (SELECT row_id, key, {', '.join(picks)} FROM batch_cells "
+        f"WHERE tbl = {quoted_text(relation.name)} AND action <> 'guard' GROUP BY row_id, key) p WHERE {relation.match('p')}"
     )
 
 
-def insert_rows(table: str, columns: Sequence[str]) -> str:
+def _changed(column: str, cells: Sequence[tuple[Field, int]]) -> str:
+    """What a column holds after the writes to its cells."""
+    expression = f"t.{quoted_name(column)}"
+    for cell, n in cells:
+        if cell.counter:
+            expression = f"{expression} + p.v{n}"
+        elif cell.path:
+            after = f"CASE WHEN p.w{n} THEN p.v{n}::jsonb ELSE {cell.value} END"
+            expression = f"jsonb_set_lax({expression}, {quoted_path(cell.path)}, {after}, true, 'delete_key')"
+        else:
+            expression = f"CASE WHEN p.w{n} THEN p.v{n}::{cell.type} ELSE {expression} END"
+    return expression
+
+
+def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
     """Insert the batch's new rows and journal those that were not there already; ``columns`` are those of the bodies."""
     for c in columns:
-        column_of(table, c)
-    names = ", ".join(columns)
-    picked = ", ".join(f"coalesce(r.{c}, now())" if c == "recorded_at" else f"r.{c}" for c in columns)
+        if relation.row is None:
+            relation.fields(c)
+    names = ", ".join(map(quoted_name, columns))
+    tbl = quoted_text(relation.name)
+    if relation.row is None:
+        made = f", jsonb_populate_record(NULL::{relation.sql}, b.body) r"
+        picked = ", ".join(f"coalesce(r.{c}, now())" if c == "recorded_at" else f"r.{quoted_name(c)}" for c in columns)
+        own = ""
+    else:
+        made, own = "", " OVERRIDING SYSTEM VALUE"  # the very row, with the key that an identity column gave it
+        picked = ", ".join(f"(b.body ->> {quoted_text(c)})::{relation.row[c]}" for c in columns)
     # A shared row that is there already is journalled as well: it goes when the last item that needs it is undone.
-    there = f"(SELECT * FROM added UNION SELECT * FROM memory.{table})" if table in SHARED else "added"
+    there = f"(SELECT * FROM added UNION SELECT * FROM {relation.sql})" if relation.name in SHARED else "added"
     return f"""
 WITH added AS (
-  INSERT INTO memory.{table} AS t ({names})
-  SELECT {picked} FROM batch_rows b, jsonb_populate_record(NULL::memory.{table}, b.body) r
-  WHERE b.tbl = '{table}' AND b.action = 'insert' ORDER BY b.journal_id
+  INSERT INTO {relation.sql} AS t ({names}){own}
+  SELECT {picked} FROM batch_rows b{made}
+  WHERE b.tbl = {tbl} AND b.action = 'insert' ORDER BY b.journal_id
   ON CONFLICT DO NOTHING RETURNING t.*
 ), images AS MATERIALIZED (
-  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS after
-  FROM {there} t JOIN batch_rows b ON b.tbl = '{table}' AND b.action = 'insert' AND {_match(table, "b")}
+  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {relation.image("t")} AS after
+  FROM {there} t JOIN batch_rows b ON b.tbl = {tbl} AND b.action = 'insert' AND {relation.match("b")}
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, after_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'insert', {hash_of("after")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, {tbl}, row_id, key, 'insert', {sha256_of("after")}, undoes
   FROM images ORDER BY journal_id
 )
 INSERT INTO night.before_images (journal_id, namespace_id, before, after)
@@ -226,25 +256,33 @@ SELECT journal_id, %(namespace)s, NULL, after FROM images ORDER BY journal_id
 """
 
 
-def spared_rows(table: str) -> str:
+def spared_rows(relation: Relation) -> str:
     """Rows that the batch was to insert and that are not there, as another row holds a name of theirs: (item, row)."""
     return (
-        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
-        f"WHERE b.tbl = '{table}' AND b.action = 'insert' AND t.id IS NULL"
+        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN {relation.sql} t ON {relation.match('b')} "
+        f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'insert' AND {relation.absent}"
     )
 
 
-def changed_rows(table: str) -> str:
+def changed_rows(relation: Relation) -> str:
     """Undo: rows to delete that are gone or no longer as they were inserted: (item, row). Use of a row is no change of it, and what syncs
     find out anew they may have changed.
     """
-    used = "".join(f" - '{c}'" for c in (*COUNTERS.get(table, ()), *_USED) if c in table_of(table).c)
-    if table in _FOUND_OUT:
-        return f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b WHERE b.tbl = '{table}' AND false"
+    tbl = quoted_text(relation.name)
+    if relation.name in _FOUND_OUT:
+        return f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b WHERE b.tbl = {tbl} AND false"
+    used = "".join(f" - '{c}'" for c in (*COUNTERS.get(relation.name, ()), *_USED) if _has(relation, c))
+    changed = f"{relation.image('t')}::jsonb{used} IS DISTINCT FROM b.body{used}"
+    if relation.row is not None:
+        changed = f"{relation.row_hash('t')} IS DISTINCT FROM {relation.image_hash('b.body')}"
     return (
-        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN memory.{table} t ON {_match(table, 'b')} "
-        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND {_row_image(table, 't')}::jsonb{used} IS DISTINCT FROM b.body{used}"
+        f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN {relation.sql} t ON {relation.match('b')} "
+        f"WHERE b.tbl = {tbl} AND b.action = 'delete' AND ({relation.absent} OR {changed})"
     )
+
+
+def _has(relation: Relation, column: str) -> bool:
+    return relation.row is None and column in table_of(relation.name).c
 
 
 def purged_targets(table: str, column: str, target: str) -> str:
@@ -260,21 +298,22 @@ SELECT p.item_id::text, p.named::text FROM (
 """
 
 
-def delete_rows(table: str) -> str:
+def delete_rows(relation: Relation) -> str:
     """Journal the rows that the batch deletes, whole, and delete them."""
+    tbl = quoted_text(relation.name)
     return f"""
 WITH images AS MATERIALIZED (
-  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {_row_image(table, "t")} AS before
-  FROM batch_rows b JOIN memory.{table} t ON {_match(table, "b")} WHERE b.tbl = '{table}' AND b.action = 'delete'
+  SELECT b.journal_id, b.item_id, b.row_id, b.key, b.undoes, {relation.image("t")} AS before
+  FROM batch_rows b JOIN {relation.sql} t ON {relation.match("b")} WHERE b.tbl = {tbl} AND b.action = 'delete'
 ), entries AS (
   INSERT INTO night.journal (id, namespace_id, run_id, item_id, table_name, row_id, row_key, action, before_hash, undoes)
-  SELECT journal_id, %(namespace)s, %(run)s, item_id, '{table}', row_id, key, 'delete', {hash_of("before")}, undoes
+  SELECT journal_id, %(namespace)s, %(run)s, item_id, {tbl}, row_id, key, 'delete', {sha256_of("before")}, undoes
   FROM images ORDER BY journal_id
 ), kept AS (
   INSERT INTO night.before_images (journal_id, namespace_id, before, after)
   SELECT journal_id, %(namespace)s, before, NULL FROM images ORDER BY journal_id
 )
-DELETE FROM memory.{table} t USING images b WHERE {_match(table, "b")}{_needed_no_more(table)}
+DELETE FROM {relation.sql} t USING images b WHERE {relation.match("b")}{_needed_no_more(relation.name)}
 """
 
 
@@ -288,7 +327,7 @@ def _needed_no_more(table: str) -> str:
     )
 
 
-def unsealed_cells(table: str, columns: Iterable[str], *, as_text: bool = False) -> str:
+def unsealed_cells(relation: Relation, columns: Iterable[str], *, as_text: bool = False) -> str:
     """Undo: entries of cells whose images are not what the sealed items in the batch tables saw and wrote: (item, entry, row, column).
 
     Values compare by the column's type, so an image that is no value of it raises ``DataError``; ``as_text`` compares their text.
@@ -296,10 +335,11 @@ def unsealed_cells(table: str, columns: Iterable[str], *, as_text: bool = False)
     columns = sorted(columns)
 
     def differs(image: str, sealed: str) -> str:
-        kinds = {c: sql_type(table, c) for c in columns}
-        other = {c: "true" if as_text else f"e.{image}::{k} IS DISTINCT FROM c.{sealed}::{k}" for c, k in kinds.items()}
+        kinds = {c: relation.fields(c).type for c in columns}
+        text = as_text or relation.row is not None  # json has no equality
+        other = {c: "true" if text else f"e.{image}::{k} IS DISTINCT FROM c.{sealed}::{k}" for c, k in kinds.items()}
         cases = " ".join(
-            f"WHEN '{c}' THEN CASE WHEN e.{image} IS NOT DISTINCT FROM (c.{sealed}::{k})::text THEN false ELSE {other[c]} END"
+            f"WHEN {quoted_text(c)} THEN CASE WHEN e.{image} IS NOT DISTINCT FROM (c.{sealed}::{k})::text THEN false ELSE {other[c]} END"
             for c, k in kinds.items()
         )
         return f"CASE c.col {cases} END"
@@ -307,32 +347,31 @@ def unsealed_cells(table: str, columns: Iterable[str], *, as_text: bool = False)
     return (
         "SELECT e.item_id::text, e.id, e.row_id::text, e.column_name FROM undo_entries e JOIN batch_cells c ON c.item_id = e.item_id "
         "AND c.tbl = e.table_name AND c.row_id = e.row_id AND c.key = e.row_key AND c.col = e.column_name "
-        f"WHERE c.tbl = '{table}' AND c.action <> 'guard' AND e.imaged AND e.undone_by IS NULL AND CASE c.action "
+        f"WHERE c.tbl = {quoted_text(relation.name)} AND c.action <> 'guard' AND e.imaged AND e.undone_by IS NULL AND CASE c.action "
         f"WHEN 'add' THEN e.after IS DISTINCT FROM c.value WHEN 'now' THEN {differs('before', 'seen')} "
         f"WHEN 'item' THEN e.after IS DISTINCT FROM c.item_id::text OR {differs('before', 'seen')} "
         f"ELSE {differs('before', 'seen')} OR {differs('after', 'value')} END"
     )
 
 
-def unsealed_deletes(table: str) -> str:
+def unsealed_deletes(relation: Relation) -> str:
     """Undo: entries of deleted rows whose image is not the row that the sealed item saw: (item, entry, row, column)."""
-    changed = " ".join(
-        f"WHEN r.{c} IS DISTINCT FROM (b.body ->> '{c}')::{sql_type(table, c)} THEN '{c}'" for c in row_columns(table)
-    )
+    if relation.row is None:
+        table = relation.name
+        changed = " ".join(
+            f"WHEN r.{c} IS DISTINCT FROM (b.body ->> '{c}')::{sql_type(table, c)} THEN '{c}'"
+            for c in row_columns(table)
+        )
+        made = f"CROSS JOIN LATERAL jsonb_populate_record(NULL::{relation.sql}, e.before::jsonb) r "
+        other = f"WHEN r.id <> e.row_id OR r.namespace_id <> %(namespace)s THEN 'id' {changed}"
+    else:
+        made, other = (
+            "",
+            f"WHEN {relation.image_hash('e.before::jsonb')} IS DISTINCT FROM b.body ->> '{ROW}' THEN '{ROW}'",
+        )
     return (
         f"SELECT e.item_id::text, e.id, e.row_id::text, d.col FROM undo_entries e JOIN batch_rows b ON b.item_id = e.item_id "
         f"AND b.tbl = e.table_name AND b.row_id = e.row_id AND b.key = e.row_key AND b.action = e.action "
-        f"CROSS JOIN LATERAL jsonb_populate_record(NULL::memory.{table}, e.before::jsonb) r "
-        f"CROSS JOIN LATERAL (SELECT CASE WHEN r.id <> e.row_id OR r.namespace_id <> %(namespace)s THEN 'id' {changed} END AS col) d "
-        f"WHERE b.tbl = '{table}' AND b.action = 'delete' AND e.imaged AND e.undone_by IS NULL AND d.col IS NOT NULL"
+        f"{made}CROSS JOIN LATERAL (SELECT CASE {other} END AS col) d "
+        f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'delete' AND e.imaged AND e.undone_by IS NULL AND d.col IS NOT NULL"
     )
-
-
-def _row_image(table: str, alias: str) -> str:
-    derived = "".join(f" - '{c}'" for c in DERIVED_COLUMNS if c in table_of(table).c)
-    return f"(to_jsonb({alias}.*){derived})::text"
-
-
-def hash_of(column: str) -> str:
-    """SHA-256 of a column's text, as the journal keeps it; null of null."""
-    return f"encode(sha256(convert_to({column}, 'UTF8')), 'hex')"

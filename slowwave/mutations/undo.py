@@ -15,7 +15,8 @@ from typing import Final
 import psycopg
 
 from slowwave.errors import JournalDamaged, UndoBlocked
-from slowwave.mutations.cells import POINTERS
+from slowwave.mutations.catalogue import OWN, Catalogue, Relation, sha256_of
+from slowwave.mutations.cells import POINTERS, is_pointer
 from slowwave.mutations.page_statements import (
     AWAIT_AGAIN,
     AWAIT_FILES,
@@ -30,11 +31,9 @@ from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
     delete_rows,
-    hash_of,
     insert_rows,
     journal_cells,
     lock_rows,
-    parents_first,
     purged_targets,
     referring_rows,
     spared_rows,
@@ -83,6 +82,7 @@ def undo_entries(
     item_ids: Sequence[str] | None = None,
     *,
     verify: Callable[[], Sequence[Fault]] = tuple,
+    catalogue: Catalogue = OWN,
 ) -> tuple[str, ...]:
     """Undo a run's entries, or those of some of its items; returns the items undone, sorted. Idempotent.
 
@@ -91,7 +91,14 @@ def undo_entries(
     ``UndoBlocked`` naming rows when later changes stand on them, or when a before-image was erased.
     """
     items = None if item_ids is None else list(item_ids)
-    parameters = {"namespace": namespace_id, "run": run_id, "source": source_run_id, "items": items}
+    parameters = {
+        "namespace": namespace_id,
+        "run": run_id,
+        "source": source_run_id,
+        "items": items,
+        **catalogue.parameters,
+    }
+    relation = catalogue.relation
     connection.execute(_READ_TABLE.encode())
     connection.execute(_READ.encode(), parameters)
     connection.execute("ANALYZE undo_entries")
@@ -131,24 +138,24 @@ def undo_entries(
         lock_names(connection, namespace_id)
         connection.execute(LET_GO.encode(), parameters)
     for table in tables:
-        connection.execute(lock_rows(table, exclusive=(table, "delete") in rows).encode(), parameters)
-    _refuse_blocked(connection, columns, rows, parameters)
+        connection.execute(lock_rows(relation(table), exclusive=(table, "delete") in rows).encode(), parameters)
+    _refuse_blocked(connection, columns, rows, parameters, catalogue)
     undone = [
         str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
     ]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
     if "links" in columns:
         connection.execute(LINKS_LATER)
-    order = parents_first({t for t, _ in rows})
+    order = catalogue.parents_first({t for t, _ in rows})
     for table in (t for t in reversed(order) if (t, "delete") in rows):
-        connection.execute(delete_rows(table).encode(), parameters)
+        connection.execute(delete_rows(relation(table)).encode(), parameters)
     for table in (t for t in order if (t, "insert") in rows):
-        connection.execute(insert_rows(table, rows[table, "insert"]).encode(), parameters)
-        _refuse_spared(connection, table, parameters)
+        connection.execute(insert_rows(relation(table), rows[table, "insert"]).encode(), parameters)
+        _refuse_spared(connection, relation(table), parameters)
     for table in sorted(columns):
-        connection.execute(journal_cells(table, columns[table]).encode(), parameters)
+        connection.execute(journal_cells(relation(table), columns[table]).encode(), parameters)
         try:
-            connection.execute(write_cells(table, columns[table]).encode(), parameters)
+            connection.execute(write_cells(relation(table), columns[table]).encode(), parameters)
         except psycopg.errors.CheckViolation as problem:
             raise UndoBlocked(
                 f"Beside what was changed since, the values from before would break {problem.diag.constraint_name} of {table}, so nothing "
@@ -164,7 +171,7 @@ def undo_entries(
 
 def _forged_images(connection: Connection) -> list[Fault]:
     """Entries of which a body is not the one that the journal has the hash of."""
-    differs = " OR ".join(f"{body}_hash IS DISTINCT FROM {hash_of(body)}" for body in ("before", "after"))
+    differs = " OR ".join(f"{body}_hash IS DISTINCT FROM {sha256_of(body)}" for body in ("before", "after"))
     rows = connection.execute(
         f"SELECT j.item_id::text, j.id, j.table_name, j.column_name, j.row_id::text {_ENTRIES} AND j.imaged AND ({differs})".encode()
     )
@@ -198,23 +205,25 @@ def _refuse_blocked(
     columns: dict[str, set[str]],
     rows: dict[tuple[str, str], list[str]],
     parameters: Mapping[str, object],
+    catalogue: Catalogue,
 ) -> None:
+    relation = catalogue.relation
     blocked: list[tuple[str, str, str, str]] = []
     for table in sorted(columns):
-        found = connection.execute(stale_cells(table, columns[table]).encode(), parameters)
+        found = connection.execute(stale_cells(relation(table), columns[table]).encode(), parameters)
         blocked += [(table, str(row), str(column), str(item)) for item, row, column in found]
     named = {(t, c) for t, columns_ in columns.items() for c in columns_} | {
         (t, c) for t, a in rows for c in rows[t, a]
     }
-    for table, column in sorted(p for p in named if p[1] in POINTERS):
+    for table, column in sorted(p for p in named if is_pointer(*p)):
         target = POINTERS[column] or table
         found = connection.execute(purged_targets(table, column, target).encode(), parameters)
         blocked += [(target, str(row), "", str(item)) for item, row in found]
     for table, action in sorted(rows):
-        query = changed_rows(table) if action == "delete" else stale_inserts(table)
+        query = changed_rows(relation(table)) if action == "delete" else stale_inserts(relation(table))
         found = connection.execute(query.encode(), parameters)
         blocked += [(table, str(row), "", str(item)) for item, row in found]
-        if action == "delete" and (query := referring_rows(table)):
+        if action == "delete" and (query := referring_rows(relation(table))):
             found = connection.execute(query.encode())
             blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
     if not {("entities", "delete"), ("memories", "delete")}.isdisjoint(rows):
@@ -229,14 +238,14 @@ def _refuse_blocked(
         )
 
 
-def _refuse_spared(connection: Connection, table: str, parameters: Mapping[str, object]) -> None:
+def _refuse_spared(connection: Connection, relation: Relation, parameters: Mapping[str, object]) -> None:
     """Undo is exact or it is not done; an alias alone may be there already, by another item's hand."""
-    if table == "entity_aliases":
+    if relation.name == "entity_aliases":
         return
-    if spared := connection.execute(spared_rows(table).encode(), parameters).fetchall():
+    if spared := connection.execute(spared_rows(relation).encode(), parameters).fetchall():
         shown = ", ".join(sorted(str(row) for _, row in spared)[:10])
         raise UndoBlocked(
-            f"{len(spared)} rows of {table} cannot be put back, as other rows hold their names now (an external id, a path, an "
+            f"{len(spared)} rows of {relation.name} cannot be put back, as other rows hold their names now (an external id, a path, an "
             f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or name the other items with --items."
         )
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Write, canonical_json, inserted_id
+from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Write, canonical_json, inserted_id
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, plan_hash, seal
@@ -107,6 +107,52 @@ def test_the_hash_covers_header_and_every_item() -> None:
         )
         == 4
     )
+
+
+def test_the_hash_of_a_plan_of_memory_is_the_one_it_was_signed_under() -> None:
+    """A merge, a new version and a purge, spelled out: approvals of earlier versions name this very hash."""
+    a, b = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
+    merge = Mutation(
+        "merge_rows",
+        "memories",
+        writes=(
+            Write(Cell("memories", a, "access_count"), "add", None, 3),
+            Write(Cell("memories", b, "invalidated_at"), "now"),
+            Write(Cell("memories", b, "invalidated_by"), "item"),
+            Write(Cell("memories", b, "state"), "set", "active", "merged"),
+        ),
+        guards=(
+            Guard.on(
+                "memories", a, {"tags": '["a"]', "importance": 0.5, "pinned": False}, ("tags", "importance", "pinned")
+            ),
+        ),
+        keep=Row(a, "17"),
+        absorb=(Row(b),),
+    )
+    version = Mutation(
+        "new_version",
+        "memories",
+        writes=(
+            Write(Cell("memories", a, "current_version_id"), "row", b, 0),
+            Write(Cell("memory_vectors", a, "vector", "tiny"), "set", "AACAPw==", "AAAAQA=="),
+        ),
+        guards=(Guard.on("memories", a, {"invalidated_at": None}, ("invalidated_at",)),),
+        inserts=(
+            Insert(
+                "memory_versions", {"memory_id": a, "ordinal": 2, "content": "Zoë, on 2026-03-01.", "reason": "dates"}
+            ),
+        ),
+        rows=(Row(a, "17"),),
+    )
+    seen = {"valid_to": "2026-01-01T00:00:00.000000+00:00", "member_ids": (a,)}
+    purge = Mutation("purge_rows", "communities", deletes=(Delete("communities", b, "", seen),), rows=(Row(b),))
+    items = [
+        Item("dedupe_memories", "merge", merge, {"probability": 0.75}, probability=0.75),
+        Item("absolutize_dates", "reword", version, sources=(a,)),
+        Item("purge_expired", "purge", purge, risk="high"),
+    ]
+    found = plan_hash(Header("n", "acme", "s", "f"), items)
+    assert found == "d3e8a808edd214965e87ece6b9b317a9eb6d4e2f460dfaba08ea5d46870945d9"
 
 
 def test_the_nth_new_row_of_an_item_has_its_own_stable_id() -> None:
