@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.mutations.catalogue import OWN, ROW, Catalogue
-from slowwave.mutations.cells import RELATIONSHIPS, Cell, Delete, Value, column_of, inserted_id, literal
+from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Cell, Delete, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
+    CLAIMS_CHANGED,
     PURGE_OFF,
     PURGE_ON,
     RELATIONSHIPS_CHANGED,
@@ -56,7 +57,8 @@ def apply_items(
     parameters = {"namespace": namespace_id, "run": run_id, **catalogue.parameters}
     relation = catalogue.relation
     columns, tables = load_items(connection, namespace_id, items, catalogue)
-    if tables.keys() & {"documents", "entities"}:
+    guarded_claims = CLAIMS in columns.get("entities", ())
+    if guarded_claims or tables.keys() & {"documents", "entities"}:
         lock_names(connection, namespace_id)
     deleted = {d.table for item in items for d in item.mutation.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
@@ -64,7 +66,9 @@ def apply_items(
         exclusive = table in deleted or (table == "entities" and guarded_edges)
         connection.execute(lock_rows(relation(table), exclusive=exclusive).encode(), parameters)
     stale = _stale_deletes(connection, deleted, parameters, catalogue)
-    stale |= _stale(connection, columns, tables, parameters, catalogue, with_edges=guarded_edges)
+    stale |= _stale(
+        connection, columns, tables, parameters, catalogue, with_edges=guarded_edges, with_claims=guarded_claims
+    )
     stale |= _register_models(connection, [item for item in items if item.id not in stale])
     if stale:
         for batch in ("batch_cells", "batch_rows"):
@@ -184,10 +188,11 @@ def _stale(
     catalogue: Catalogue,
     *,
     with_edges: bool,
+    with_claims: bool,
 ) -> dict[str, str]:
     stale: dict[str, str] = {}
     for table in sorted(columns):
-        if not (named := columns[table] - {RELATIONSHIPS}):
+        if not (named := columns[table] - SETS):
             continue
         query = stale_cells(catalogue.relation(table), named)
         for item, row, column in connection.execute(query.encode(), parameters):
@@ -201,6 +206,12 @@ def _stale(
     if with_edges:
         for item, row in connection.execute(RELATIONSHIPS_CHANGED.encode()):
             stale.setdefault(str(item), f"The relationships of entity {row} are no longer those that the plan saw.")
+    if with_claims:
+        for item, row in connection.execute(CLAIMS_CHANGED.encode(), parameters):
+            stale.setdefault(
+                str(item),
+                f"Since the plan, something was said of entity {row} or forgotten, which the plan did not see.",
+            )
     return stale
 
 

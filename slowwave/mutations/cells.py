@@ -7,7 +7,8 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
 - ``set`` writes replace the value that the plan saw; ``add`` writes are deltas on counters and see nothing; ``now`` and
   ``item`` writes stamp the instant and the item over the value that the plan saw;
 - a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
-  relationships incident to it, live or not;
+  relationships incident to it, live or not; ``CLAIMS`` is the set of ids of the claims about it that stand, of which items of
+  the same plan may make or retire some: they were planned together;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it: a vector by what it describes, others
   where JSON or a list has to name them. What an item points at a row that the rule names says that number: ``row`` writes, ``refs``.
   Rows of ``SHARED`` tables may be several items': they are there once, and go when the last that needs them is undone;
@@ -43,6 +44,9 @@ Value = str | int | float | bool | None | tuple[str, ...]
 Action = Literal["set", "add", "now", "item", "row"]
 
 RELATIONSHIPS: Final = "#relationships"
+CLAIMS: Final = "#claims"
+SETS: Final = frozenset({RELATIONSHIPS, CLAIMS})
+"""Columns that are no columns: sets of rows that name an entity."""
 
 
 class Cell(NamedTuple):

@@ -4,8 +4,12 @@ its guards hold; whatever else is a memory it leaves alone.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
+
+from slowwave.mutations.cells import CLAIMS, Value
 
 if TYPE_CHECKING:
     from slowwave.mutations.mutation import Mutation
@@ -15,6 +19,12 @@ REF: Final = re.compile(r"(person|project|concept|decision|core):[a-z0-9][a-z0-9
 
 _EVENTS: Final = frozenset({"added", "supported", "replaced", "contradicted"})
 _NEW: Final = frozenset({"memories", "entities"})
+
+
+def _about(values: Mapping[str, Value]) -> str:
+    """The entity that a claim is about; empty where it names none."""
+    told = json.loads(str(values.get("attributes") or "{}"))
+    return str(told.get("entity_id") or "") if isinstance(told, dict) else ""
 
 
 def claim_fault(mutation: Mutation) -> str:
@@ -31,12 +41,15 @@ def claim_fault(mutation: Mutation) -> str:
         if write.cell.column == "valid_to" and not isinstance(write.value, str):
             return f"may not open claim {write.cell.row} again"
     subjects = {i.row for i in mutation.inserts if i.table == "entities"}
+    weighed = subjects | {row for (table, row), seen in guards.items() if table == "entities" and CLAIMS in seen}
     for insert in mutation.inserts:
         values = insert.values
         if insert.table in _NEW and (values.get("invalidated_at") is not None or values.get("state") != "active"):
             return f"may not make a retired row of {insert.table}"
         if insert.table == "memories" and values.get("kind") != "claim":
             return "may make no memory but claims"
+        if insert.table == "memories" and _about(values) not in weighed:
+            return f"may say nothing of entity {_about(values)[:64]}, of which it does not hold what is said already"
         if insert.table == "entities" and (
             not insert.row or values.get("source") != "semantic" or not REF.fullmatch(str(values.get("external_id")))
         ):

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
     POINTERS,
-    RELATIONSHIPS,
+    SETS,
     Cell,
     Delete,
     Guard,
@@ -228,7 +228,7 @@ def check(mutation: Mutation) -> None:
 @cache
 def _check_columns(table: str, columns: tuple[str, ...]) -> None:
     for column in columns:
-        if column != RELATIONSHIPS:
+        if column not in SETS:
             column_of(table, column)
 
 

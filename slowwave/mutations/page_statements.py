@@ -8,10 +8,11 @@ from slowwave.store.connect import Connection
 
 _NAMES: Final = """
 SELECT pg_advisory_xact_lock(hashtextextended(k.name, k.seed)) FROM (
-  SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed FROM batch_rows b WHERE b.tbl = 'documents'
-  UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4 FROM batch_rows b
+  SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed, 1 AS rank FROM batch_rows b WHERE b.tbl = 'documents'
+  UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4, 2 FROM batch_rows b
     WHERE b.tbl = 'entities' AND b.body ->> 'external_id' IS NOT NULL
-  ORDER BY 2, 1) k
+  UNION SELECT DISTINCT %(namespace)s::text || c.row_id::text, 4, 3 FROM batch_cells c WHERE c.col = '#claims'
+  ORDER BY 3, 1) k
 """
 
 AWAIT_FILES: Final = """

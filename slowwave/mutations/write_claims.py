@@ -7,8 +7,9 @@ what it contradicts stands beside it. What is said, and of whom, is its planner'
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,10 +19,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical_json
+from slowwave.mutations.cells import CLAIMS, Cell, Guard, Insert, Value, Write, canonical_json
 from slowwave.mutations.defaults import defaults
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import Fields, as_ids, rows_by_id
+from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where
 from slowwave.mutations.vectors import encode
 from slowwave.mutations.write_page import PageCells, PageText, checked, named_id, page_cells
 from slowwave.snapshots.snapshot import Snapshot
@@ -31,6 +32,8 @@ REASON: Final = "claim"
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STANDS: Final = ("invalidated_at", "kind", "state", "current_version_id", "attributes", "valid_from", "valid_to")
+_SUBJECT: Final = (CLAIMS, "invalidated_at", "merged_into", "state")
+_EVIDENCE: Final = ("invalidated_at",)
 _WRITTEN: Final = ("source_document_ids", "source_chunk_ids")
 
 
@@ -94,6 +97,11 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     named = {i for c in said for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
     named |= {c.ended_by for c in said if _ID.fullmatch(c.ended_by)}
     entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
+    standing = _standing(snapshot, {g.subject for g in groups if isinstance(g.subject, str) and _says_anew(g)})
+    for subject, ids in standing.items():
+        entities[subject][CLAIMS] = ids
+    named_documents = {d for g in groups for c in g.claims for d in c.documents}
+    rests = {str(row["id"]): row for row in rows_where(snapshot, "documents", "id", named_documents, _EVIDENCE)}
     claims = rows_by_id(snapshot, "memories", named, (*_STANDS, *_WRITTEN, "external_id"))
     taken = _references(snapshot, [g.subject.ref for g in groups if isinstance(g.subject, NewEntity)])
     mutations: list[Mutation] = []
@@ -101,8 +109,26 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     for group in groups:
         pages = cells[at : at + len(group.pages)]
         at += len(group.pages)
-        mutations.append(_Group(snapshot, entities, claims, taken).mutation(group, pages))
+        mutations.append(_Group(snapshot, entities, claims, rests, taken).mutation(group, pages))
     return mutations
+
+
+def _says_anew(group: ClaimGroup) -> bool:
+    return any(not claim.supports for claim in group.claims)
+
+
+def _standing(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The claims about each of the entities that stand, sorted."""
+    found: dict[str, list[str]] = {subject: [] for subject in subjects}
+    if subjects:
+        rows = snapshot.table("memories").select(["id", "kind", "state", "attributes", "invalidated_at"])
+        rows = rows.filter(pc.and_(pc.equal(rows["kind"], "claim"), pc.equal(rows["state"], "active")))
+        rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # one that has ended stands in history
+        for id_, told in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
+            about = json.loads(told or "{}").get("entity_id")
+            if about in found:
+                found[about].append(id_)
+    return {subject: tuple(sorted(ids)) for subject, ids in found.items()}
 
 
 def _references(snapshot: Snapshot, refs: Sequence[str]) -> frozenset[str]:
@@ -122,6 +148,7 @@ class _Group:
     snapshot: Snapshot
     entities: Mapping[str, Fields]
     claims: Mapping[str, Fields]
+    rests: Mapping[str, Fields]
     taken: frozenset[str]
     writes: list[Write] = field(default_factory=list)
     guards: dict[Guard, None] = field(default_factory=dict)
@@ -165,7 +192,7 @@ class _Group:
             seen = self.entities[subject]
             if seen["invalidated_at"] is not None or seen["state"] != "active" or seen["merged_into"] is not None:
                 raise Refused(f"Entity {subject} is retired, or was merged: name the one that stands for it.")
-            self.guards[Guard.on("entities", subject, seen, ("invalidated_at", "merged_into", "state"))] = None
+            self.guards[Guard.on("entities", subject, seen, _SUBJECT if CLAIMS in seen else _SUBJECT[1:])] = None
             return subject, str(seen["name"])
         if subject.ref in self.taken:
             raise Refused(f"There is a subject {subject.ref} already. Name it by its id.")
@@ -183,6 +210,8 @@ class _Group:
     def _claim(self, claim: NewClaim, subject: str, name: str) -> None:
         n = len(self.inserts)
         self.made.append((claim, n))
+
+        self._rests_on(claim)
         told = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
         values: dict[str, Value] = {
             **defaults("memories", ("current_version_id",)),
@@ -219,6 +248,12 @@ class _Group:
             raise Refused(f"A claim would end at {claim.until}, and what is to end it does not begin there.")
         self._event(claim, "replaced", {}, {"claim_id": n, "other_id": later[-1]})
 
+    def _rests_on(self, claim: NewClaim) -> None:
+        """What a claim rests on, but for pages that come with it, still stands."""
+        for document in claim.documents:
+            if seen := self.rests.get(document):
+                self.guards[Guard.on("documents", document, seen, _EVIDENCE)] = None
+
     def _end(self, id_: str, claim: NewClaim) -> None:
         """A claim ends where another one begins."""
         seen = self.claims[id_]
@@ -246,6 +281,7 @@ class _Group:
                 self.writes.append(Write(Cell("memories", id_, column), "set", seen[column], (*before, *new)))
         self.writes.append(Write(Cell("memories", id_, "reinforcement_count"), "add", None, len(evidence)))
         for claim in evidence:
+            self._rests_on(claim)
             self._event(claim, "supported", {"claim_id": id_, "other_id": None}, {})
 
     def _stands(self, id_: str, but: str = "") -> None:

@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import RELATIONSHIPS, Value, inserted_id
+from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Value, inserted_id
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -38,6 +38,7 @@ _REFERENCES: Final[Mapping[str, str]] = {
     "other_id": "memories",
     "evidence_id": "documents",
     RELATIONSHIPS: "relationships",
+    CLAIMS: "memories",
 }
 """Column → the table that its values name; ``merged_into`` names its own table."""
 
@@ -120,8 +121,8 @@ def _rows(item: Item) -> Iterator[tuple[str, str]]:
             yield from _referred(write.cell.table, write.cell.column, write.value)
     for guard in mutation.guards:
         yield guard.table, guard.row
-        if RELATIONSHIPS in guard.columns:
-            yield from _referred(guard.table, RELATIONSHIPS, guard.seen[guard.columns.index(RELATIONSHIPS)])
+        for column in SETS.intersection(guard.columns):
+            yield from _referred(guard.table, column, guard.seen[guard.columns.index(column)])
     for delete in mutation.deletes:
         yield delete.table, delete.row
     for insert in mutation.inserts:

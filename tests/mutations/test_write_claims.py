@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pyarrow.compute as pc
 import pytest
@@ -14,19 +16,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.claims.remember import remember
+from slowwave.claims.remember_request import RememberRequest
 from slowwave.claims.trail import SubjectHistoryRequest, subject_history
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage
 from slowwave.errors import Refused, UndoBlocked
-from slowwave.mutations.cells import Cell, Insert, Value, Write
+from slowwave.mutations.cells import CLAIMS, Cell, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, check
 from slowwave.mutations.simulate import simulate
+from slowwave.search.namespace_settings import settings_of
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.claims import tell
 from tests.corpus.pages import put
+from tests.memories import ask
 from tests.mutations.test_properties import apply, plan, undo
 from tests.mutations.test_write_page import embed
 from tests.snapshots import make_snapshot
@@ -187,6 +193,103 @@ def test_what_ended_before_it_was_told_names_what_ended_it(store: Store) -> None
     assert digest(store, world.slug) == before
 
 
+def said_of_rowan(kind: str, statement: str, **more: Any) -> Callable[[Snapshot, World, Random], list[Mutation]]:
+    """A plan that says one thing of a subject that is there."""
+
+    def build(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
+        entities = snapshot.table("entities")
+        (entity,) = entities.filter(pc.equal(entities["external_id"], "project:rowan"))["id"].to_pylist()
+        claim = PlannedClaim(kind, statement, snapshot.taken_at, **more)
+        return planned_claims(snapshot, Settings(), None, [SubjectClaims(entity, (claim,))])
+
+    return build
+
+
+def told_of_rowan(store: Store, world: World, statement: str, **more: Any) -> str:
+    return str(tell(store, statement, "project:rowan", world.slug, role="owner", **more).claim_id)
+
+
+def test_of_two_plans_about_a_subject_the_second_is_stale(store: Store) -> None:
+    """Neither knows what the other says, so they would stand side by side unmarked. About another subject both apply."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    told_of_rowan(store, world, "Rowan is green.")
+    tell(store, "Heron is grey.", "project:heron", world.slug, role="owner")
+    _, oslo = plan(store, world, said_of_rowan("fact", "Rowan lives in Oslo."), Random(1))
+    _, bergen = plan(store, world, said_of_rowan("fact", "Rowan lives in Bergen."), Random(1))
+    run, stale = apply(store, world, oslo)
+    assert stale == {}
+    assert list(apply(store, world, bergen)[1]) == [bergen[0].id]
+    undo(store, world, run)
+    assert apply(store, world, bergen)[1] == {}, "what was undone is no longer said"
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    "meanwhile", ["Rowan is cancelled.", "Rowan is in test.", "forgotten", "said again", "of another subject"]
+)
+def test_what_is_said_by_day_of_a_subject_makes_a_plan_about_it_stale(
+    store: Store, meanwhile: str, known: bool
+) -> None:
+    """Another state, the same one, or a claim that was forgotten; more evidence of what the plan saw does not."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    first = told_of_rowan(store, world, "Rowan is planned.", kind="state")
+    _, items = plan(
+        store, world, said_of_rowan("state", "Rowan is in test.", closes=(first,) if known else ()), Random(1)
+    )
+    before = ask(store, "SELECT count(*) FROM memory.memories WHERE kind = 'claim'")
+    match meanwhile:
+        case "forgotten":
+            told_of_rowan(store, world, "", action="forget", claim_ids=[first], reason="Asked.")
+        case "said again":
+            told_of_rowan(store, world, "Rowan is planned.", kind="state")
+        case "of another subject":
+            tell(store, "Heron is grey.", "project:heron", world.slug, role="owner")
+        case _:
+            told_of_rowan(store, world, meanwhile, kind="state")
+    _, stale = apply(store, world, items)
+    assert (stale == {}) is (meanwhile in ("said again", "of another subject"))
+    assert (before == ask(store, "SELECT count(*) FROM memory.memories WHERE kind = 'claim'")) is (
+        meanwhile == "forgotten"
+    )
+
+
+def test_a_plan_waits_for_what_is_being_said_of_its_subject(store: Store) -> None:
+    """An agent's statement that is not committed yet is seen once it is: apply waits for the subject, not for rows that are not there."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    told_of_rowan(store, world, "Rowan is planned.", kind="state")
+    _, items = plan(store, world, said_of_rowan("fact", "Rowan lives in Oslo."), Random(1))
+    request = RememberRequest(content="Rowan lives in Bergen.", subject="project:rowan")
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with ThreadPoolExecutor(1) as pool, store.connect("owner") as day:
+        with day.transaction():
+            remember(day, world.slug, request, settings_of(day, world.slug))
+            applied = pool.submit(apply, store, world, items)
+            while not applied.done() and ask(store, waiting) == [(0,)]:
+                wait([applied], timeout=0.02)
+        _, stale = applied.result()
+    assert [*stale] == [items[0].id]
+
+
+def test_a_claim_rests_on_what_still_stands(store: Store) -> None:
+    """Evidence that was forgotten since the plan carries no claim."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    first = told_of_rowan(store, world, "Rowan is planned.", kind="state")
+    said = tell(store, "Heron nests by Rowan.", "project:heron", world.slug, role="owner")
+    ((evidence,),) = ask(
+        store, f"SELECT source_document_ids[1]::text FROM memory.memories WHERE id = '{said.claim_id}'"
+    )
+    for more in ({}, {"supports": first}):
+        build = said_of_rowan("fact", "Rowan has a heron.", documents=(str(evidence),), **more)
+        _, items = plan(store, world, build, Random(1))
+        assert any(g.row == evidence for g in items[0].mutation.guards)
+    tell(store, "", "project:heron", world.slug, role="owner", action="forget", reason="Asked.")
+    assert [*apply(store, world, items)[1]] == [items[0].id]
+
+
 def test_what_does_not_stand_is_refused(store: Store) -> None:
     """A claim is ended once, where it holds; a retired subject, a reference that is taken, and what screening refuses are no plan."""
     world = make_world(Random(3), 3)
@@ -208,6 +311,18 @@ def test_what_does_not_stand_is_refused(store: Store) -> None:
     for why, group in refused.items():
         with pytest.raises(Refused, match=why):
             planned_claims(snapshot, Settings(), None, [group])
+
+
+def test_a_claim_that_was_not_weighed_against_others_is_refused(store: Store) -> None:
+    """By its cells alone: what says something of a subject holds what is said of it already."""
+    world = make_world(Random(3), 3)
+    load_world(store, world)
+    told_of_rowan(store, world, "Rowan is planned.", kind="state")
+    _, (item,) = plan(store, world, said_of_rowan("fact", "Rowan lives in Oslo."), Random(1))
+    loose = replace(item.mutation, guards=tuple(g for g in item.mutation.guards if CLAIMS not in g.columns))
+    check(item.mutation)
+    with pytest.raises(Refused, match="of which it does not hold what is said"):
+        check(loose)
 
 
 FORGED: dict[str, Callable[[Mutation], Mutation]] = {

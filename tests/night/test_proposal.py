@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
 import pytest
 
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.claims.planned_claims import PlannedClaim, SubjectClaims, planned_claims
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
 from slowwave.errors import Refused
 from slowwave.mutations.mutation import Mutation
@@ -11,10 +15,12 @@ from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.gate import reject
+from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
 from slowwave.reports.model import Report
 from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from tests.claims import tell
 from tests.memories import ask, remember
 
 OPERATION = "proposed_changes"
@@ -69,3 +75,39 @@ def test_what_was_rejected_is_not_sealed_again(store: Store) -> None:
     with pytest.raises(Refused, match="may not carry"):
         sealed(store, "At six.", "two", operation="dedupe_entities")
     assert ask(store, "SELECT count(*) FROM night.runs WHERE state = 'crashed'") == [(1,)]
+
+
+def applied(store: Store, plan: str, item: str) -> str:
+    return apply_approval(store, approve(store, "acme", plan, approver="mara", items=[item]).id).run_id
+
+
+def test_items_of_one_plan_about_one_subject_go_in_any_order(store: Store) -> None:
+    """They were planned together: each may go before or after the other. What is said by day in between is not theirs."""
+    remember(store, "acme")
+    tell(store, "Rowan is planned.", "project:rowan", kind="state", role="owner")
+
+    def propose(inputs: Inputs) -> Proposal:
+        entities = inputs.snapshot.table("entities")
+        (rowan,) = entities.filter(pc.equal(entities["external_id"], "project:rowan"))["id"].to_pylist()
+        groups = [
+            SubjectClaims(rowan, (PlannedClaim("fact", text, inputs.snapshot.taken_at),))
+            for text in ("Rowan has a jetty.", "Rowan has a crane.", "Rowan has a gate.")
+        ]
+        made = planned_claims(inputs.snapshot, inputs.settings, None, groups)
+        return Proposal(tuple(Item(OPERATION, "create", m, risk="medium") for m in made), Report(OPERATION, "Three."))
+
+    before = digest(store, "acme")
+    plan = seal_proposal(store, "acme", OPERATION, propose, of="rowan").plan
+    assert plan is not None
+    first, second, third = (item.id for item in plan.items)
+    runs = [applied(store, plan.plan_hash, id_) for id_ in (second, first)]
+    for run in runs:
+        undo_run(store, run)
+    assert digest(store, "acme") == before
+    tell(store, "Rowan has a tower.", "project:rowan", role="owner")
+    applied(store, plan.plan_hash, third)
+    assert ask(store, "SELECT status FROM night.plan_items ORDER BY item_id = %s", third) == [
+        ("undone",),
+        ("undone",),
+        ("skipped_stale",),
+    ]
