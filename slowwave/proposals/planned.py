@@ -39,7 +39,8 @@ _KEPT: Final = """
 SELECT p.id::text, p.fingerprint, p.actions, p.reason, p.agent, p.session_id FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'kept' AND (%s = '' OR p.id::text LIKE %s || '%%') ORDER BY p.recorded_at, p.id"""
 _DECIDED: Final = """
-SELECT p.id::text, p.plan_hash, p.verdict, p.verdict_by, p.verdict_reason FROM memory.proposals p
+SELECT p.id::text, p.verdict_plan, p.verdict, p.verdict_by, p.verdict_reason,
+  memory.may_approve_still(p.namespace_id, p.verdict_by) FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
 _ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s || 'settle', 4))"
 """Held until the connection is given back: who comes second finds sealed what the first has sealed."""
@@ -47,6 +48,8 @@ _PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s
 _REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
 _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
 _PLAN_HOLDS: Final = "The plan holds them too, so that it can be undone."
+_UNDECIDED: Final = "UPDATE memory.proposals SET verdict = NULL, said = %s WHERE id = %s"
+_WITHDRAWN: Final = "It was approved by a token that may approve no longer, so nothing was signed: let another decide."
 _BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
 
 
@@ -114,7 +117,11 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
     rejected: list[str] = []
     with store.connect("approver") as connection:
         decided: Any = connection.execute(_DECIDED, (scope,)).fetchall()
-    for id_, plan_hash, verdict, by, why in decided:
+    for id_, plan_hash, verdict, by, why, still in decided:
+        if verdict == "approve" and not still:
+            with store.connect("approver") as connection:
+                connection.execute(_UNDECIDED, (_WITHDRAWN, id_))
+            continue
         said = why
         try:
             if verdict == "approve":

@@ -220,6 +220,7 @@ proposals = Table(
     Column("plan_hash", Text),
     Column("said", Text, nullable=False, server_default=""),  # why it could not be planned, or signed
     Column("verdict", Text),  # approve, reject, and done once whoever signs acted on it
+    Column("verdict_plan", Text),  # the plan that was read
     Column("verdict_by", Text),
     Column("verdict_reason", Text, nullable=False, server_default=""),
     _instant("verdict_at"),

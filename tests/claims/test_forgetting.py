@@ -124,6 +124,19 @@ def test_evidence_that_another_claim_rests_on_stays(told: Store) -> None:
     assert ask(told, "SELECT invalidated_at IS NULL FROM memory.documents WHERE id = %s", shared) == [(True,)]
 
 
+def test_evidence_on_which_a_claim_of_another_subject_rests_stays(told: Store) -> None:
+    """As where a plan read two things in one statement: the words stand for the one while they are forgotten of the other."""
+    ((evidence,),) = ask(told, "SELECT source_document_ids[1]::text FROM memory.memories WHERE subject = 'Rowan'")
+    other = tell(told, "Heron is grey.", "project:heron").claim_id
+    query = "UPDATE memory.memories SET source_document_ids = source_document_ids || %s::uuid WHERE id = %s"
+    ask(told, query, evidence, other)
+    tell(told, "", "Rowan", action="forget", reason="Asked.")
+    standing = "SELECT invalidated_at IS NULL FROM memory.documents WHERE id = %s"
+    assert ask(told, standing, evidence) == [(True,)]
+    tell(told, "", "project:heron", action="forget", reason="Asked.")
+    assert ask(told, standing, evidence) == [(False,)]
+
+
 @pytest.mark.parametrize("table", ["memories", "documents", "chunks", "claim_events"])
 def test_dory_forgetting_is_one_transaction(told: Store, table: str) -> None:
     """Whatever table fails on the way: nothing is forgotten by half, and no tombstone stands alone."""

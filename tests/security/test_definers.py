@@ -189,7 +189,11 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
                 *("source_chunk_ids", "source_document_ids", "valid_to"),
             ],
         ),
-        ("memory.proposals", "UPDATE", ["state", "verdict", "verdict_at", "verdict_by", "verdict_reason"]),
+        (
+            "memory.proposals",
+            "UPDATE",
+            ["state", "verdict", "verdict_at", "verdict_by", "verdict_plan", "verdict_reason"],
+        ),
         ("night.before_images", "SELECT", ["journal_id"]),
         ("night.journal", "SELECT", ["id", "namespace_id", "row_id"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),
