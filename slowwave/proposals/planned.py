@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from slowwave.claims.forgotten_claims import forgotten_claims
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from slowwave.claims.remember import considered
@@ -21,7 +23,7 @@ from slowwave.corpus.page_request import WriteRequest
 from slowwave.corpus.page_rows import PagePlace, page_place
 from slowwave.corpus.page_write import text_of
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
-from slowwave.errors import Refused
+from slowwave.errors import Refused, SnapshotError
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.gate import approve, reject
@@ -50,6 +52,8 @@ _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id
 _PLAN_HOLDS: Final = "The plan holds them too, so that it can be undone."
 _UNDECIDED: Final = "UPDATE memory.proposals SET verdict = NULL, said = %s WHERE id = %s"
 _WITHDRAWN: Final = "It was approved by a token that may approve no longer, so nothing was signed: let another decide."
+_STRANGE: Final = "It asks for a change of a form that is not known here: propose it anew."
+_MEANWHILE: Final = "The proposal was rejected while it was planned."
 _BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
 
 
@@ -96,19 +100,33 @@ def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) ->
     sealed: dict[str, str] = {}
     refused: dict[str, str] = {}
     for id_, fingerprint, actions, reason, agent, session in rows:
-        changes = tuple(ProposedChange.model_validate(a) for a in actions)
+        try:
+            changes = tuple(ProposedChange.model_validate(a) for a in actions)
+        except ValidationError:
+            refused[id_] = _STRANGE
+            _mark(store, _REFUSED, _STRANGE, id_)
+            continue
         kept = _Kept(id_, fingerprint, changes, reason, agent, session)
         asked = _Asked(store, namespace, kept)
-        night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
-        if night.plan is not None and night.plan.items and night.state != "empty":
+        try:
+            night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
+        except SnapshotError:
+            continue  # it names what was said after the snapshot: the next settling sees it
+        if night.plan is None or not night.plan.items or night.state == "empty":
+            refused[id_] = asked.problem or _BEFORE
+            _mark(store, _REFUSED, refused[id_][:1_000], id_)
+        elif _mark(store, _PLANNED, night.plan.plan_hash, id_):
             sealed[id_] = night.plan.plan_hash
         else:
-            refused[id_] = asked.problem or _BEFORE
-        with store.connect("planner") as connection:
-            query, value = (_PLANNED, sealed[id_]) if id_ in sealed else (_REFUSED, refused[id_][:1_000])
-            connection.execute(query, (value, id_))
+            reject(store, namespace, night.plan.plan_hash, rejected_by=OPERATION, reason=_MEANWHILE)
     signed, rejected = _sign(store, namespace, scope)
     return Settled(sealed, refused, signed, rejected)
+
+
+def _mark(store: Store, query: str, value: str, id_: str) -> bool:
+    """Note what became of a proposal; False where somebody decided it meanwhile."""
+    with store.connect("planner") as connection:
+        return connection.execute(query.encode(), (value, id_)).rowcount == 1
 
 
 def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str]]:

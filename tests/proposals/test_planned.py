@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 import pytest
 
 from slowwave.config.settings import Settings
+from slowwave.night.outcome import Night
+from slowwave.night.proposal import seal_proposal
 from slowwave.proposals.kept import decide, propose
 from slowwave.proposals.planned import settle
-from slowwave.proposals.proposal_request import ProposalApplyRequest, ProposalRequest
+from slowwave.proposals.proposal_request import ProposalApplyRequest, ProposalRejectRequest, ProposalRequest
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.serving import token_of
@@ -65,3 +69,34 @@ def test_a_token_that_was_withdrawn_signs_nothing(acme: Store) -> None:
     assert "may approve no longer" in str(said)
     decided(acme, id_, plan, other)
     assert settle(acme, "acme").signed == [id_]
+
+
+def test_a_proposal_that_nobody_understands_stops_no_other(acme: Store) -> None:
+    """The server's login keeps what it is given: a row of another form is refused for good, and the next is planned."""
+    strange = "SELECT memory.propose('acme', '', repeat('a', 64), 'x', '[{\"page\": {\"odd\": 1}}]', '', '{}', '', '')"
+    with acme.connect("owner") as connection:
+        connection.execute(strange.encode())
+    good = proposed(acme, "ideas/tides.md", "Six o'clock.")
+    done = settle(acme, "acme")
+    assert [*done.sealed] == [good]
+    assert [said for said in done.refused.values() if "not known here" in said]
+    assert settle(acme, "acme").refused == {}
+
+
+def test_a_proposal_that_is_rejected_while_it_is_planned_leaves_no_plan_that_waits(
+    acme: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan that was sealed meanwhile is rejected with it."""
+    token = token_of(acme, "acme", "approve")
+    id_ = proposed(acme, "ideas/tides.md", "Six o'clock.")
+
+    def meanwhile(*given: Any, **more: Any) -> Night:
+        with acme.connect("server") as connection:
+            decide(connection, "acme", ProposalRejectRequest(id=id_, reason="No."), token=token)
+        return seal_proposal(*given, **more)
+
+    monkeypatch.setattr("slowwave.proposals.planned.seal_proposal", meanwhile)
+    done = settle(acme, "acme")
+    assert (done.sealed, done.refused) == ({}, {})
+    assert ask(acme, "SELECT state FROM memory.proposals") == [("rejected",)]
+    assert ask(acme, "SELECT state FROM night.plans") == [("rejected",)]
