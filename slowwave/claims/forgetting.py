@@ -91,6 +91,7 @@ def forget(
         snapshots=held.get("snapshots", 0),
         memories=elsewhere[0],
         passages=elsewhere[1],
+        plans=held.get("plans", 0),
     )
     ref = subject.ref
     return RememberResponse.told(

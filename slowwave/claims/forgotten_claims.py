@@ -28,7 +28,8 @@ from slowwave.store.connect import Connection
 
 _KEPT: Final = """
 SELECT (SELECT count(*) FROM memory.memory_versions v WHERE v.memory_id = ANY (%(claims)s::uuid[])),
-  (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = %(namespace)s AND s.deleted_at IS NULL)"""
+  (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = %(namespace)s AND s.deleted_at IS NULL),
+  cardinality(memory.plans_that_made(%(claims)s::uuid[]))"""
 
 
 def claims_meant(connection: Connection, namespace_id: str, request: RememberRequest) -> tuple[Subject, list[Claim]]:
@@ -73,7 +74,7 @@ def forgotten_claims(
 def _held(connection: Connection, namespace_id: str, mutation: Mutation, claims: Sequence[Claim]) -> StillHeld:
     ended = [w.cell for w in mutation.writes if w.cell.column == "invalidated_at"]
     values = {"claims": [claim.id for claim in claims], "namespace": namespace_id}
-    row = connection.execute(_KEPT, values).fetchone() or (0, 0)
+    row = connection.execute(_KEPT, values).fetchone() or (0, 0, 0)
     gone = [cell.row for cell in ended if cell.table in ("memories", "chunks")]
     memories, passages = said_elsewhere(connection, namespace_id, [claim.statement for claim in claims], gone)
     return StillHeld(
@@ -82,4 +83,5 @@ def _held(connection: Connection, namespace_id: str, mutation: Mutation, claims:
         snapshots=int(str(row[1])),
         memories=memories,
         passages=passages,
+        plans=int(str(row[2])),
     )

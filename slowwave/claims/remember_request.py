@@ -130,13 +130,14 @@ class RememberPreview(BaseModel):
 
 class StillHeld(BaseModel):
     """What holds forgotten words after all, as counts: versions and evidence on record, retired; snapshots until their retention is
-    over, live memories and passages that say the same."""
+    over, sealed plans that wrote them, live memories and passages that say the same."""
 
     versions: int
     evidence: int
     snapshots: int
     memories: int
     passages: int
+    plans: int = 0
 
     def sentence(self) -> str:
         """In words."""
@@ -144,6 +145,8 @@ class StillHeld(BaseModel):
         if self.snapshots:
             hold = "holds them until its" if self.snapshots == 1 else "hold them until their"
             kept += f"; {_many(self.snapshots, 'snapshot')} {hold} retention is over"
+        if self.plans:
+            kept += f"; {_many(self.plans, 'sealed plan')} {'holds' if self.plans == 1 else 'hold'} them"
         if not self.memories + self.passages:
             return f"{kept}."
         says = "says" if self.memories + self.passages == 1 else "say"

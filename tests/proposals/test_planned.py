@@ -7,13 +7,21 @@ from typing import Any
 import psycopg
 import pytest
 
+from slowwave.applying.executor import apply_approval
 from slowwave.config.settings import Settings
 from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
-from slowwave.proposals.kept import decide, propose
+from slowwave.plans.gate import approve
+from slowwave.proposals.kept import decide, proposals, propose
 from slowwave.proposals.planned import settle
-from slowwave.proposals.proposal_request import ProposalApplyRequest, ProposalRejectRequest, ProposalRequest
+from slowwave.proposals.proposal_request import (
+    ProposalApplyRequest,
+    ProposalRejectRequest,
+    ProposalRequest,
+    ProposalsRequest,
+)
 from slowwave.store.connect import Store
+from tests.claims import tell
 from tests.memories import ask, remember
 from tests.serving import token_of
 
@@ -100,3 +108,25 @@ def test_a_proposal_that_is_rejected_while_it_is_planned_leaves_no_plan_that_wai
     assert (done.sealed, done.refused) == ({}, {})
     assert ask(acme, "SELECT state FROM memory.proposals") == [("rejected",)]
     assert ask(acme, "SELECT state FROM night.plans") == [("rejected",)]
+
+
+def test_what_was_forgotten_is_told_by_no_proposal(acme: Store) -> None:
+    """It was said by a plan that somebody proposed: the proposal stays on record without its words, and the answer counts the plan."""
+    token = token_of(acme, "acme", "read", "propose", "approve")
+    request = ProposalRequest.model_validate(
+        {"subject": "Mara", "scope": "person", "content": "Mara keeps zqxbees.", "agent": "codex"}
+    )
+    with acme.connect("server") as connection:
+        id_ = propose(connection, "acme", request, Settings(), token=token).id
+    plan = settle(acme, "acme").sealed[id_]
+    apply_approval(acme, approve(acme, "acme", plan, approver="mara").id)
+    with acme.connect("reader") as connection:
+        assert "zqxbees" in proposals(connection, "acme", ProposalsRequest()).model_dump_json()
+    done = tell(acme, "", "Mara", role="owner", action="forget", reason="She asked.")
+    assert done.still_held is not None
+    assert (done.result, done.still_held.plans) == ("forgotten", 1)
+    assert "1 sealed plan holds them" in done.message
+    with acme.connect("reader") as connection:
+        (left,) = proposals(connection, "acme", ProposalsRequest()).proposals
+        assert "zqxbees" not in left.model_dump_json()
+        assert left.about == "what was forgotten"

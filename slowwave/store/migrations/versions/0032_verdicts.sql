@@ -51,6 +51,30 @@ $$;
 SELECT night.as_definer('memory.may_approve_still(uuid, text)');
 GRANT EXECUTE ON FUNCTION memory.may_approve_still(uuid, text) TO slowwave_approver;
 
+-- The plans of which an item inserted one of the rows: sealed, they hold its words.
+CREATE FUNCTION memory.plans_that_made(made uuid[]) RETURNS text[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(array_agg(DISTINCT i.plan_hash), '{}') FROM night.journal j JOIN night.plan_items i ON i.item_id = j.item_id
+  WHERE j.row_id = ANY (made) AND j.action = 'insert'
+$$;
+GRANT EXECUTE ON FUNCTION memory.plans_that_made(uuid[]) TO slowwave_recorder, slowwave_reader;
+GRANT SELECT (item_id, action) ON night.journal TO slowwave_recorder;
+GRANT SELECT (item_id, plan_hash) ON night.plan_items TO slowwave_recorder;
+GRANT UPDATE (about, actions) ON memory.proposals TO slowwave_recorder;
+
+-- What was forgotten is in no search, as 0025 has it, and no proposal that asked for it tells it any longer.
+CREATE OR REPLACE FUNCTION memory.forget_claim_text() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    DELETE FROM memory.search_texts t WHERE t.id = NEW.claim_id AND t.namespace_id = NEW.namespace_id;
+    UPDATE memory.proposals p SET about = 'what was forgotten', actions = '[]'
+      WHERE p.namespace_id = NEW.namespace_id AND p.plan_hash = ANY (memory.plans_that_made(ARRAY[NEW.claim_id]));
+  ELSE
+    PERFORM memory.index_texts('memories', ARRAY(SELECT m.id FROM memory.memories m WHERE m.id = OLD.claim_id AND m.namespace_id = OLD.namespace_id));
+  END IF;
+  RETURN NULL;
+END $$;
+SELECT night.as_definer('memory.forget_claim_text()');
+
 CREATE OR REPLACE FUNCTION memory.forget(
   to_namespace text, bearer text, about uuid, claims uuid[], agent text, session text, why text, at_path text, head text, page text,
   fields jsonb
@@ -99,7 +123,8 @@ BEGIN
     SELECT space, c, 'retired', kept.document, coalesce(agent, ''), session, why FROM unnest(claims) AS c;
   RETURN jsonb_build_object('claims', touched, 'passages', passages, 'evidence', cardinality(documents), 'tombstone', kept.document,
     'versions', (SELECT count(*) FROM memory.memory_versions v WHERE v.memory_id = ANY (claims)),
-    'snapshots', (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = space AND s.deleted_at IS NULL));
+    'snapshots', (SELECT count(*) FROM night.snapshots s WHERE s.namespace_id = space AND s.deleted_at IS NULL),
+    'plans', cardinality(memory.plans_that_made(claims)));
 END $$;
 
 SELECT night.as_definer('memory.forget(text, text, uuid, uuid[], text, text, text, text, text, text, jsonb)');
