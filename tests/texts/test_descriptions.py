@@ -42,7 +42,7 @@ def test_values_of_one_kind_alone_are_compared() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "My friend is Anna.",
+        "My friend is Brigitte.",
         "Our next stop is Bergen.",
         "Our vet is very kind.",
         "The Wi-Fi password is under the router.",
