@@ -72,8 +72,8 @@ bench-memory: $(VENV)/.installed ## what the operations on memories do to tokens
 bench-night: $(VENV)/.installed ## what a week of nights does to what an agent finds, beside doing nothing and dropping memories; DIR=folder, WRITE=1
 	$(BIN)/python -m benchmarks.nights $(DIR) $(if $(WRITE),--write)
 
-bench-search: $(VENV)/.installed-dev ## how well and how fast searches find, beside bm25s, pgvector and GIN; DATA=folder names other data, ROWS=0 leaves speed out
-	$(BIN)/python -m benchmarks.search $(if $(DATA),--data $(DATA)) $(if $(ROWS),--rows $(ROWS)) $(if $(WRITE),--write)
+bench-search: $(VENV)/.installed-dev ## how well and how fast searches find, beside bm25s, pgvector and GIN; DATA=folder names other data
+	$(BIN)/python -m benchmarks.search $(if $(DATA),--data $(DATA)) $(if $(WRITE),--write)
 
 bench-screening: $(VENV)/.installed ## secrets and orders to models that are found, and what is taken for one; DIR=folder adds public sets
 	$(BIN)/python -m benchmarks.screening $(DIR)
