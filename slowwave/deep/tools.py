@@ -6,7 +6,7 @@ A tool answers in text, also where it refuses, so that the model can do otherwis
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -120,6 +120,8 @@ class Tools:
             return self._no(f"There is no tool {shown(name)}. There are {', '.join(self._work())}.")
         if not isinstance(asked, dict) or not all(_flat(value) for value in asked.values()):
             return self._no("The arguments are one flat JSON object.")
+        if not _is_text(arguments) or not all(map(_is_text, _texts(asked.values()))):
+            return self._no("The arguments hold half a character, so they are no text.")
         try:
             told = work(**asked)
         except TypeError:
@@ -228,6 +230,24 @@ class Tools:
 def _flat(value: object) -> bool:
     """Whether a value is none that holds others; a list of texts is what commands take."""
     return not isinstance(value, dict) and (not isinstance(value, list) or all(isinstance(v, str) for v in value))
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    """All texts among flat values."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (str(part) for part in value)
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written down: JSON can name half of a pair of surrogates, and no file, pattern or answer can hold one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text(value: object) -> str:

@@ -26,6 +26,7 @@ from slowwave.pages.lines import LINE, flat, hook, source
 from slowwave.pages.page import MEMORY, body_of, fits
 from slowwave.plans.items import Item
 from slowwave.rows.memories import active_memories
+from slowwave.texts.frontmatter import UnreadableFile, body, frontmatter
 from slowwave.texts.grounding import ungrounded
 from slowwave.texts.screening import unsafe
 
@@ -38,8 +39,8 @@ _MOST_READ: Final = 20  # files that a page is compared with beside those that i
 _POINTER: Final = re.compile(r"- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)")
 _ESCAPED: Final = re.compile(r"\\([\\`*\[\]<>~$@_&:.+=#|)-])")
 _MARKUP: Final = re.compile(r"[<>\[\]`]")
-_HEAD: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
-_RESERVED: Final = re.compile(r"^\s*[\"']?(canonical|pinned|visibility|sensitivity)\b", re.MULTILINE)
+_RESERVED: Final = frozenset({"canonical", "pinned", "visibility", "sensitivity"})
+"""Fields by which a page is believed, kept or shown: a model gives them to none."""
 _CITED: Final = re.compile(r"\[source:\s*([^\]\n]{1,300})\]")
 
 
@@ -189,10 +190,14 @@ def _page_problem(judged: PassItems, change: ChangedPage) -> str:
     """Why a page's next text does not stand; empty when it does."""
     if not change.says.strip():
         return "would be empty"
-    head, head_was = (found[0] if (found := _HEAD.match(text)) else "" for text in (change.says, change.was))
+    head, head_was = (text.removesuffix(body(text)) for text in (change.says, change.was))
     if change.was and head != head_was:
         return "changes the fields of the page"
-    if not change.was and _RESERVED.search(head):
+    try:
+        fields = frontmatter(change.says).fields
+    except UnreadableFile as problem:
+        return f"cannot be read: {problem}"
+    if not change.was and _RESERVED & fields.keys():
         return "makes itself canonical, pinned or public"
     added = "\n".join(_only(change.says.removeprefix(head), change.was))
     cited = [part.strip() for found in _CITED.findall(added) for part in found.split(",")]

@@ -52,6 +52,11 @@ def came_back(made: Snapshot, files: Mapping[str, str], read: tuple[str, ...] = 
     return found
 
 
+def said_of(found: Proposal, why: str) -> bool:
+    """Whether a change was refused for this."""
+    return any(why in finding.message for finding in found.report.findings)
+
+
 def edited(file: str, old: str, new: str, read: tuple[str, ...] = ()) -> Proposal:
     made = world()
     text = handed_out(made, Settings(), None).files[file]
@@ -147,6 +152,49 @@ def test_deep_a_page_may_rest_on_what_was_read_for_it() -> None:
     page = f"# Ilse Brandt\n\nIlse Brandt works for the port of Sund. [source: {SOURCE}]\n"
     assert summary(came_back(made, {"pages/wiki-pages/ilse.md": page})) == [("write", "write_page")]
     assert came_back(made, {"pages/wiki-pages/ilse.md": f"---\ncanonical: true\n---\n{page}"}).items == ()
+
+
+HEADS = {
+    "spaces after the fence": "---  \n{0}\n---  \n",
+    "dots at the end": "---\n{0}\n...\n",
+    "a mark of byte order": "\ufeff---\n{0}\n---\n",
+    "carriage returns": "---\r\n{0}\r\n---\r\n",
+}
+GIVEN = [
+    "canonical: true",
+    "pinned: true",
+    "visibility: public",
+    "sensitivity: none",
+    "{canonical: true, pinned: true, title: x}",
+    "? canonical\n: true",
+    '"\\x63anonical": true',
+    "title: x\n'pinned': true",
+]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_deep_a_head_is_what_the_page_will_be_read_as(head: str, given: str) -> None:
+    """However it is written: a new page takes no standing, one that is there keeps its fields, to the letter."""
+    made = world()
+    body = f"# Ilse Brandt\n\nIlse Brandt works for the port of Sund. [source: {SOURCE}]\n"
+    new = came_back(made, {"pages/wiki-pages/ilse.md": head.format(given) + body})
+    assert said_of(new, "canonical, pinned or public")
+    assert new.items == ()
+    text = handed_out(made, Settings(), None).files[PAGE]
+    under = text[text.index("# Harbour") :]
+    changed = came_back(made, {PAGE: head.format(f"title: Harbour\n{given}" if "{" not in given else given) + under})
+    assert said_of(changed, "changes the fields")
+    assert changed.items == ()
+
+
+def test_deep_a_head_that_cannot_be_read_is_refused() -> None:
+    """A name twice, an anchor: what a reader would make of it nobody knows."""
+    page = f"Ilse Brandt works for the port of Sund. [source: {SOURCE}]\n"
+    for head in ("title: x\ntitle: y", "a: &a 1\nb: *a", "title: ["):
+        found = came_back(world(), {"pages/wiki-pages/ilse.md": f"---\n{head}\n---\n{page}"})
+        assert found.items == ()
+        assert said_of(found, "cannot be read")
 
 
 def test_deep_the_index_keeps_to_its_memories() -> None:
