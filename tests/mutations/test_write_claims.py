@@ -22,7 +22,7 @@ from slowwave.claims.trail import SubjectHistoryRequest, subject_history
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage
 from slowwave.errors import Refused, UndoBlocked
-from slowwave.mutations.cells import CLAIMS, Cell, Insert, Value, Write
+from slowwave.mutations.cells import CLAIMS, Cell, Guard, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, check
 from slowwave.mutations.simulate import simulate
 from slowwave.search.namespace_settings import settings_of
@@ -325,28 +325,63 @@ def test_a_claim_that_was_not_weighed_against_others_is_refused(store: Store) ->
         check(loose)
 
 
-FORGED: dict[str, Callable[[Mutation], Mutation]] = {
-    "may make no memory but claims": lambda m: changed(m, "memories", kind="semantic"),
-    "retired row of memories": lambda m: changed(m, "memories", state="archived"),
-    "may not make a subject": lambda m: changed(m, "entities", source="import"),
-    "may name no subject": lambda m: changed(m, "entity_aliases", entity_id=str(uuid.uuid4())),
-    "may give no memory a text": lambda m: replace(
-        m, inserts=(*m.inserts, Insert("memory_versions", {"memory_id": str(uuid.uuid4()), "content": "x"}))
+def inserted(table: str, row: str = "", key: str = "", **values: Value) -> Callable[[Mutation], Mutation]:
+    """One row more that it would insert."""
+    return lambda m: replace(m, inserts=(*m.inserts, Insert(table, values, row, key)))
+
+
+def ended(column: str, value: Value, **held: Value) -> Callable[[Mutation], Mutation]:
+    """A cell of a memory that it would write too, of which it holds what is said."""
+    row = str(uuid.uuid4())
+    guard = Guard.on("memories", row, held, held)
+    write = Write(Cell("memories", row, column), "set", None, value)
+    return lambda m: replace(m, writes=(*m.writes, write), guards=(*m.guards, guard))
+
+
+LATER = "2026-01-01T00:00:00+00:00"
+CLAIM: dict[str, Value] = {"kind": "claim", "invalidated_at": None}
+FORGED: dict[str, tuple[str, Callable[[Mutation], Mutation]]] = {
+    "a memory": ("may make no memory but claims", lambda m: changed(m, "memories", kind="semantic")),
+    "an archived claim": ("retired row of memories", lambda m: changed(m, "memories", state="archived")),
+    "a retired claim": ("retired row of memories", lambda m: changed(m, "memories", invalidated_at=LATER)),
+    "a merged subject": ("retired row of entities", lambda m: changed(m, "entities", state="merged")),
+    "a subject of an import": ("may not make a subject", lambda m: changed(m, "entities", source="import")),
+    "a subject without a reference": ("may not make a subject", lambda m: changed(m, "entities", external_id="Rowan")),
+    "a subject without a name": (
+        "may not make a subject",
+        lambda m: replace(m, inserts=tuple(replace(i, row="") if i.table == "entities" else i for i in m.inserts)),
     ),
-    "may note an event of no claim": lambda m: replace(
-        m, inserts=(*m.inserts, Insert("claim_events", {"claim_id": str(uuid.uuid4()), "event": "added"}))
+    "a name for another": ("may name no subject", lambda m: changed(m, "entity_aliases", entity_id=str(uuid.uuid4()))),
+    "a vector for another subject": (
+        "may give no subject a vector",
+        inserted("entity_vectors", str(uuid.uuid4()), MODEL, vector="AAAAAA=="),
     ),
-    "may note an event": lambda m: changed(m, "claim_events", event="retired"),
-    "may not write memory": lambda m: replace(
-        m,
-        writes=(
-            *m.writes,
-            Write(Cell("memories", str(uuid.uuid4()), "valid_to"), "set", None, "2026-01-01T00:00:00+00:00"),
-        ),
+    "a text for another": (
+        "may give no memory a text",
+        inserted("memory_versions", memory_id=str(uuid.uuid4()), content="x"),
     ),
-    "may not write memories.state": lambda m: replace(
-        m, writes=(*m.writes, Write(Cell("memories", str(uuid.uuid4()), "state"), "set", "active", "archived"))
+    "a vector for another": (
+        "may give no memory a vector",
+        inserted("memory_vectors", str(uuid.uuid4()), MODEL, vector="AAAAAA=="),
     ),
+    "an event of another": (
+        "may note an event of no claim",
+        inserted("claim_events", claim_id=str(uuid.uuid4()), event="added"),
+    ),
+    "an event of none": ("may note an event of no claim", inserted("claim_events", event="added")),
+    "an event of another kind": ("may note an event", lambda m: changed(m, "claim_events", event="retired")),
+    "the end of what it does not hold": ("may not write memory", ended("valid_to", LATER)),
+    "the end of what is no claim": (
+        "may not write memory",
+        ended("valid_to", LATER, kind="semantic", invalidated_at=None),
+    ),
+    "the end of what is retired": (
+        "may not write memory",
+        ended("valid_to", LATER, kind="claim", invalidated_at=LATER),
+    ),
+    "the end of what may be retired": ("may not write memory", ended("valid_to", LATER, kind="claim")),
+    "a claim opened again": ("may not open claim", ended("valid_to", None, **CLAIM)),
+    "a state": ("may not write memories.state", ended("state", "archived", **CLAIM)),
 }
 
 
@@ -356,8 +391,8 @@ def changed(mutation: Mutation, table: str, **values: Value) -> Mutation:
     return replace(mutation, inserts=tuple(inserts))
 
 
-@pytest.mark.parametrize("why", FORGED)
-def test_a_forged_claim_is_refused(why: str) -> None:
+@pytest.mark.parametrize(("why", "forge"), FORGED.values(), ids=FORGED)
+def test_a_forged_claim_is_refused(why: str, forge: Callable[[Mutation], Mutation]) -> None:
     """By its cells alone: it makes claims and their subject, and touches no memory that its guards do not hold to be a claim."""
     snapshot = make_snapshot()
     claim = PlannedClaim("state", "Rowan is live.", snapshot.taken_at)
@@ -365,4 +400,5 @@ def test_a_forged_claim_is_refused(why: str) -> None:
     (mutation,) = planned_claims(snapshot, Settings(), None, [group])
     check(mutation)
     with pytest.raises(Refused, match=why):
-        check(FORGED[why](mutation))
+        check(forge(mutation))
+    check(ended("valid_to", LATER, **CLAIM)(mutation))
