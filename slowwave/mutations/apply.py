@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy.dialects.postgresql import JSONB
 
+from slowwave.errors import Refused
 from slowwave.mutations.catalogue import OWN, ROW, Catalogue
 from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Cell, Delete, Value, column_of, inserted_id, literal
 from slowwave.mutations.mutation import Identified, check
+from slowwave.mutations.page_limits import misnamed
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
@@ -50,10 +52,12 @@ def apply_items(
 ) -> dict[str, str]:
     """Apply what is not stale; returns the stale items' ids with the sentence that names the cell which changed.
 
-    ``catalogue`` has the relations of the store that the namespace is in.
+    ``catalogue`` has the relations of the store that the namespace is in. Raises ``Refused`` for an item that does what its kind may not.
     """
     for item in items:
         check(item.mutation)
+        if fault := misnamed(item.mutation, namespace_id):
+            raise Refused(f"{item.mutation.kind} {fault}.")
     parameters = {"namespace": namespace_id, "run": run_id, **catalogue.parameters}
     relation = catalogue.relation
     columns, tables = load_items(connection, namespace_id, items, catalogue)

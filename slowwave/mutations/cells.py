@@ -11,7 +11,8 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
   the same plan may make or retire some: they were planned together;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it: a vector by what it describes, others
   where JSON or a list has to name them. What an item points at a row that the rule names says that number: ``row`` writes, ``refs``.
-  Rows of ``SHARED`` tables may be several items': they are there once, and go when the last that needs them is undone;
+  Rows of ``SHARED`` tables may be several items': they are named after what they are (``named_id``), are there once, and go when the
+  last that needs them is undone;
 - a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
   column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
 
@@ -36,7 +37,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from slowwave.errors import Refused
 from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, metadata
 
-SHARED: Final = frozenset({"corpora"})  # a corpus is made with its first page, whichever item brings that
+SHARED: Final[Mapping[str, tuple[str, ...]]] = {"corpora": ("root", "profile", "invalidated_at")}
+"""Tables of which several items may bring the same row, as a corpus is made with its first page → the columns that say which row it is.
+The first of them names it; a row of the same id that says something else in any of them is another one."""
 
 Value = str | int | float | bool | None | tuple[str, ...]
 """A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
@@ -121,6 +124,11 @@ class Delete:
     row: str
     key: str
     seen: Mapping[str, Value]
+
+
+def named_id(of: str, *parts: str) -> str:
+    """The id of a row by what it is of and what it says, as syncs name theirs."""
+    return str(uuid.uuid5(uuid.UUID(of), "\0".join(parts)))
 
 
 def inserted_id(item_id: str, n: int) -> str:

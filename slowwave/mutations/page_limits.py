@@ -1,7 +1,8 @@
 """What a mutation that writes pages may not do, by its cells alone: its guards, which apply holds against the rows, say where they lie.
 
 So an item that somebody forged reaches no other corpus than those of which its guards name the root, no page of a session, no evidence that
-is there already, and nothing that belongs to another page.
+is there already, and nothing that belongs to another page. A corpus that it says it makes has the id of its root in the namespace
+(``misnamed``), and apply holds one of that id that is there already to that root: no other corpus can be passed off as a new one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from slowwave.mutations.cells import Value
+from slowwave.mutations.cells import SHARED, Value, named_id
 
 if TYPE_CHECKING:
     from slowwave.mutations.mutation import Mutation
@@ -55,6 +56,16 @@ def page_fault(mutation: Mutation) -> str:
         elif insert.table in ("chunks", "links") and insert.values.get("document_id") not in own:
             return f"may insert {insert.table} of no page but one that it writes"
     return _foreign_part(mutation, guards, own)
+
+
+def misnamed(mutation: Mutation, namespace_id: str) -> str:
+    """The first row of a table of rows that items share which has not the id of what it is, as a sentence; empty where there is none."""
+    for insert in mutation.inserts:
+        if own := SHARED.get(insert.table):
+            said = insert.values.get(own[0])
+            if insert.row != named_id(namespace_id, insert.table, str(said)):
+                return f"may not make row {insert.row} of {insert.table}: that is not the id of {str(said)[:64]!r} in this namespace"
+    return ""
 
 
 def _misplaced(row: str, place: Mapping[str, Value], roots: Mapping[str, str], kind: str, *, is_new: bool) -> str:

@@ -88,7 +88,8 @@ def stale_cells(relation: Relation, columns: Iterable[str]) -> str:
 
 def stale_inserts(relation: Relation) -> str:
     """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path, a corpus whose
-    root or an entity whose reference another one has, or a promotion of a memory that is promoted: (item, row that is there).
+    root or an entity whose reference another one has, or a promotion of a memory that is promoted: (item, row that is there). A row that
+    items share may be there, where it is the same one (``SHARED``).
     """
     live = "t.invalidated_at IS NULL AND"
     only = {
@@ -100,7 +101,9 @@ def stale_inserts(relation: Relation) -> str:
         "entities": "(b.body ->> 'source', b.body ->> 'external_id') = (t.source, t.external_id) AND",
     }
     taken = f" OR ({only[relation.name]} {relation.scope})" if relation.name in only else ""
-    named = "false" if relation.name in SHARED else "b.named"
+    same = SHARED.get(relation.name, ())
+    others = (f"(b.body ->> '{c}')::{sql_type(relation.name, c)} IS DISTINCT FROM t.{c}" for c in same)
+    named = f"({' OR '.join(others)})" if same else "b.named"
     there = f"({relation.same_key('b')} AND ({named} OR NOT coalesce({relation.scope}, false))){taken}"
     shown = "t.id" if relation.row is None else "b.row_id"
     return (

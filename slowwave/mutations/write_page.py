@@ -9,7 +9,6 @@ it links to, is its planner's to find out (``slowwave.corpus.planned_page``).
 from __future__ import annotations
 
 import json
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical_json
+from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical_json, named_id
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.mutations.page_limits import EVIDENCE
 from slowwave.mutations.rows import Fields, rows_where
@@ -144,11 +143,6 @@ def page_corpus(snapshot: Snapshot, root: str, profile: str) -> PageCorpus:
         if found
         else PageCorpus(named, root, profile, named)
     )
-
-
-def named_id(of: str, *parts: str) -> str:
-    """The id of a row by what it is of and what it says, as syncs name theirs."""
-    return str(uuid.uuid5(uuid.UUID(of), "\0".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)

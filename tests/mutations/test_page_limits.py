@@ -14,7 +14,7 @@ import pytest
 from slowwave.config.settings import Settings
 from slowwave.corpus.planned_page import PlannedPage, planned_pages
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Write
+from slowwave.mutations.cells import Cell, Guard, Insert, Write, named_id
 from slowwave.mutations.mutation import Mutation, check
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
@@ -22,7 +22,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ask
-from tests.mutations.test_properties import apply
+from tests.mutations.test_properties import apply, undo
 from tests.mutations.test_write_page import FOLDER, load
 from tests.worlds import MODEL, World, make_world
 
@@ -116,6 +116,88 @@ def test_a_guard_that_names_the_true_root_is_refused_and_one_that_lies_is_stale(
     _, stale = apply(store, world, [Item("test", "write", moved)])
     assert "corpora." in stale.popitem()[1]
     assert digest(store, world.slug) == before
+
+
+@pytest.fixture
+def unplanned(store: Store) -> tuple[Store, World]:
+    """A namespace of which no plan wrote a page: no corpus ``pages:`` yet, but a folder, sessions and evidence with a page each."""
+    world = make_world(Random(3), 3)
+    load(store, world)
+    with store.connect("owner") as connection:
+        for root in ("sessions:", "evidence:"):
+            connection.execute(
+                "INSERT INTO memory.corpora (id, namespace_id, root, profile) VALUES (%s, %s, %s, 'dory')",
+                (uuid.uuid4(), world.namespace_id, root),
+            )
+        connection.execute(
+            "INSERT INTO memory.documents (id, namespace_id, corpus_id, path, content, content_hash) "
+            "SELECT gen_random_uuid(), namespace_id, id, 'a.md', 'It was said.', 'x' FROM memory.corpora"
+        )
+    return store, world
+
+
+@pytest.mark.parametrize("path", ["a.md", "notes/x.md"])
+@pytest.mark.parametrize("root", ["sessions:", "evidence:", FOLDER])
+def test_a_corpus_that_is_there_is_not_passed_off_as_a_new_one(
+    unplanned: tuple[Store, World], root: str, path: str
+) -> None:
+    """An item says that it makes ``pages:``, by the id of another corpus: neither a page of that is changed nor one added to it."""
+    store, world = unplanned
+    snapshot, before = export_snapshot(store, world.slug, model=MODEL), digest(store, world.slug)
+    own, other = named_id(world.namespace_id, "corpora", "pages:"), corpus_of(store, world, root)
+    corpora = snapshot.tables["corpora"]
+    roots = [
+        "pages:" if id_ == other else was
+        for id_, was in zip(*(corpora[c].to_pylist() for c in ("id", "root")), strict=True)
+    ]
+    lied = corpora.set_column(corpora.schema.get_field_index("root"), corpora.schema.field("root"), [roots])
+    mutation = planned(replace(snapshot, tables={**snapshot.tables, "corpora": lied}), path=path)
+    honest = next(i for i in planned(snapshot).inserts if i.table == "corpora")
+    assert honest.row == own
+    unguarded = tuple(g for g in mutation.guards if g.table != "corpora")
+    forged = replace(mutation, guards=unguarded, inserts=(replace(honest, row=other), *mutation.inserts))
+    assert bool(forged.writes) == (path == "a.md")
+    check(forged)
+    with pytest.raises(Refused, match=other):
+        apply(store, world, [Item("test", "write", forged)])
+    assert digest(store, world.slug) == before
+
+
+@pytest.mark.parametrize(
+    "other", [{"root": "/elsewhere"}, {"profile": "plain"}, {"invalidated_at": "2026-01-01T00:00:00Z"}]
+)
+def test_a_corpus_that_is_another_one_by_the_same_id_makes_the_item_stale(
+    unplanned: tuple[Store, World], other: dict[str, str]
+) -> None:
+    """The id of ``pages:`` is there with another root, profile or end. With its own it is what several items share: each may bring it."""
+    store, world = unplanned
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    item = Item("test", "write", planned(snapshot))
+    values = next(i.values for i in item.mutation.inserts if i.table == "corpora")
+    own = named_id(world.namespace_id, "corpora", "pages:")
+    row = {"id": own, "namespace_id": world.namespace_id, **{c: values[c] for c in ("root", "profile")}}
+    columns = {**row, **other}
+    with store.connect("owner") as connection:
+        connection.execute(
+            f"INSERT INTO memory.corpora ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})".encode(),
+            [*columns.values()],
+        )
+    before = digest(store, world.slug)
+    assert own in apply(store, world, [item])[1][item.id]
+    assert digest(store, world.slug) == before
+    ask(
+        store,
+        "UPDATE memory.corpora SET root = %s, profile = %s, invalidated_at = NULL WHERE id = %s RETURNING 1",
+        row["root"],
+        row["profile"],
+        own,
+    )
+    run, stale = apply(store, world, [item])
+    assert stale == {}
+    undo(store, world, run)
+    assert ask(store, "SELECT count(*) FROM memory.corpora WHERE id = %s", own) == [(0,)], (
+        "it goes with the last item that needs it"
+    )
 
 
 def test_no_page_of_another_namespace_is_reached(moored: tuple[Store, World, World]) -> None:
