@@ -101,9 +101,11 @@ LEFT JOIN night.journal o ON o.id = e.undoes AND o.run_id = %(undone)s
 WHERE e.undone_by IS NULL AND (o.id IS NULL
   OR (o.item_id, o.table_name, o.row_id, o.row_key, o.column_name) <> (e.item_id, e.table_name, e.row_id, e.row_key, e.column_name)
   OR e.action <> CASE o.action WHEN 'insert' THEN 'delete' WHEN 'delete' THEN 'insert' ELSE o.action END
-  OR (e.action = 'set' AND (e.before_hash, e.after_hash) IS DISTINCT FROM (o.after_hash, o.before_hash)))
+  OR (e.action = 'set' AND (e.before_hash, e.after_hash) IS DISTINCT FROM (o.after_hash, o.before_hash)
+    AND NOT (e.table_name = 'links' AND e.column_name = 'target_document_id' AND e.after_hash IS NULL
+      AND e.before_hash IS NOT DISTINCT FROM o.after_hash)))
 """
-"""Entries of an undo that are not the reverse of what it took back."""
+"""Entries of an undo that are not the reverse of what it took back; a link may mean nothing again, where what it meant was purged."""
 
 _CELLS: Final = """
 WITH sealed AS (

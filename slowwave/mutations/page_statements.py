@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from slowwave.mutations.pointers import EVENT_POINTERS, lists_of
 from slowwave.store.connect import Connection
 
 _NAMES: Final = """
@@ -61,18 +62,54 @@ FROM batch_rows b WHERE b.action = 'delete' AND l.namespace_id = %(namespace)s
 """Undo: links that came to mean a page or an entity since it was made mean nothing again, and mentions of it end. They say what pages say,
 and the next sync finds out anew."""
 
-BUILT_ON: Final = """
+TARGETS_GONE: Final = """
+WITH gone AS (
+  SELECT t.id FROM (
+    SELECT value::uuid AS id FROM batch_cells WHERE tbl = 'links' AND col = 'target_document_id' AND action = 'set'
+    UNION SELECT (body ->> 'target_document_id')::uuid FROM batch_rows WHERE tbl = 'links' AND action = 'insert') t
+  WHERE t.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory.documents d WHERE d.id = t.id)
+    AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'documents' AND o.action = 'insert' AND o.row_id = t.id)
+), cells AS (
+  UPDATE batch_cells c SET value = NULL FROM gone
+  WHERE c.tbl = 'links' AND c.col = 'target_document_id' AND c.action = 'set' AND c.value::uuid = gone.id
+)
+UPDATE batch_rows b SET body = b.body || jsonb_build_object('target_document_id', NULL, 'invalidated_at', CASE
+  WHEN b.body ->> 'kind' = 'mention' AND b.body ->> 'invalidated_at' IS NULL THEN to_jsonb(now()) ELSE b.body -> 'invalidated_at' END)
+FROM gone WHERE b.tbl = 'links' AND b.action = 'insert' AND (b.body ->> 'target_document_id')::uuid = gone.id
+"""
+"""Undo: a link that comes back and meant a page which was purged since means nothing, and a mention of it has ended, as a purge leaves
+those that stand."""
+
+_ABOUT: Final = """
 SELECT b.item_id::text, 'memories', m.id::text, 'attributes' FROM batch_rows b JOIN memory.memories m
   ON m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes ->> 'entity_id' = b.row_id::text
 WHERE b.tbl = 'entities' AND b.action = 'delete'
   AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'memories' AND o.action = 'delete' AND o.row_id = m.id)
-UNION ALL
-SELECT b.item_id::text, 'claim_events', e.id::text, 'claim_id' FROM batch_rows b JOIN memory.claim_events e
-  ON b.row_id IN (e.claim_id, e.other_id)
-WHERE b.tbl = 'memories' AND b.action = 'delete'
-  AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'claim_events' AND o.action = 'delete' AND o.row_id = e.id)
 """
-"""Undo: claims about a subject that would go, and events of a claim that would go, which came since: (item, table, row, column)."""
+
+
+def built_on(table: str) -> str:
+    """Undo: what came since and rests on rows of ``table`` that would go, without a foreign key: (item, table, row, column).
+
+    Claims about a subject, events that name a claim or their evidence, and whatever has it among its sources or members, retired rows
+    included. What the batch takes back itself does not count. Empty where nothing can; else one pass over each table that may.
+    """
+    found = [_ABOUT] if table == "entities" else []
+    for column in (c for c, target in EVENT_POINTERS.items() if target == table):
+        found.append(
+            f"SELECT b.item_id::text, 'claim_events', e.id::text, '{column}' FROM batch_rows b JOIN memory.claim_events e "
+            f"ON e.{column} = b.row_id AND e.namespace_id = %(namespace)s WHERE b.tbl = '{table}' AND b.action = 'delete' "
+            "AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = 'claim_events' AND o.action = 'delete' AND o.row_id = e.id)"
+        )
+    for other, column in lists_of(table):
+        found.append(
+            f"SELECT b.item_id::text, '{other}', x.id::text, '{column}' FROM memory.{other} x CROSS JOIN LATERAL unnest(x.{column}) n "
+            f"JOIN batch_rows b ON b.row_id = n AND b.tbl = '{table}' AND b.action = 'delete' WHERE x.namespace_id = %(namespace)s "
+            f"AND NOT EXISTS (SELECT 1 FROM batch_rows o WHERE o.tbl = '{other}' AND o.action = 'delete' AND o.row_id = x.id) "
+            f"AND NOT EXISTS (SELECT 1 FROM batch_cells c WHERE c.tbl = '{other}' AND c.row_id = x.id AND c.col = '{column}' "
+            "AND c.action = 'set' AND NOT c.value::uuid[] @> ARRAY[n])"
+        )
+    return " UNION ALL ".join(found)
 
 
 def lock_names(connection: Connection, namespace_id: str) -> None:

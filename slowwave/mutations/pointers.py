@@ -1,4 +1,4 @@
-"""By which columns a row names other rows of its namespace: foreign keys, and what events of claims say."""
+"""By which columns a row names other rows of its namespace: foreign keys, lists of sources and members, and what events of claims say."""
 
 from __future__ import annotations
 
@@ -21,6 +21,27 @@ def names_of(table: str) -> tuple[tuple[str, str], ...]:
 
 EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
 """Column of an event of a claim → the table of the row that it names; an event outlives what it names."""
+
+
+LISTS: Final[Mapping[str, str]] = {
+    "source_document_ids": "documents",
+    "source_chunk_ids": "chunks",
+    "member_ids": "entities",
+}
+"""Column of ids → the table of the rows that it names."""
+
+
+@cache
+def lists_of(table: str) -> tuple[tuple[str, str], ...]:
+    """(table, column) of every list in ``memory`` that may name rows of ``table``."""
+    return tuple(
+        sorted(
+            (t.name, column)
+            for t in metadata.tables.values()
+            for column, target in LISTS.items()
+            if t.schema == "memory" and column in t.c and target == table
+        )
+    )
 
 
 @cache

@@ -20,11 +20,12 @@ from slowwave.mutations.cells import POINTERS, is_pointer
 from slowwave.mutations.page_statements import (
     AWAIT_AGAIN,
     AWAIT_FILES,
-    BUILT_ON,
     LET_GO,
     LINKS_LATER,
     LINKS_NOW,
     MEAN_AWAITED,
+    TARGETS_GONE,
+    built_on,
     lock_names,
 )
 from slowwave.mutations.statements import (
@@ -137,6 +138,8 @@ def undo_entries(
     if {"documents", "entities"} & {*tables}:
         lock_names(connection, namespace_id)
         connection.execute(LET_GO.encode(), parameters)
+    if "links" in tables:
+        connection.execute(TARGETS_GONE)
     for table in tables:
         connection.execute(lock_rows(relation(table), exclusive=(table, "delete") in rows).encode(), parameters)
     _refuse_blocked(connection, columns, rows, parameters, catalogue)
@@ -144,6 +147,26 @@ def undo_entries(
         str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
     ]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
+    try:
+        _restore(connection, columns, rows, parameters, catalogue)
+    except (psycopg.IntegrityError, psycopg.DataError) as problem:  # its own words quote values of rows
+        raise UndoBlocked(
+            f"Beside what was changed since, the values from before would break {problem.diag.constraint_name or 'a rule'} of "
+            f"{problem.diag.table_name or 'the store'}, so nothing was undone: something that they name is no longer there, or something "
+            "else has its place. Undo the later change first, or name the other items with --items."
+        ) from None
+    return tuple(sorted(undone))
+
+
+def _restore(
+    connection: Connection,
+    columns: Mapping[str, set[str]],
+    rows: Mapping[tuple[str, str], list[str]],
+    parameters: Mapping[str, object],
+    catalogue: Catalogue,
+) -> None:
+    """Delete, insert and write what the batch tables hold, and journal it."""
+    relation = catalogue.relation
     if "links" in columns:
         connection.execute(LINKS_LATER)
     order = catalogue.parents_first({t for t, _ in rows})
@@ -154,19 +177,12 @@ def undo_entries(
         _refuse_spared(connection, relation(table), parameters)
     for table in sorted(columns):
         connection.execute(journal_cells(relation(table), columns[table]).encode(), parameters)
-        try:
-            connection.execute(write_cells(relation(table), columns[table]).encode(), parameters)
-        except psycopg.errors.CheckViolation as problem:
-            raise UndoBlocked(
-                f"Beside what was changed since, the values from before would break {problem.diag.constraint_name} of {table}, so nothing "
-                "was undone. Undo the later change first, or name the other items with --items."
-            ) from None
+        connection.execute(write_cells(relation(table), columns[table]).encode(), parameters)
     if "links" in columns:
         connection.execute(LINKS_NOW)
-    if "documents" in tables:
+    if "documents" in {*columns, *(table for table, _ in rows)}:
         connection.execute(MEAN_AWAITED.encode(), parameters)
         connection.execute(AWAIT_FILES.encode(), parameters)
-    return tuple(sorted(undone))
 
 
 def _forged_images(connection: Connection) -> list[Fault]:
@@ -226,9 +242,9 @@ def _refuse_blocked(
         if action == "delete" and (query := referring_rows(relation(table))):
             found = connection.execute(query.encode())
             blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
-    if not {("entities", "delete"), ("memories", "delete")}.isdisjoint(rows):
-        found = connection.execute(BUILT_ON.encode(), parameters)
-        blocked += [(str(other), str(row), str(column), str(item)) for item, other, row, column in found]
+        if action == "delete" and (query := built_on(table)):
+            found = connection.execute(query.encode(), parameters)
+            blocked += [(str(other), str(row), str(column), str(item)) for item, other, row, column in found]
     if blocked:
         shown = "; ".join(_blocker(connection, str(parameters["source"]), *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
