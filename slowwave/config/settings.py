@@ -193,7 +193,9 @@ class Settings(BaseSettings):
     recall_floor: float = Field(default=-0.01, le=0, description="Lowest allowed bound of the change in Recall@10.")
     recall_probe_queries: int = Field(default=500, ge=1, description="Most recent recall events that are replayed.")
     plan_expiry_days: int = Field(default=7, ge=1, description="Days until a plan can no longer be approved.")
-    snapshot_keep_nights: int = Field(default=3, ge=1, description="Snapshots of a namespace that are kept.")
+    snapshot_keep_nights: int = Field(
+        default=3, ge=1, description="Snapshots of a namespace that are kept, beside those of plans that wait."
+    )
 
     auto_approve: tuple[str, ...] = Field(default=(), description="Low-risk operations that a policy approves.")
     batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")

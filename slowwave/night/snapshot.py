@@ -18,13 +18,20 @@ INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_
   VALUES (%s, %s, %s, %s, %s, %s, %s)
 """
 _OLD_SNAPSHOTS: Final = """
-SELECT id, location FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL ORDER BY taken_at DESC, id OFFSET %s
+SELECT s.id, s.location FROM night.snapshots s WHERE s.namespace_id = %s AND s.deleted_at IS NULL AND NOT EXISTS (
+  SELECT 1 FROM night.plans p WHERE p.namespace_id = s.namespace_id AND p.state IN ('awaiting_approval', 'approved')
+    AND p.expires_at > now() AND s.id IN (p.snapshot_id, p.summary ->> 'snapshot_id')
+    AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'pending'))
+ORDER BY s.taken_at DESC, s.id OFFSET %s
 """
+"""Those beyond the newest, but for the snapshots of plans that wait: a part of such a plan is judged on its own when it is approved."""
 _NOTE_DELETED: Final = "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)"
 
 
 def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
     """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
+
+    The newest ``snapshot_keep_nights`` stay, and beside them that of every plan of which items wait for an approval.
 
     With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
     """

@@ -250,10 +250,8 @@ def _refuse_probes(plan: StoredPlan, judged: Judgement, *, force: bool, note: st
             "if it happens again, the planner is at fault."
         )
     if judged.needs_force and not force:
-        what = (
-            "did not pass its probes"
-            if judged.record.get("of") == "plan"
-            else "would not pass its probes with these items"
+        what = {"plan": "did not pass its probes", "nothing": "cannot be approved in part"}.get(
+            str(judged.record.get("of")), "would not pass its probes with these items"
         )
         raise ProbesFailed(
             f"Plan {plan.plan_hash[:12]} {what}: {' '.join(judged.needs_force)} "

@@ -36,25 +36,25 @@ class Judgement:
 def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Judgement:
     """Judge the ``chosen`` items together with what is approved of the plan already.
 
-    Where that is what the night proved, its verdict holds and nothing is simulated. Where the snapshot is no longer there, or cannot
-    be searched with the model of its night, the verdict is that of the whole plan, and says so. Cost of a part: that of
+    Where that is what the night proved, its verdict holds and nothing is simulated, and so it is of a plan of which nothing was proved.
+    A part that cannot be judged, as the snapshot is no longer there or cannot be searched with the model of its night, needs force:
+    that the whole passed says nothing of a part. Cost of a part: that of
     ``slowwave.probes.subset.prove_subset``, and the loading of the embedding model; ``connection`` is open meanwhile.
     """
     forced = _forced(connection, plan.plan_hash)
     accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.id not in forced]
     together = {s.id for s in (*accepted, *chosen)}
     proved = {s.id for s in plan.items if s.status != "deferred" and s.decision != "review"}
-    if together == proved:
+    if together == proved or not plan.probes:
         return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
     try:
         return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together])
     except (SnapshotError, EmbeddingError, OSError) as problem:
         why = (
-            "These items could not be judged by themselves, so the verdict is that of the whole plan: "
+            "These items could not be judged by themselves, and what the whole plan passed says nothing of a part: "
             f"{problem if not isinstance(problem, OSError) else 'the files of its snapshot cannot be read.'}"
         )
-        failed = _verdict(plan)
-        return Judgement((*failed, why) if failed else (), {"of": "plan", "items": len(proved), "why": why})
+        return Judgement((*_verdict(plan), why), {"of": "nothing", "items": len(together), "why": why})
 
 
 def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgement:

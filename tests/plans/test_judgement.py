@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from slowwave.applying.executor import apply_approval
@@ -9,7 +11,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed
 from slowwave.night.night import run_night
 from slowwave.night.snapshot import take_snapshot
-from slowwave.plans.gate import approve, approve_by_policy
+from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, behind_triggers, remember
 
@@ -93,12 +95,45 @@ def test_a_policy_leaves_to_a_person_what_fails_by_itself(store: Store) -> None:
 
 
 def test_files_of_another_snapshot_judge_nothing(store: Store, tmp_path) -> None:
-    """A location that was pointed elsewhere is found out, and the whole plan's verdict holds."""
-    plan = night_of(store)
+    """A location that was pointed elsewhere is found out, and a part needs force, whatever the whole plan passed."""
+    plan = night_of(store, blast_radius_share=1.0)
     other = take_snapshot(store, "agent", str(tmp_path))
     ask(store, "UPDATE night.snapshots SET location = %s", other)
+    part = [plan.items[0].id]
     with pytest.raises(ProbesFailed, match="another one"):
-        approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+        approve(store, "agent", plan.plan_hash, approver="mara", items=part)
+    approve(store, "agent", plan.plan_hash, approver="mara")
+    assert [r["of"] for r in records(store)] == ["plan"]
+
+
+def test_a_part_that_nothing_can_judge_needs_force_and_says_so(store: Store) -> None:
+    """The files of the night are gone: the whole plan passed, a part of it might not, and a person takes it upon themselves."""
+    plan = night_of(store, blast_radius_share=1.0)
+    ((location,),) = ask(store, "SELECT location FROM night.snapshots")
+    shutil.rmtree(str(location))
+    part = [plan.items[0].id]
+    with pytest.raises(ProbesFailed, match="could not be judged"):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=part)
+    assert approve(store, "agent", plan.plan_hash, approver="mara", items=part, force=True, note="seen").forced
+    (record,) = records(store)
+    assert (record["of"], record["items"]) == ("nothing", 1)
+
+
+def test_the_snapshot_of_a_plan_that_waits_is_kept(store: Store) -> None:
+    """Proposals take one each: however many came since, a part is judged on what its night saw. What is decided lets go of its own."""
+    plan = night_of(store)
+    for _ in range(4):
+        take_snapshot(store, "agent")
+    ids = [i.id for i in plan.items]
+    with pytest.raises(ProbesFailed, match="with these items"):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:7])
+    approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:6])
+    assert [r["of"] for r in records(store)] == ["items"]
+    take_snapshot(store, "agent")
+    assert ask(store, "SELECT count(*) FROM night.snapshots WHERE deleted_at IS NULL") == [(4,)]
+    reject(store, "agent", plan.plan_hash, rejected_by="mara", reason="Test.")
+    take_snapshot(store, "agent")
+    assert ask(store, "SELECT count(*) FROM night.snapshots WHERE deleted_at IS NULL") == [(3,)]
 
 
 def test_what_is_left_out_is_named_by_item_or_operation(store: Store) -> None:
