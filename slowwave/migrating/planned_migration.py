@@ -7,6 +7,7 @@ kept.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ from slowwave.migrating.migration_items import migration_items
 from slowwave.migrating.migration_report import counters, report_json
 from slowwave.migrating.model_reading import OPERATION, PageReader
 from slowwave.migrating.source_files import source_folder
+from slowwave.migrating.staged_page import slug
 from slowwave.migrating.staging import Staging, stage
 from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
@@ -40,6 +42,10 @@ from slowwave.store.namespaces import namespaces
 from slowwave.store.tables import VECTORS
 from slowwave.texts.screened import each_text_once
 
+_MIGRATED: Final = """
+SELECT r.parameters #>> '{proposal,of}' FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE n.slug = %s AND r.parameters #>> '{proposal,operation}' = %s ORDER BY r.started_at DESC
+"""
 _NAMED: Final = 10
 """Bad files that a refusal names."""
 
@@ -80,14 +86,19 @@ def planned_migration(
 ) -> PlannedMigration:
     """Migrate a folder, an archive or a file to a namespace: the result is a plan to approve, and with ``dry_run`` what it would be.
 
-    ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within the budget of tokens. Raises
-    ``Refused`` for a folder without anything to read, for files that cannot be taken unless ``skip_bad`` leaves them out, for a namespace
-    that is read-only, and as ``seal_proposal`` does; nothing is written then.
+    A folder goes by its name, and a second one of that name by its name and a part of a hash of where it lies: their plans stand beside
+    each other, and so do their pages. ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within
+    the budget of tokens. Raises ``Refused`` for a folder without anything to read, for files that cannot be taken unless ``skip_bad``
+    leaves them out, for a namespace that is read-only, and as ``seal_proposal`` does; nothing is written then.
     """
     began = clock()
     chosen_slug(namespace)
-    staging = stage(source_folder(folder), None if tell is None else lambda done, total: tell("read", done, total))
+    source = source_folder(folder)
     there = namespace in namespaces(store)
+    key = hashlib.sha256(str(source.root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    if there:
+        source.label = _label(store, namespace, source.label, key)
+    staging = stage(source, None if tell is None else lambda done, total: tell("read", done, total))
     if not dry_run:
         _refuse_bad(staging, skip_bad=skip_bad)
         if there:
@@ -120,8 +131,20 @@ def planned_migration(
         headline = f"{len(items):,} items of {len(staging.files):,} files of {staging.label} would be migrated."
         return Proposal(tuple(items), Report(OPERATION, headline, numbers=numbers))
 
-    night = seal_proposal(store, namespace, OPERATION, propose, of=staging.label)
+    night = seal_proposal(store, namespace, OPERATION, propose, of=f"{key} {staging.label}")
     return PlannedMigration(found[0], night, not there, _since(began, clock), counts)
+
+
+def _label(store: Store, namespace: str, name: str, key: str) -> str:
+    """What a folder of this name is called among the places of its namespace: the name that it was migrated under before, its own where no
+    other folder has that, else its own with the ``key`` of where it lies.
+    """
+    with store.connect("reader") as connection:
+        rows = connection.execute(_MIGRATED, (namespace, OPERATION)).fetchall()
+    called = [(other, label) for other, _, label in (str(of).partition(" ") for (of,) in rows)]
+    mine = [label for other, label in called if other == key and label in (name, f"{name}-{key}")]
+    taken = any(slug(label) == slug(name) for _, label in called)
+    return mine[0] if mine else f"{name}-{key}" if taken else name
 
 
 def _migration(

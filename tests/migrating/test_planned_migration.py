@@ -20,7 +20,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.namespaces import namespace_id, namespaces
 from tests.endpoints import Server, completion
-from tests.memories import remember
+from tests.memories import ask, remember
 from tests.migrating.folders import folder, page
 from tests.migrating.test_model_reading import DIARY, STATEMENT, said
 
@@ -223,3 +223,25 @@ def test_pages_come_back_as_they_were_and_undo_leaves_nothing(
     assert planned_migration(store, root, name).found.empty
     undo_run(store, run)
     assert digest(store, name) == before
+
+
+def test_two_folders_of_one_name_keep_their_plans_and_places(store: Store, tmp_path: Path) -> None:
+    """The second's plan waits beside the first's, and its pages lie beside: none becomes a version of the other's. Again is again."""
+    mine, theirs = (
+        folder(tmp_path / owner / "notes", {"a.txt": f"{owner} waits at the pier."}) for owner in ("mara", "ilse")
+    )
+    remember(store, "acme")
+    first, second = (planned_migration(store, one, "acme") for one in (mine, theirs))
+    states = "SELECT plan_hash FROM night.plans WHERE state = 'awaiting_approval' ORDER BY recorded_at"
+    assert [h for (h,) in ask(store, states)] == [plan_hash(first), plan_hash(second)]
+    folder(mine, {"b.txt": "And at the lock."})
+    again = planned_migration(store, mine, "acme")
+    assert [h for (h,) in ask(store, states)] == [plan_hash(second), plan_hash(again)]
+    for done in (again, second):
+        applied(store, done)
+    found = pages(store, tmp_path / "out")
+    assert len(found) == 3
+    assert len({str(Path(path).parent) for path in found}) == 2
+    assert sorted("mara" in text for text in found.values()) == [False, False, True]
+    for one in (mine, theirs):
+        assert not planned_migration(store, one, "acme").items
