@@ -18,9 +18,7 @@ _SPENT: Final = """
 SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM memory.model_calls
  WHERE namespace_id = %s AND recorded_at > now() - interval '24 hours'"""
 
-_BOOK: Final = """
-INSERT INTO memory.model_calls (id, namespace_id, step, model, input_tokens, output_tokens)
-VALUES (gen_random_uuid(), %s, %s, %s, %s, %s)"""
+_BOOK: Final = "SELECT memory.book_model_call(%s::uuid, %s::text, %s::text, %s::bigint, %s::bigint)"
 
 
 def helper(
@@ -28,7 +26,7 @@ def helper(
 ) -> tuple[Searcher | None, str]:
     """The model that the settings name, or none and why there is none where one is wanted.
 
-    ``connection`` may add to ``memory.model_calls``, as the role ``server`` may. ``timeout`` as for ``searcher_for``.
+    ``connection`` may book costs (``memory.book_model_call``), as the role ``server`` may. ``timeout`` as for ``searcher_for``.
     """
     settings = known.settings
     if not (settings.search_model and settings.search_steps):

@@ -12,6 +12,10 @@ from slowwave.search.recall_log import Answered
 from slowwave.serving.tokens import Caller, Scope
 from slowwave.store.connect import Connection
 
+Effect = Literal["none", "adds", "replaces"]
+"""What a call does to memory at most: nothing but the log of what was recalled; something new beside what is there; or what is there says
+something else afterwards, is no longer found, or is gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -20,7 +24,7 @@ class Call:
     ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
     with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
     that is not the answer as JSON. ``at`` is the field of the request that stands in the path, where one does: at its end, or where the
-    ``route`` says it, which is given of calls whose path is not their name.
+    ``route`` says it, which is given of calls whose path is not their name. ``effect`` is the most that any request may do.
     """
 
     name: str
@@ -33,6 +37,7 @@ class Call:
     text: Callable[[Any], str] | None = None
     at: str = ""
     route: str = ""
+    effect: Effect = "none"
 
     @property
     def tool(self) -> str:

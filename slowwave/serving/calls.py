@@ -257,6 +257,7 @@ _CALLS: Final = (
         "read",
         _research,
         text=lambda answer: "\n\n".join([answer.research.body, *answer.warnings]),
+        effect="adds",
     ),
     Call(
         "link",
@@ -273,6 +274,7 @@ _CALLS: Final = (
         RecallEventResponse,
         "write",
         _recall_event,
+        effect="adds",
     ),
     Call(
         "session-ingest",
@@ -281,6 +283,7 @@ _CALLS: Final = (
         SessionIngestResponse,
         "write",
         _session_ingest,
+        effect="replaces",
     ),
     Call(
         "memory-write",
@@ -289,6 +292,7 @@ _CALLS: Final = (
         RememberResponse,
         "write",
         _remember,
+        effect="replaces",
     ),
     Call(
         "claims",
@@ -316,6 +320,7 @@ _CALLS: Final = (
         WriteResponse,
         "write",
         _write,
+        effect="replaces",
     ),
     Call(
         "purge",
@@ -324,6 +329,7 @@ _CALLS: Final = (
         PurgeResponse,
         "write",
         _purge,
+        effect="replaces",
     ),
     *PROPOSAL_CALLS,
     Call(

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from slowwave.serving.answering import Answering
 from slowwave.serving.failures import Failure
 from slowwave.serving.request_rate import RequestRate
-from slowwave.serving.tokens import SCOPES, Caller
+from slowwave.serving.tokens import OPEN_SCOPES, Caller
 
 REQUEST_BYTES: Final = 262_144
 """Most bytes of a request's body."""
@@ -104,7 +104,7 @@ class Gate:
         if self._door.open_to is not None:
             origin = headers.get("origin")
             local = is_loopback(_host(headers.get("host", ""))) and (origin is None or is_loopback(_host(origin)))
-            return Caller(self._door.open_to, frozenset(SCOPES)) if local else _ELSEWHERE
+            return Caller(self._door.open_to, OPEN_SCOPES) if local else _ELSEWHERE
         scheme, _, token = headers.get("authorization", "").partition(" ")
         found = await self._answering.caller_of(token.strip()) if scheme.lower() == "bearer" else None
         if isinstance(found, Failure):

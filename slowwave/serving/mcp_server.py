@@ -139,7 +139,7 @@ def _tool(call: Call) -> types.Tool:
         input_schema=call.request.model_json_schema(schema_generator=_Untitled),
         output_schema=answered if answered.get("type") == "object" else None,  # earlier protocols know no other
         annotations=types.ToolAnnotations(
-            read_only_hint=call.scope == "read", destructive_hint=False, open_world_hint=False
+            read_only_hint=call.effect == "none", destructive_hint=call.effect == "replaces", open_world_hint=False
         ),
     )
 

@@ -53,6 +53,7 @@ PROPOSAL_CALLS: Final = (
         ProposalResponse,
         "propose",
         _propose,
+        effect="adds",
     ),
     Call(
         "memory-proposals-list",
@@ -84,6 +85,7 @@ PROPOSAL_CALLS: Final = (
         _decide,
         at="id",
         route="/v1/memory-proposals/{id}/apply",
+        effect="replaces",
     ),
     Call(
         "memory-proposal-reject",
@@ -94,6 +96,7 @@ PROPOSAL_CALLS: Final = (
         _decide,
         at="id",
         route="/v1/memory-proposals/{id}/reject",
+        effect="replaces",
     ),
 )
 """In the order in which they are listed."""

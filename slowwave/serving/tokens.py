@@ -24,6 +24,10 @@ from slowwave.store.namespaces import namespace_id
 
 Scope = Literal["read", "write", "propose", "approve"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve"}
+"""What whoever needs no token may do: a program proposes, and a person decides, or makes a token that may. The database says the same
+(``memory.bearer_scopes``)."""
+
 LONGEST: Final = timedelta(days=3660)
 
 _FORM: Final = re.compile(r"slw_([0-9a-f]{12})_([0-9a-f]{64})")
@@ -109,10 +113,10 @@ def caller_of(connection: Connection, token: str) -> Caller | None:
 
 
 def local_caller(connection: Connection, namespace: str, token: str = "") -> Caller:
-    """Whoever starts a server of his own for one namespace: all scopes, or those of a token that he brings. Raises ``Refused``."""
+    """Whoever starts a server of his own for one namespace: ``OPEN_SCOPES``, or those of a token that he brings. Raises ``Refused``."""
     namespace_id(connection, namespace)
     if not token:
-        return Caller(namespace, frozenset(SCOPES))
+        return Caller(namespace, OPEN_SCOPES)
     found = caller_of(connection, token)
     if found is None or found.namespace != namespace:
         raise Refused(f"SLOWWAVE_TOKEN is no valid token of {namespace}. Nothing was served.")

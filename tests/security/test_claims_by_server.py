@@ -328,3 +328,18 @@ def test_no_other_login_and_no_function_behind_them(towns: Store, role: str) -> 
             pytest.raises(psycopg.errors.InsufficientPrivilege),
         ):
             connection.execute(behind, (uid("acme"),))
+
+
+@pytest.mark.parametrize("by", ["capture", "remember"])
+def test_evidence_is_no_page_that_others_rest_on(towns: Store, by: str) -> None:
+    """Whatever its fields say, and the head that they quote: it is neither canonical nor pinned nor public."""
+    claimed = {"canonical": True, "pinned": True, "visibility": "public", "type": "core"}
+    fields = json.dumps({**claimed, "frontmatter": {**claimed, "device": "pi"}})
+    path = "inbox/semantic/a.md" if by == "capture" else CLAIM["at_path"]
+    with psycopg.connect(towns.logins["server"], autocommit=True) as connection:
+        if by == "capture":
+            connection.execute(CAPTURE, {"namespace": "acme", "token": "", "path": path, "fields": fields})
+        else:
+            connection.execute(REMEMBER, CLAIM | {"fields": fields})
+    told = "memory.is_canonical_page('dory', path, metadata), metadata #>> '{frontmatter,device}'"
+    assert ask(towns, f"SELECT {told} FROM memory.documents WHERE path = %s", path) == [(False, "pi")]

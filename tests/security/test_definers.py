@@ -200,3 +200,51 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
     ]
     assert member == (0,)
+
+
+HELD = """
+SELECT format('%%s.%%s', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname IN ('memory', 'night') AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND CASE %(right)s
+   WHEN 'DELETE' THEN has_table_privilege(%(role)s, c.oid, 'DELETE') ELSE has_any_column_privilege(%(role)s, c.oid, %(right)s) END
+"""
+CALLED = """
+SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'memory'::regnamespace AND p.prosecdef
+  AND has_function_privilege('slowwave_server', p.oid, 'EXECUTE')
+"""
+INDEX = {"memory.search_texts", "memory.search_statistics"}
+
+
+def held(store: Store, role: str, right: str) -> set[str]:
+    """The tables on which a role has a right, on one column at least."""
+    with store.connect("owner") as connection:
+        return {str(name) for (name,) in connection.execute(HELD, {"role": role, "right": right})}
+
+
+def test_what_the_owner_of_the_servers_functions_may_do_is_what_the_page_on_security_says(store: Store) -> None:
+    """It deletes pages with what belongs to them, writes nothing of the nights, and reads of them what a purge has to know."""
+    assert held(store, RECORDER, "DELETE") - INDEX == {
+        f"memory.{table}" for table in ("documents", "chunks", "chunk_vectors", "links")
+    }
+    assert held(store, RECORDER, "UPDATE") - INDEX == {
+        f"memory.{table}" for table in ("documents", "chunks", "links", "memories", "proposals")
+    }
+    nights = {"night.journal", "night.before_images", "night.snapshots", "night.runs"}
+    assert {t for t in held(store, RECORDER, "SELECT") if t.startswith("night.")} == nights
+    assert not [t for t in held(store, RECORDER, "INSERT") if t.startswith("night.")]
+
+
+def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) -> None:
+    """It adds recall events; all else it writes by functions, each of which is told there."""
+    assert {right: held(store, "slowwave_server", right) for right in ("INSERT", "UPDATE", "DELETE")} == {
+        "INSERT": {"memory.recall_events"},
+        "UPDATE": set(),
+        "DELETE": set(),
+    }
+    assert {t for t in held(store, "slowwave_server", "SELECT") if t.startswith("night.")} == {
+        "night.plans",
+        "night.plan_items",
+    }
+    with store.connect("owner") as connection:
+        called = {str(name) for (name,) in connection.execute(CALLED)}
+    stores = {"ingest_session", "capture", "remember", "forget", "write_page", "forget_page", "purge_page"}
+    assert called == {*stores, "propose", "decide_proposal", "book_model_call"}

@@ -58,15 +58,61 @@ def test_of_the_nights_it_reads_plans_alone(store: Store, server: str) -> None:
     assert _allowed(store, server, "night") == ({"night.plans", "night.plan_items"}, [])
 
 
-def test_of_memory_it_reads_all_and_adds_recalls_and_costs_of_models_alone(store: Store, server: str) -> None:
+def test_of_memory_it_reads_all_and_adds_recalls_alone(store: Store, server: str) -> None:
     """No token either: a server that could write them could let anybody in."""
     read, written = _allowed(store, server, "memory")
     assert read == {table for table, _ in ask(store, TABLES, "memory")}
     assert "memory.tokens" in read
-    added = ("model_calls", "recall_events")
-    assert written == [
-        f"INSERT INTO memory.{table} DEFAULT VALUES" for table in added
-    ]  # it lacks values, not the right
+    assert written == ["INSERT INTO memory.recall_events DEFAULT VALUES"]  # it lacks values, not the right
+
+
+BOOK = "SELECT memory.book_model_call(%s::uuid, %s::text, %s::text, %s::bigint, %s::bigint)"
+
+
+def test_it_books_what_a_model_cost_now_and_within_bounds(towns: Store, server: str) -> None:
+    """By one function: no cost of another day, none below nothing, and no single call that spends what many may."""
+    good = (uid("acme"), "expand", "m", 700, 20)
+    bad = [
+        ("step", (good[0], "Expand; x", *good[2:])),
+        ("model", (*good[:2], "m" * 301, 1, 1)),
+        ("less", (*good[:3], -1, 0)),
+    ]
+    with psycopg.connect(server, autocommit=True) as connection:
+        for values in (good, (*good[:3], 2 * 10**9, 2**40)):
+            connection.execute(BOOK, values)
+        for _, values in (*bad, ("none", (None, *good[1:])), ("count", (*good[:4], None))):
+            with pytest.raises(psycopg.errors.RaiseException, match="Nothing was booked"):
+                connection.execute(BOOK, values)
+        with pytest.raises(psycopg.errors.ForeignKeyViolation):
+            connection.execute(BOOK, (uid("nobody"), *good[1:]))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(
+                "INSERT INTO memory.model_calls (namespace_id, step, model, input_tokens, output_tokens) VALUES (%s, %s, %s, %s, %s)",
+                good,
+            )
+    booked = "SELECT namespace_id::text, input_tokens, output_tokens, recorded_at <= now() FROM memory.model_calls ORDER BY 2"
+    assert ask(towns, booked) == [(uid("acme"), 700, 20, True), (uid("acme"), 1_000_000, 1_000_000, True)]
+
+
+CANONICAL = "SELECT DISTINCT memory.is_canonical_page('dory', path, metadata) FROM memory.documents WHERE path = %s"
+CLAIMED: dict[str, Any] = {"canonical": True, "pinned": True, "visibility": "public"}
+
+
+@pytest.mark.parametrize(
+    "fields", [CLAIMED, {"frontmatter": CLAIMED}, {**CLAIMED, "frontmatter": CLAIMED}, {"frontmatter": [CLAIMED]}]
+)
+def test_a_session_is_no_page_that_others_rest_on(towns: Store, fields: dict[str, Any]) -> None:
+    """Neither by what is said of it nor by the head of the file that this quotes; what else the head says is kept."""
+    told = {"agent": "codex", "session_id": "s1", **fields}
+    if isinstance(told.get("frontmatter"), dict):
+        told["frontmatter"] = {**told["frontmatter"], "device": "pi"}
+    assert _ingest(towns, fields=json.dumps(told)) == "new"
+    assert ask(towns, CANONICAL, SESSION["path"]) == [(False,)]
+    if isinstance(told.get("frontmatter"), dict):
+        ((kept,),) = ask(
+            towns, "SELECT metadata -> 'frontmatter' FROM memory.documents WHERE path = %s", SESSION["path"]
+        )
+        assert kept == {"device": "pi"}
 
 
 def test_it_logs_a_recall(store: Store, server: str) -> None:

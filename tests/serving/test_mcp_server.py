@@ -45,7 +45,8 @@ async def test_an_agent_wakes_and_says_what_it_used(acme: Store, mode: str) -> N
 @BOTH
 async def test_tools_are_the_calls_with_the_schemas_of_their_models(acme: Store, mode: str) -> None:
     """Names with underscores, one description each, what a token may; and nothing that only repeats a name."""
-    async with mcp_over_http(acme, OPEN, mode=mode) as client:
+    everything = token_of(acme, "acme", "read", "write", "propose", "approve")
+    async with mcp_over_http(acme, token=everything, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == {call.tool for call in CALLS.values()}
     for call in CALLS.values():
@@ -54,10 +55,30 @@ async def test_tools_are_the_calls_with_the_schemas_of_their_models(acme: Store,
         assert set(tool.input_schema.get("properties", {})) == {
             field.alias or name for name, field in call.request.model_fields.items()
         }
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is (call.scope == "read")
     assert tools["wake"].input_schema["required"] == ["agent"]
     assert '"title"' not in json.dumps([tool.input_schema for tool in tools.values()])
+
+
+READS = (
+    *("wake", "active_memory", "search", "get", "link", "claims", "history", "public_artifacts", "status", "profiles"),
+    *("memory_proposals_list", "memory_proposal"),
+)
+ADDS = ("research", "recall_event", "memory_proposals")
+REPLACES = ("session_ingest", "memory_write", "write", "purge", "memory_proposal_apply", "memory_proposal_reject")
+
+
+async def test_what_a_tool_does_to_memory_is_what_its_annotations_say(acme: Store) -> None:
+    """A client asks a person before what replaces or deletes: every tool, so that a new one has to say what it does."""
+    everything = token_of(acme, "acme", "read", "write", "propose", "approve")
+    async with mcp_over_http(acme, token=everything) as client:
+        tools = (await client.list_tools()).tools
+    told = {t.name: (t.annotations.read_only_hint, t.annotations.destructive_hint) for t in tools if t.annotations}
+    assert told == {
+        **dict.fromkeys(READS, (True, False)),
+        **dict.fromkeys(ADDS, (False, False)),
+        **dict.fromkeys(REPLACES, (False, True)),
+    }
+    assert all(call.effect != "none" for call in CALLS.values() if call.scope != "read")
 
 
 async def test_dory_a_tool_that_a_token_may_not_use_is_not_listed_and_refused(acme: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from slowwave.serving.gate import Door
@@ -162,7 +163,8 @@ async def test_what_cannot_be_taken_is_refused_by_status_and_code(harbour: Store
 
 async def test_the_same_by_mcp_tools(harbour: Store) -> None:
     """Their fields are those of the models; what a model reads says what was done, and a refusal is the tool's error."""
-    async with mcp_over_http(harbour, OPEN) as client:
+    everything = token_of(harbour, "acme", "read", "write", "approve")
+    async with mcp_over_http(harbour, token=everything) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools["write"].input_schema["required"]) == {"kind", "target"}
         assert set(tools["purge"].input_schema["required"]) == {"target"}
@@ -175,6 +177,30 @@ async def test_the_same_by_mcp_tools(harbour: Store) -> None:
         would = await client.call_tool("purge", {"target": PAGE["target"], "allow_canonical": True})
         assert would.structured_content is not None
         assert would.structured_content["action"] == "would_purge"
+
+
+async def test_without_a_token_a_program_changes_no_page_that_others_rest_on_and_decides_nothing(
+    harbour: Store,
+) -> None:
+    """It writes, and what is canonical it proposes; a person decides, or a token that may. The database says so as well."""
+    page = {**PAGE, "target": "people/mara.md", "frontmatter": {"title": "Mara", "type": "person"}}
+    async with http(harbour, OPEN) as client:
+        assert (await client.post("/v1/write", json=PAGE)).json()["action"] == "created"
+        kept = (await client.post("/v1/write", json=page)).json()
+        assert kept["action"] == "proposed"
+        for verb, asked in (("apply", {"plan_hash": "0" * 64}), ("reject", {"reason": "No."})):
+            answer = await client.post(f"/v1/memory-proposals/{kept['proposal']}/{verb}", json=asked)
+            assert answer.status_code == 403
+        purge = {"target": PAGE["target"], "allow_canonical": True}
+        assert (await client.post("/v1/purge", json=purge)).status_code == 403
+    with psycopg.connect(harbour.logins["server"], autocommit=True) as connection:
+        for statement in (
+            "SELECT memory.decide_proposal('acme', '', %s::uuid, 'reject', NULL, 'No.')",
+            "SELECT memory.decide_proposal('acme', 'slw_', %s::uuid, 'reject', NULL, 'No.')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement, (kept["proposal"],))
+    assert ask(harbour, "SELECT path FROM memory.documents") == [(PAGE["target"],)]
 
 
 async def test_a_server_leaves_the_files_of_a_folder_to_whoever_has_its_rights(tmp_path: Path, store: Store) -> None:
