@@ -293,7 +293,7 @@ def write_json(write: Write) -> str:
 def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
     """The inverse of ``write_json``, for each of several."""
     return tuple(
-        Write(Cell(str(t), str(r), str(c), str(k)), _action(a), _in(seen), _in(value))
+        Write(Cell(str(t), str(r), str(c), str(k)), _action(a), canonical(seen), canonical(value))
         for t, r, k, c, a, seen, value in rows
     )
 
@@ -326,7 +326,7 @@ def _guard(stored: Sequence[object]) -> Guard:
     table, row, key, *rest = stored
     cells = rest[0] if isinstance(rest[0], dict) else {str(rest[0]): rest[1]}
     columns = _sorted_columns(tuple(cells))
-    return Guard(str(table), str(row), columns, tuple([_in(cells[column]) for column in columns]), str(key))
+    return Guard(str(table), str(row), columns, tuple([canonical(cells[column]) for column in columns]), str(key))
 
 
 def insert_json(insert: Insert) -> str:
@@ -341,7 +341,7 @@ def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
     return tuple(
         Insert(
             str(t),
-            {str(c): _in(v) for c, v in values.items()},
+            {str(c): canonical(v) for c, v in values.items()},
             str(r),
             str(k),
             {str(c): int(n) for refs in more if isinstance(refs, Mapping) for c, n in refs.items()},
@@ -360,7 +360,7 @@ def delete_json(delete: Delete) -> str:
 def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
     """The inverse of ``delete_json``, for each of several."""
     return tuple(
-        Delete(str(t), str(r), str(k), {str(c): _in(v) for c, v in seen.items()})
+        Delete(str(t), str(r), str(k), {str(c): canonical(v) for c, v in seen.items()})
         for t, r, k, seen in rows
         if isinstance(seen, Mapping)
     )
@@ -392,10 +392,6 @@ def full_name(table: str) -> str:
 
 def _object(values: Mapping[str, Value]) -> str:
     return f"{{{','.join(f'{quoted(name)}:{value_json(values[name])}' for name in sorted(values))}}}"
-
-
-def _in(value: object) -> Value:
-    return canonical(value)
 
 
 def _action(value: object) -> Action:

@@ -70,7 +70,7 @@ def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
     return {name: found[name] for name in sorted(found, key=lambda n: (found[n].kind, places[n], n))}
 
 
-class Catalogue(Mapping[str, Operation[Result]], Generic[Result]):
+class RegisteredOperations(Mapping[str, Operation[Result]], Generic[Result]):
     """The operations of one kind by name, in the order of a night. They are looked for when it is first asked."""
 
     def __init__(self, kind: Kind) -> None:
@@ -89,10 +89,10 @@ class Catalogue(Mapping[str, Operation[Result]], Generic[Result]):
         return len(self._found())
 
 
-AUDITS: Final = Catalogue[Report]("audit")
+AUDITS: Final = RegisteredOperations[Report]("audit")
 """Every audit by name, in the order of a night."""
 
-PLANNERS: Final = Catalogue[Proposal]("planner")
+PLANNERS: Final = RegisteredOperations[Proposal]("planner")
 """Every planner by name, in the order in which the sealer prefers them."""
 
 

@@ -104,7 +104,14 @@ def test_the_answer_counts_what_still_holds_the_words(told: Store) -> None:
     run_night(told, "acme", force=True, ops="census")
     held_ = tell(told, "", "Mara Lind", action="forget", kind="preference").still_held
     assert held_ is not None
-    assert held_.model_dump() == {"versions": 1, "evidence": 1, "snapshots": 1, "memories": 1, "passages": 1, "plans": 0}
+    assert held_.model_dump() == {
+        "versions": 1,
+        "evidence": 1,
+        "snapshots": 1,
+        "memories": 1,
+        "passages": 1,
+        "plans": 0,
+    }
 
 
 def test_evidence_that_another_claim_rests_on_stays(told: Store) -> None:

@@ -1,4 +1,4 @@
-"""A verdict of a token names the plan that it read; forgetting leaves evidence on which others rest."""
+"""What a server's login may do without a token, and what a capture or session may say of itself, is narrower."""
 
 from pathlib import Path
 from typing import cast
@@ -6,8 +6,8 @@ from typing import cast
 import psycopg
 from alembic import op
 
-revision = "0032"
-down_revision = "0026"
+revision = "0028"
+down_revision = "0027"
 
 
 def upgrade() -> None:
