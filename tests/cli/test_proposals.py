@@ -114,7 +114,7 @@ def test_what_a_plan_would_forget_is_said_with_what_holds_it_after_all(store: St
     plan = json.loads(run("proposals", "list", "acme", "--json")[1])[0]["plan_hash"]
     item = json.loads(run("plans", "show", "acme", "--json")[1])["items"][0]["id"]
     told = [run("plans", "diff", "acme", "--plan", plan)[1], run("why", "acme", item, "--plan", plan)[1]]
-    assert all("forgets 2 statements about Mara Lind" in one and "Mara lives in Oslo." in one for one in told)
+    assert all("forgets 2 statements about Mara Lind" in one and "Mara lives in Oslo, since" in one for one in told)
     assert all("2 pages of evidence" in one and "says why" in one and "She asked for it." in one for one in told)
     assert "forget 2 statements" in run("plans", "show", "acme")[1]
     assert run("proposals", "approve", "acme", kept.id, "--by", "mara")[0] == 0

@@ -182,6 +182,15 @@ def writing(mutation: Mutation, table: str, column: str, action: str, value: Val
     return replace(mutation, writes=(*mutation.writes, write))
 
 
+def bringing_back(mutation: Mutation, table: str) -> Mutation:
+    """What the mutation ends of a table would live again instead."""
+    ended = [w for w in mutation.writes if (w.cell.table, w.cell.column) == (table, "invalidated_at")]
+    assert ended
+    return replace(
+        mutation, writes=tuple(Write(w.cell, "set", BEFORE, None) if w in ended else w for w in mutation.writes)
+    )
+
+
 def without(mutation: Mutation, table: str) -> Mutation:
     return replace(mutation, inserts=tuple(i for i in mutation.inserts if i.table != table or i.stamped))
 
@@ -212,6 +221,7 @@ def guarding(mutation: Mutation, table: str, column: str, value: Value) -> Mutat
 
 
 OTHER = str(uuid.uuid4())
+BEFORE = "2026-01-01T00:00:00+00:00"
 FORGED_CLAIMS: dict[str, Callable[[Mutation], Mutation]] = {
     "claim of the subject": lambda m: guarding(m, "memories", "attributes", json.dumps({"entity_id": OTHER})),
     "to be a claim": lambda m: guarding(m, "memories", "kind", "semantic"),
@@ -225,7 +235,7 @@ FORGED_CLAIMS: dict[str, Callable[[Mutation], Mutation]] = {
     "which is no evidence": lambda m: in_other_corpus(m, "/srv/notes"),
     "without holding": lambda m: writing(m, "documents", "invalidated_at", "now", None),
     "may not write memories.state": lambda m: writing(m, "memories", "state", "set", "archived"),
-    "may only end": lambda m: writing(m, "memories", "invalidated_at", "set", None, "2026-01-01T00:00:00+00:00"),
+    "may only end": lambda m: writing(m, "memories", "invalidated_at", "set", None, BEFORE),
     "which belongs to no page": lambda m: writing(m, "chunks", "invalidated_at", "now", None),
     "links of row": lambda m: writing(m, "links", "invalidated_at", "now", None),
 }
@@ -239,7 +249,7 @@ FORGED_PAGES: dict[str, Callable[[Mutation], Mutation]] = {
         m, inserts=(*m.inserts, Insert("corpora", {"root": "/srv/notes"}, str(uuid.uuid4())))
     ),
     "may not write documents.valid_from": lambda m: writing(m, "documents", "valid_from", "set", None),
-    "may only end": lambda m: writing(m, "chunks", "invalidated_at", "set", None, "2026-01-01T00:00:00+00:00"),
+    "may only end": lambda m: bringing_back(m, "chunks"),
     "may mark no page": lambda m: replace(m, kind="write_page"),
 }
 

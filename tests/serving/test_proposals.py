@@ -32,7 +32,7 @@ USER: dict[str, Any] = {
 
 @pytest.fixture
 def harbour(store: Store) -> Store:
-    remember(store, "acme")
+    remember(store, "acme", {"recall_log_share": 0})  # what was asked is a row as well, and no undo takes it back
     remember(store, "rival")
     return store
 
@@ -152,15 +152,15 @@ async def test_what_is_proposed_to_be_forgotten_is_found_by_nobody_until_it_is_u
     """A page and all that was said of somebody: planned, told what else holds the words, approved, applied, undone to the first digest."""
     put(harbour, target="people/ann.md", content="Ann rows at dawn.", frontmatter={"title": "Ann", "type": "person"})
     tell(harbour, "Mara lives in Oslo.", "Mara Lind", scope="person", role="owner")
-    tell(harbour, "Mara moved to Bergen.", "Mara Lind", role="owner")
+    tell(harbour, "Mara sings in Bergen.", "Mara Lind", role="owner")
     first = digest(harbour, "acme")
     proposes = token_of(harbour, "acme", "read", "propose")
 
     async def found() -> list[bool]:
         asked = [("Ann rows at dawn", "Ann rows"), ("Mara Oslo", "Oslo"), ("Mara Bergen", "Bergen")]
         async with http(harbour, token=proposes) as client:
-            told = [(await client.post("/v1/search", json={"query": q, "corpus": "all"})).text for q, _ in asked]
-        return [words in text for text, (_, words) in zip(told, asked, strict=True)]
+            told = [(await client.post("/v1/search", json={"query": q, "corpus": "all"})).json() for q, _ in asked]
+        return [words in str(one["results"]) for one, (_, words) in zip(told, asked, strict=True)]
 
     assert await found() == [True, True, True]
     async with http(harbour, token=proposes) as client:
@@ -170,7 +170,7 @@ async def test_what_is_proposed_to_be_forgotten_is_found_by_nobody_until_it_is_u
         done = settle(harbour, "acme")
         assert done.sealed.keys() == {kept["id"]}, done.refused
         one = (await client.get(f"/v1/memory-proposals/{kept['id']}")).json()
-        page, said = sorted(one["still_held"])
+        said, page = sorted(one["still_held"])
         assert ("its versions (1)" in page, "2 versions and 2 pages of evidence" in said) == (True, True)
     (probes,) = ask(harbour, "SELECT summary->>'needs_force' FROM night.plans WHERE plan_hash = %s", one["plan_hash"])
     assert probes[0] in (None, "[]", "false"), probes
