@@ -1,4 +1,4 @@
-"""How much of a namespace a plan retires or rewords: beyond a cap the problem is upstream of the memory.
+"""How much of a namespace a plan retires or rewords: beyond a cap somebody is to say that it is meant.
 
 A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
 other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
@@ -173,8 +173,8 @@ class BlastRadius:
             return counted
         reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])
         return (
-            f"{counted} Beyond the cap: {reasons}. The problem is upstream: look at what writes these rows before a night rewrites "
-            "them. Approving the plan needs force and a reason."
+            f"{counted} Beyond the cap: {reasons}. So much at once is either asked for, as where somebody has most of a small namespace "
+            "forgotten, or a fault of what writes these rows: look which. Approving the plan needs force and a reason."
         )
 
 
