@@ -76,6 +76,10 @@ class RememberRequest(BaseModel):
     session_id: str = Field(default="", max_length=200, description="The session in which it is said.")
     origin_surface: str = Field(default="", max_length=100, description="By which surface it comes.")
 
+    def over(self, surface: str) -> RememberRequest:
+        """The request with the surface by which it came, where whoever asks named none."""
+        return self if self.origin_surface else self.model_copy(update={"origin_surface": surface})
+
     @model_validator(mode="after")
     def _is_whole(self) -> RememberRequest:
         if self.action != "forget" and not self.content.strip():

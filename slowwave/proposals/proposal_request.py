@@ -42,6 +42,11 @@ class ProposedChange(BaseModel):
             raise ValueError("a statement for the inbox needs nobody's approval: memory-write keeps it")
         return self
 
+    def over(self, surface: str) -> ProposedChange:
+        """The change with the surface by which it came, where it is a statement and names none."""
+        said = self.statement
+        return self if said is None else self.model_copy(update={"statement": said.over(surface)})
+
     def forgets(self) -> bool:
         """Whether it is to forget something."""
         statement = self.statement
@@ -73,6 +78,10 @@ class ProposalRequest(BaseModel):
     reason: str = Field(default="", max_length=1_000, description="Why.")
     agent: str = Field(default="", max_length=200, description="Who proposes.")
     session_id: str = Field(default="", max_length=200, description="The session in which it is proposed.")
+
+    def over(self, surface: str) -> ProposalRequest:
+        """The proposal with the surface by which it came, in each of its statements where it names none."""
+        return self.model_copy(update={"actions": tuple(action.over(surface) for action in self.actions)})
 
     @model_validator(mode="before")
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar, cast
 from uuid import uuid4
 
@@ -47,7 +47,8 @@ class Answering:
     ) -> BaseModel | Failure:
         """The answer to a call, or why there is none."""
         began = time.perf_counter()
-        found = await to_thread.run_sync(self._answer, call, caller, arguments, limiter=self._threads)
+        asking = replace(caller, surface=surface)
+        found = await to_thread.run_sync(self._answer, call, asking, arguments, limiter=self._threads)
         seconds = time.perf_counter() - began
         status = found.status if isinstance(found, Failure) else 200
         self.metrics.count(caller.namespace, call.name, surface, status, seconds)

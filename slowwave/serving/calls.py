@@ -147,7 +147,7 @@ def _remember(connection: Connection, caller: Caller, request: RememberRequest) 
     from slowwave.claims.remember import remember  # screens and compares texts, which no call that only reads does
 
     settings = settings_of(connection, caller.namespace)
-    return remember(connection, caller.namespace, request, settings, token=caller.token)
+    return remember(connection, caller.namespace, request.over(caller.surface), settings, token=caller.token)
 
 
 def _claim(connection: Connection, caller: Caller, request: ClaimRequest) -> ClaimResponse:

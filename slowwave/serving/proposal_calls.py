@@ -22,7 +22,8 @@ from slowwave.store.connect import Connection
 def _propose(connection: Connection, caller: Caller, request: ProposalRequest) -> ProposalResponse:
     from slowwave.proposals.kept import propose  # screens texts
 
-    return propose(connection, caller.namespace, request, settings_of(connection, caller.namespace), token=caller.token)
+    asked = request.over(caller.surface)
+    return propose(connection, caller.namespace, asked, settings_of(connection, caller.namespace), token=caller.token)
 
 
 def _proposals(connection: Connection, caller: Caller, request: ProposalsRequest) -> ProposalsResponse:

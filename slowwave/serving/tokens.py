@@ -50,12 +50,16 @@ INSERT INTO memory.tokens (id, namespace_id, name, hash, scopes, expires_at) VAL
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the namespace that all answers come from, what it may do, the token's id and the token (empty where none is asked for)."""
+    """Who asks: the namespace that all answers come from, what it may do, the token's id and the token (empty where none is asked for).
+
+    ``surface`` is by which way this call came in, ``http`` or ``mcp``; empty as long as nothing is asked.
+    """
 
     namespace: str
     scopes: frozenset[str]
     token_id: str = ""
     token: str = field(default="", repr=False)
+    surface: str = ""
 
 
 @dataclass(frozen=True, slots=True)
