@@ -116,6 +116,23 @@ async def test_the_same_over_http_with_its_routes(harbour: Store) -> None:
     assert "memory-write" in str(described.keys())
 
 
+async def test_evidence_says_by_which_surface_it_came(harbour: Store) -> None:
+    """HTTP and MCP where nobody says otherwise, in proposals as well; what whoever asks names stands."""
+    asked = {"subject": "Kite", "scope": "project", "content": "The mast is old.", "agent": "codex"}
+    async with mcp_over_http(harbour, token=token_of(harbour)) as client:
+        assert not (await client.call_tool("memory_write", asked)).is_error
+    async with http(harbour, token=token_of(harbour, "acme", "read", "write", "propose")) as client:
+        assert (await client.post("/v1/memory-write", json=asked | {"content": "The sail is red."})).status_code == 200
+        named = asked | {"content": "The keel is deep.", "origin_surface": "telegram"}
+        assert (await client.post("/v1/memory-write", json=named)).status_code == 200
+        kept = (await client.post("/v1/memory-proposals", json=asked | {"content": "The rope is new."})).json()
+        assert kept["actions"][0]["statement"]["origin_surface"] == "http"
+    pages = (
+        "SELECT metadata #>> '{frontmatter,origin_surface}' FROM memory.documents WHERE path LIKE 'sources/semantic/%%'"
+    )
+    assert sorted(surface for (surface,) in ask(harbour, pages)) == ["http", "mcp", "telegram"]
+
+
 async def test_dory_a_statement_goes_to_the_tokens_namespace_alone(harbour: Store) -> None:
     """A token that only reads stores none; nobody reads another's claims; a server that asks for no token has none to show."""
     said = {"content": f"The {MARKER} crane is red.", "subject": "Rowan", "scope": "project"}
