@@ -49,6 +49,7 @@ def test_they_are_found_by_an_index_whatever_else_the_namespace_remembers(acme: 
         "relations": [],
         "limit": 8,
         "kind": "note",
+        "states": True,
     }
     with acme.connect("owner") as connection:
         for query in (module._NEAREST, module._PERIODS, module._TO_FORGET):
