@@ -1,6 +1,6 @@
 """Turning hand-written templates into sentences: slots, word lists, numbers, clock times and choices.
 
-A ``Binding`` holds what one scene has chosen, so that its turns and its questions speak of the same things. Which sentences
+``Slots`` hold what one scene has chosen, so that its turns and its questions speak of the same things. Which sentences
 are written, and when, is decided in ``scribe``.
 """
 
@@ -20,7 +20,7 @@ _CHOICE: Final = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 
 
 @dataclass(slots=True)
-class Binding:
+class Slots:
     """What the slots of one scene stand for."""
 
     figures: dict[str, CastEntity] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Pen:
                 self._figures.setdefault(figure.family, []).append(figure)
                 self._uses.setdefault(figure.family, {})[figure.id] = 0
 
-    def write(self, template: str, binding: Binding, *, choose: bool = True) -> tuple[str, list[CastEntity]]:
+    def write(self, template: str, binding: Slots, *, choose: bool = True) -> tuple[str, list[CastEntity]]:
         """The sentence and the figures that it names. With ``choose=False`` an open slot is an error of the material (KeyError)."""
         named: list[CastEntity] = []
 
@@ -68,7 +68,7 @@ class Pen:
             text = text[0].upper() + text[1:]
         return text, list(dict.fromkeys(named))
 
-    def _next(self, family: str, binding: Binding) -> CastEntity:
+    def _next(self, family: str, binding: Slots) -> CastEntity:
         """The figure of the family that was named least, of no group that the scene already has."""
         groups = {figure.group for figure in binding.figures.values()}
         uses = self._uses[family]
@@ -78,7 +78,7 @@ class Pen:
         uses[chosen.id] += 1
         return chosen
 
-    def _word(self, kind: str, binding: Binding) -> str:
+    def _word(self, kind: str, binding: Slots) -> str:
         if kind == "time":
             return f"{self._rng.randint(0, 23):02}:{self._rng.choice((0, 5, 10, 15, 20, 30, 40, 45, 50)):02}"
         words = self._world.words[kind.removeprefix("word.")]

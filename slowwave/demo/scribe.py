@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from slowwave.demo.cast import Cast, CastEntity
 from slowwave.demo.key import MergeTrap, PlantedContradiction, RelativeDate
-from slowwave.demo.prose import Binding, Pen
+from slowwave.demo.prose import Pen, Slots
 from slowwave.demo.world import World
 
 Row = dict[str, Any]
@@ -197,7 +197,7 @@ class _Scribe:
             age = OLDEST - number * (OLDEST - timedelta(days=2)) / len(scenes)
             start = self.now - age + timedelta(minutes=self.rng.randint(0, 600))
             page = self._document(f"session-{number:02}", scene.title, "session", start)
-            binding, memories = Binding(), list[Row]()
+            binding, memories = Slots(), list[Row]()
             for ordinal, turn in enumerate(scene.turns):
                 speaker, template = turn.split(": ", 1)
                 text, figures = self.pen.write(template, binding)
@@ -218,7 +218,7 @@ class _Scribe:
     def _notes(self) -> None:
         page = self._document("notes", self.world.notes.title, "notes", self.now - OLDEST)
         for ordinal in range(NOTES):
-            text, figures = self.pen.write(self.world.notes.lines[ordinal % len(self.world.notes.lines)], Binding())
+            text, figures = self.pen.write(self.world.notes.lines[ordinal % len(self.world.notes.lines)], Slots())
             when = self.now - OLDEST + timedelta(days=2 * ordinal, hours=1)
             memory = self._memory(page, ordinal, text, figures, when, ring="short", author=self.world.agent)
             if ordinal % 7 == 0:
@@ -257,7 +257,7 @@ class _Scribe:
             later = _WEEKDAYS[min(when.weekday() + 2, 6)]
             phrase = phrase.format(weekday=later)
             template = self.world.notes.relative[ordinal % len(self.world.notes.relative)]
-            text, figures = self.pen.write(template, Binding(words={"when": phrase}))
+            text, figures = self.pen.write(template, Slots(words={"when": phrase}))
             memory = self._memory(page, ordinal, text, figures, when, author=self.world.agent)
             said = when.astimezone(UTC).date()
             self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said).isoformat()))
@@ -285,7 +285,7 @@ class _Scribe:
             texts = figure.texts[:-1] if figure in self.cast.recalled else figure.texts
             for template in texts:
                 when = self.now - timedelta(days=30) + timedelta(hours=20 * ordinal)
-                text, others = self.pen.write(template, Binding())
+                text, others = self.pen.write(template, Slots())
                 memory = self._memory(page, ordinal, text, [figure, *others], when, author="user")
                 chunk = memory["source_chunk_ids"][0]
                 self.script.named_together[chunk] = (figure, *others) if figure in self.cast.rim else ()

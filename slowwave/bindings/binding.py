@@ -1,0 +1,219 @@
+"""What a binding declares. This page is the contract between whoever reads a store and whoever writes to it.
+
+A snapshot speaks of *logical* tables and columns: those of ``slowwave.store.tables`` (``memories``, ``entities`` …), and two more columns,
+``content`` and ``vector``, for a text and its vector that lie in the row itself. A ``Binding`` says where they lie *physically*. Nothing
+in it is SQL: identifiers, paths and values are data, quoted when they are rendered, so that a binding of unknown origin can name wrong
+things and cannot run any.
+
+- A ``BoundTable`` is one physical table: its key, the namespace that a row belongs to, its columns, and what writing to it takes.
+  Logical tables are those named in the catalogue; a table with a ``parent`` has a name of the binding's own (``vectors``) and holds
+  what belongs to rows of another: it is written and deleted with them.
+- ``memories`` with a ``content`` is read as ``memories`` and ``memory_versions``; whatever has a ``vector``, its own or a child's, is read
+  as its vectors table as well. A version's id is made of the memory's id and the text, so a version that still stands is a text that still
+  stands: a guard on ``current_version_id`` is a guard on ``content``.
+- A row's id is the native key where that is one uuid, else made of store, table and key (``slowwave.bindings.row_ids``).
+- A column that is bound is read and written where it lies. One with a constant is read only. Every other column of the catalogue lies in
+  ``night.overlay``, a row of JSON for each row of theirs that needs one, and has the catalogue's default where there is none: nothing of
+  ours is written into rows of others.
+- Writing a column takes its ``derived`` columns and the table's ``stamps`` along, in the same statement. ``volatile`` columns are moved by
+  those who only read: they are no guards, and no digest or sign of change holds them.
+- A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name), or changed in some columns; who loses a conflict
+  is changed in those of ``lose`` as well. What no way is declared for is not retired.
+
+``memory`` is the first binding (``slowwave.bindings.memory``): each of its tables is bound column by column, nothing is derived, and no
+overlay is needed. Reading bindings from files belongs to ``slowwave.bindings.files``, rendering to ``slowwave.bindings.rendering``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+Constant = str | int | float | bool | None
+"""What a column of a bound row may be set to or read as, whatever the row."""
+
+Derivation = Literal["md5", "copy", "embedding"]
+"""How a derived column follows its text: the MD5 of its UTF-8 in hexadecimal, the text itself, or the vector that the store's embedder
+gives of it."""
+
+StampForm = Literal["instant", "iso"]
+"""How the instant of a write is noted: as a ``timestamptz``, or as ISO 8601 text in UTC with microseconds and offset."""
+
+RetiredTest = Literal["past", "set", "true"]
+"""When a column says that its row is retired: a date before today's or an instant that is not to come (UTC), any value, or true."""
+
+RetireBy = Literal["delete", "columns", "nothing"]
+
+COLUMN_TYPES: Final = frozenset(
+    {
+        *(
+            "text",
+            "uuid",
+            "timestamptz",
+            "timestamp",
+            "date",
+            "boolean",
+            "jsonb",
+            "json",
+            "vector",
+            "halfvec",
+            "tsvector",
+        ),
+        *(
+            "smallint",
+            "integer",
+            "bigint",
+            "real",
+            "double precision",
+            "numeric",
+            "uuid[]",
+            "text[]",
+            "double precision[]",
+        ),
+    }
+)
+"""Types that a bound column may have, as PostgreSQL names them, without modifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundColumn:
+    """Where a column lies: in the physical ``column``, or under ``path`` (names of keys, from the outside) in the JSON that it holds.
+
+    ``type`` is that of the value: under a path the text there is cast to it. ``json`` is the physical column's type where there is a path.
+    A ``json`` column is journalled as text, whole: a write through ``jsonb`` loses its spacing and the order of its keys.
+    """
+
+    column: str
+    path: tuple[str, ...] = ()
+    type: str = "text"
+    json: Literal["", "json", "jsonb"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One physical column of a primary key."""
+
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredWhen:
+    """What makes a row one that its store no longer shows; a row where the column is null stands."""
+
+    column: BoundColumn
+    test: RetiredTest
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A bound column (``column``) that is written whenever the text in ``of`` is.
+
+    One that is ``checked`` is so only where rows of the store that nobody of ours has touched show it: where they do not, the recipe is
+    another, and texts must not be rewritten there. ``table`` is the child that holds the column, empty for the row's own.
+    """
+
+    column: str
+    by: Derivation
+    of: str = "content"
+    table: str = ""
+    checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A bound column that notes when the row was written last."""
+
+    column: str
+    form: StampForm
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """How a row is retired in its store's own way; ``puts`` are bound columns and what they are set to, where it is ``by`` columns.
+
+    ``why_not`` says why rows are not retired, where they are not.
+    """
+
+    by: RetireBy = "nothing"
+    puts: tuple[tuple[str, Constant], ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The bound table whose rows those of another belong to; ``columns`` are pairs of (own physical column, the parent's)."""
+
+    table: str
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTable:
+    """One physical table. See the head of this page for what its parts mean.
+
+    ``namespace`` is None where the whole table is one. ``apart`` are columns by which rows differ that are never one: they are read as the
+    logical ``scope``. ``only`` are physical columns and the text that they hold in rows which are read at all; writing and deleting go by
+    ``parent`` and meet all of a parent's rows. ``defaults`` are bound columns of a new row that nothing else fills.
+    """
+
+    name: str
+    schema: str
+    table: str
+    key: tuple[KeyColumn, ...]
+    columns: Mapping[str, BoundColumn]
+    namespace: BoundColumn | None = None
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    apart: tuple[BoundColumn, ...] = ()
+    only: tuple[tuple[str, str], ...] = ()
+    retired: RetiredWhen | None = None
+    derived: tuple[Derived, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    volatile: tuple[str, ...] = ()
+    retire: Retirement = Retirement()
+    lose: tuple[tuple[str, Constant], ...] = ()
+    defaults: tuple[tuple[str, Constant], ...] = ()
+    cascades: tuple[str, ...] = ()
+    parent: Parent | None = None
+
+    @property
+    def native_id(self) -> bool:
+        """Whether a row's id is its key."""
+        return len(self.key) == 1 and self.key[0].type == "uuid"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSchema:
+    """Tables as a version of the store makes them: bound table → lines as ``slowwave.bindings.fingerprint`` writes them, sorted."""
+
+    version: str
+    tables: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A store: its tables by name, parents first, the schemas it is known to have, and the operations that do nothing good there.
+
+    ``off`` is operation → sentence why. ``overlay`` says whether columns without a place lie in ``night.overlay``; those of ``memory`` have
+    all their places. ``warnings`` are sentences that whoever connects the store reads.
+    """
+
+    store: str
+    title: str
+    tables: Mapping[str, BoundTable]
+    known: tuple[KnownSchema, ...] = ()
+    off: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    overlay: bool = True
+
+    def children(self, table: str) -> tuple[BoundTable, ...]:
+        """The bound tables whose rows belong to those of ``table``."""
+        return tuple(bound for bound in self.tables.values() if bound.parent and bound.parent.table == table)
+
+    def vector_of(self, table: str) -> tuple[BoundTable, BoundColumn] | None:
+        """Where the vectors of a logical table's rows lie: in the table itself or in a child; None where it has none."""
+        for bound in (self.tables[table], *self.children(table)) if table in self.tables else ():
+            if column := bound.columns.get("vector"):
+                return bound, column
+        return None
