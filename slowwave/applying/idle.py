@@ -17,12 +17,13 @@ from slowwave.store.connect import Connection
 
 def only_sets(mutation: Mutation) -> bool:
     """Whether it does nothing but set cells to values, or nothing at all."""
-    return not mutation.inserts and not mutation.deletes and all(w.action == "set" for w in mutation.writes)
+    change = mutation.change
+    return not change.inserts and not change.deletes and all(w.action == "set" for w in change.writes)
 
 
 def changes_nothing(mutation: Mutation) -> bool:
     """Whether every value that it would write is the one that the plan saw."""
-    return only_sets(mutation) and all(w.seen == w.value for w in mutation.writes)
+    return only_sets(mutation) and all(w.seen == w.value for w in mutation.change.writes)
 
 
 def already_so(
@@ -38,7 +39,7 @@ def already_so(
     statement = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for item in asked:
-            for w in item.mutation.writes:
+            for w in item.mutation.change.writes:
                 c = w.cell
                 columns.setdefault(c.table, set()).add(c.column)
                 value = text_of(catalogue, c, w.value)

@@ -22,6 +22,7 @@ from typing import Final
 import psycopg
 
 from slowwave.applying.events import FIRST_PAYLOAD, GENESIS, PAYLOAD
+from slowwave.errors import Refused
 from slowwave.mutations.apply import load_items
 from slowwave.mutations.catalogue import OWN, Catalogue, Relation
 from slowwave.mutations.cells import canonical_json
@@ -31,7 +32,7 @@ from slowwave.mutations.undo import Fault, named
 from slowwave.plans.items import content_id
 from slowwave.runs.run import Run
 from slowwave.store.connect import Connection
-from slowwave.store.tables import VECTORS, metadata
+from slowwave.store.tables import VECTORS
 
 _UNDONE_BY_NOBODY: Final = "SELECT DISTINCT item_id FROM undo_entries WHERE undone_by IS NULL"
 _EMPTY_BATCH: Final = "TRUNCATE batch_cells, batch_rows"
@@ -50,7 +51,6 @@ SELECT item_id::text, id, row_id::text, '' FROM undo_entries WHERE table_name = 
   AND undone_by IS NULL
 """
 
-_TABLES: Final = frozenset(t.name for t in metadata.tables.values() if t.schema == "memory")
 _OF_NOTHING: Final = f"v2:{hashlib.sha256(b'').hexdigest()}"
 
 _UNVOUCHED: Final = f"""
@@ -183,7 +183,7 @@ def _unsealed(
     missing = _unjournalled(connection, source, signed if items is None else signed & set(items))
     found = [Fault(item, 0, "it was applied, and the journal has no entry of it") for item in missing]
     found += [Fault(item, 0, "the run's approval does not name it") for item in sorted(applied_items - signed)]
-    sealed, unreadable = _read_items(connection, source, applied_items & signed)
+    sealed, unreadable = _read_items(connection, source, applied_items & signed, catalogue)
     found += [Fault(item, 0, "its plan no longer holds what its id was made from") for item in unreadable]
     if not sealed:
         return found
@@ -191,11 +191,11 @@ def _unsealed(
     parameters: dict[str, object] = {"namespace": namespace_id, "items": [i.id for i in sealed], **catalogue.parameters}
     found += _other_cells(connection, parameters)
     written: dict[str, set[str]] = defaultdict(set)
-    for write in (w for i in sealed for w in i.mutation.writes):
+    for write in (w for i in sealed for w in i.mutation.change.writes):
         written[write.cell.table].add(write.cell.column)
     for table in sorted(written):
         found += _other_values(connection, catalogue.relation(table), written[table])
-    for table in sorted({d.table for i in sealed for d in i.mutation.deletes}):
+    for table in sorted({d.table for i in sealed for d in i.mutation.change.deletes}):
         found += _other_rows(connection, catalogue.relation(table), parameters)
     connection.execute(_EMPTY_BATCH)
     return found
@@ -224,7 +224,9 @@ def _unjournalled(connection: Connection, source: Run, items: Collection[str]) -
     return sorted(set(without) - {str(item) for (item,) in elsewhere})
 
 
-def _read_items(connection: Connection, source: Run, items: Collection[str]) -> tuple[list[_Applied], list[str]]:
+def _read_items(
+    connection: Connection, source: Run, items: Collection[str], catalogue: Catalogue
+) -> tuple[list[_Applied], list[str]]:
     """The run's items as they were sealed, and the ids of those that are not there or whose content does not give their id."""
     rows = connection.execute(
         _SEALED,
@@ -235,11 +237,20 @@ def _read_items(connection: Connection, source: Run, items: Collection[str]) -> 
         for item, operation, decision, mutation in rows
         if isinstance(mutation, dict) and content_id(str(operation), str(decision), canonical_json(mutation)) == item
     ]
-    sealed = [i for i in found if _tables(i.mutation) <= _TABLES]
+    sealed = [i for i in found if all(_known(catalogue, table) for table in _tables(i.mutation))]
     return sealed, sorted(set(items) - {i.id for i in sealed})
 
 
+def _known(catalogue: Catalogue, table: str) -> bool:
+    try:
+        return bool(catalogue.relation(table))
+    except Refused:
+        return False
+
+
 def _tables(mutation: Mutation) -> set[str]:
+    if mutation.physical:
+        return {*mutation.physical.tables()}
     named_cells = (w.cell.table for w in mutation.writes), (g.table for g in mutation.guards)
     return {t for tables in named_cells for t in tables} | {r.table for r in (*mutation.inserts, *mutation.deletes)}
 

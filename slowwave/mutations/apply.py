@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import Refused
-from slowwave.mutations.catalogue import OWN, ROW, Catalogue
+from slowwave.mutations.catalogue import OWN, Catalogue
 from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Cell, Delete, Value, column_of, inserted_id, literal
+from slowwave.mutations.change import ROW
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.page_limits import misnamed
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
@@ -27,9 +28,11 @@ from slowwave.mutations.statements import (
     PURGE_ON,
     RELATIONSHIPS_CHANGED,
     delete_rows,
+    drop_empty,
     insert_rows,
     journal_cells,
     lock_rows,
+    make_rows,
     missing_rows,
     referring_rows,
     stale_cells,
@@ -58,14 +61,18 @@ def apply_items(
         check(item.mutation)
         if fault := misnamed(item.mutation, namespace_id):
             raise Refused(f"{item.mutation.kind} {fault}.")
+        catalogue.check(item.mutation)
     parameters = {"namespace": namespace_id, "run": run_id, **catalogue.parameters}
     relation = catalogue.relation
     columns, tables = load_items(connection, namespace_id, items, catalogue)
     guarded_claims = CLAIMS in columns.get("entities", ())
     if guarded_claims or tables.keys() & {"documents", "entities"}:
         lock_names(connection, namespace_id)
-    deleted = {d.table for item in items for d in item.mutation.deletes}
+    deleted = {d.table for item in items for d in item.mutation.change.deletes}
     guarded_edges = any(RELATIONSHIPS in c for c in columns.values())
+    sparse = [relation(table) for table in sorted(columns) if relation(table).sparse]
+    for one in sparse:
+        connection.execute(make_rows(one).encode(), parameters)
     for table in sorted(columns.keys() | tables.keys() | deleted):
         exclusive = table in deleted or (table == "entities" and guarded_edges)
         connection.execute(lock_rows(relation(table), exclusive=exclusive).encode(), parameters)
@@ -80,22 +87,24 @@ def apply_items(
     fresh = [item for item in items if item.id not in stale]
     written: dict[str, set[str]] = defaultdict(set)
     for item in fresh:
-        for write in item.mutation.writes:
+        for write in item.mutation.change.writes:
             written[write.cell.table].add(write.cell.column)
     if "links" in written:
         connection.execute(LINKS_LATER)
     for table in sorted(written):
         connection.execute(journal_cells(relation(table), written[table]).encode(), parameters)
         connection.execute(write_cells(relation(table), written[table]).encode(), parameters)
-    for table in catalogue.parents_first({i.table for item in fresh for i in item.mutation.inserts}):
+    for table in catalogue.parents_first({i.table for item in fresh for i in item.mutation.change.inserts}):
         connection.execute(insert_rows(relation(table), tables[table]).encode(), parameters)
-    if going := {d.table for item in fresh for d in item.mutation.deletes}:
+    if going := {d.table for item in fresh for d in item.mutation.change.deletes}:
         connection.execute(PURGE_ON)
         for table in reversed(catalogue.parents_first(going)):
             connection.execute(delete_rows(relation(table)).encode(), parameters)
         connection.execute(PURGE_OFF)
     if "links" in written:
         connection.execute(LINKS_NOW)
+    for one in sparse:
+        connection.execute(drop_empty(one).encode(), parameters)
     if "documents" in written or "documents" in tables:
         connection.execute(MEAN_AWAITED.encode(), parameters)
         connection.execute(AWAIT_FILES.encode(), parameters)
@@ -114,24 +123,24 @@ def load_items(
     copy_cells = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen, value) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(copy_cells) as copy:
         for item in items:
-            for w in item.mutation.writes:
+            for w in item.mutation.change.writes:
                 c = w.cell
                 columns[c.table].add(c.column)
                 own = inserted_id(item.id, int(str(w.value))) if w.action == "row" else None
                 seen, value = text_of(catalogue, c, w.seen), own or text_of(catalogue, c, w.value)
                 action = "set" if own else w.action
                 copy.write_row((item.id, c.table, c.row, c.key, c.column, action, seen, value))
-            for g in item.mutation.guards:
+            for g in item.mutation.change.guards:
                 columns[g.table].update(g.columns)
                 for c, seen in g.cells():
                     copy.write_row(
                         (item.id, c.table, c.row, c.key, c.column, "guard", text_of(catalogue, c, seen), None)
                     )
-            for n, i in enumerate(item.mutation.inserts):
+            for n, i in enumerate(item.mutation.change.inserts):
                 row, values = i.named(item.id)
                 stamped = dict.fromkeys(i.stamped, now)
                 rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, {**values, **stamped}))
-            for d in item.mutation.deletes:
+            for d in item.mutation.change.deletes:
                 gone.append((item.id, d.table, d.row, d.key, _seen_row(d)))
     if rows or gone:
         copy_rows = "COPY batch_rows (item_id, tbl, row_id, key, named, action, body) FROM STDIN"
@@ -225,7 +234,9 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
     The applier may enter a model and no more: its index is the owner's to build (``slowwave migrate``), and searches are exact till then.
     """
     lengths = {
-        item.id: {(i.key, len(decode(str(i.values["vector"])))) for i in item.mutation.inserts if i.table in VECTORS}
+        item.id: {
+            (i.key, len(decode(str(i.values["vector"])))) for i in item.mutation.change.inserts if i.table in VECTORS
+        }
         for item in items
     }
     if not (wanted := dict(pair for pairs in lengths.values() for pair in pairs)):

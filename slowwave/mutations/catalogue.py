@@ -1,6 +1,6 @@
 """Relations: what the statements of applying and undoing need to know of a table, whoever owns it.
 
-Those of ``memory`` and ``night`` come from the catalogue of columns (``slowwave.store.tables``); those of a store that is not ours from its
+Those of ``memory`` come from the catalogue of columns (``slowwave.store.tables``); those of a store that is not ours from its
 binding. Cells of a relation are named by its name, the id of the row and the column; in a relation that has a key of its own kind the
 cell's ``key`` holds it: the text of a PostgreSQL array of its key columns, in their order.
 """
@@ -13,11 +13,10 @@ from functools import cache
 from typing import Final
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import column_of, full_name, is_counter, row_columns, sql_type, table_of
+from slowwave.mutations.cells import column_of, is_counter, row_columns, sql_type, table_of
+from slowwave.mutations.change import ROW
+from slowwave.mutations.mutation import Mutation
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
-
-ROW: Final = "#row"
-"""What a deleted row of another store held, as the SHA-256 of its image: the journal keeps the image itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Field:
     @property
     def vector(self) -> bool:
         """Whether plans hold its value as they hold vectors."""
-        return self.type in ("vector", "halfvec")
+        return self.type.split("(")[0].rpartition(".")[2] in ("vector", "halfvec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,7 @@ class Relation:
 
     ``scope`` is the condition by which a row ``t`` is the namespace's own. ``row`` are the columns that make up a row of another store,
     with their types; None where a row is of our own catalogue. ``settled`` are those of them that a row's hash covers.
+    A row of a ``sparse`` relation is there while the JSON column of that name holds something.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Relation:
     row: Mapping[str, str] | None = None
     settled: tuple[str, ...] = ()
     children: tuple[Child, ...] = ()
+    sparse: str = ""
 
     @property
     def order(self) -> str:
@@ -105,7 +106,8 @@ class Relation:
         if len(instants) > 1:
             cases = " ".join(f"WHEN {quoted_text(c)} THEN {self.fields(c).now}" for c in sorted(columns))
             now = f"CASE {col} {cases} END"
-        return f"CASE {action} WHEN 'now' THEN {now} WHEN 'item' THEN {item}::text ELSE {value} END"
+        by = f"{item}::text" if self.row is None else f"to_jsonb({item})::text"
+        return f"CASE {action} WHEN 'now' THEN {now} WHEN 'item' THEN {by} ELSE {value} END"
 
     def image(self, alias: str, columns: Iterable[str] | None = None) -> str:
         """A row as the journal keeps it: JSON, without what triggers keep; of another store each column as PostgreSQL's text of it."""
@@ -130,12 +132,25 @@ class Relation:
         return sha256_of(f"({body}{''.join(f' - {quoted_text(c)}' for c in loose)})::text")
 
 
+def _no_change(mutation: Mutation) -> str:
+    return "It would change a store that this namespace is not of." if mutation.physical else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The relations that a namespace's items may touch, by their names, and the values that their scopes ask for."""
+    """The relations that a namespace's items may touch, by their names, and the values that their scopes ask for.
+
+    ``fault`` says what a mutation's change of a store that is not ours does that it may not, empty when it may.
+    """
 
     relation: Callable[[str], Relation]
     parameters: Mapping[str, object] = field(default_factory=dict)
+    fault: Callable[[Mutation], str] = _no_change
+
+    def check(self, mutation: Mutation) -> None:
+        """Refuse a mutation whose change is not one of this store."""
+        if why := self.fault(mutation):
+            raise Refused(why)
 
     def parents_first(self, tables: Iterable[str]) -> list[str]:
         """Tables in an order in which rows may be inserted; the reverse is one in which they may be deleted."""
@@ -144,8 +159,8 @@ class Catalogue:
 
 @cache
 def own_relation(name: str) -> Relation:
-    """A table of ``memory``, or one of ``night`` by its name with the schema. Raises ``Refused`` for any other."""
-    if full_name(name) not in metadata.tables:
+    """A table of ``memory``. Raises ``Refused`` for any other."""
+    if f"memory.{name}" not in metadata.tables:
         raise Refused(f"No mutation may touch {name[:64]}: the catalogue has no such table.")
     table = table_of(name)
     model = (("t.model", "{}.key"),) if name in VECTORS else ()

@@ -139,9 +139,9 @@ def inserted_id(item_id: str, n: int) -> str:
 @cache
 def column_of(table: str, column: str) -> Column[object]:
     """The catalogue's column; a name that is not there, or that triggers keep, is refused."""
-    found = metadata.tables.get(full_name(table))
+    found = metadata.tables.get(f"memory.{table}")
     if found is None or column not in found.c or column in DERIVED_COLUMNS:
-        raise Refused(f"No mutation may write {full_name(table)}.{column}: the catalogue has no such cell.")
+        raise Refused(f"No mutation may write memory.{table}.{column}: the catalogue has no such cell.")
     return found.c[column]
 
 
@@ -381,13 +381,8 @@ def canonical_json(value: object) -> str:
 
 
 def table_of(name: str) -> Table:
-    """A table of the ``memory`` schema by its bare name, of another one by its name with the schema."""
-    return metadata.tables[full_name(name)]
-
-
-def full_name(table: str) -> str:
-    """A table's name with its schema, which goes without saying for ``memory``."""
-    return table if "." in table else f"memory.{table}"
+    """A table of the ``memory`` schema by its bare name."""
+    return metadata.tables[f"memory.{name}"]
 
 
 def _object(values: Mapping[str, Value]) -> str:

@@ -39,6 +39,7 @@ from slowwave.mutations.cells import (
     write_json,
     writes_from_json,
 )
+from slowwave.mutations.change import Change
 from slowwave.mutations.claim_limits import claim_fault
 from slowwave.mutations.forget_limits import forget_fault
 from slowwave.mutations.kinds import KINDS
@@ -61,12 +62,15 @@ class Row(NamedTuple):
 MADE_FROM: Final = "made_from"
 """In the metadata of a page: what its planner made it from, so that it is not proposed again while that stands."""
 
-_SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts", "guards", "deletes")
+_SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts", "guards", "deletes", "physical")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One change. ``keep`` and ``absorb`` name a merge's rows; ``rows`` those of every other kind."""
+    """One change. ``keep`` and ``absorb`` name a merge's rows; ``rows`` those of every other kind.
+
+    In a namespace of a store that is not ours, ``physical`` is what its cells come to there; they themselves are read and shown.
+    """
 
     kind: str
     table: str
@@ -77,6 +81,12 @@ class Mutation:
     keep: Row | None = None
     absorb: tuple[Row, ...] = ()
     deletes: tuple[Delete, ...] = ()
+    physical: Change | None = None
+
+    @property
+    def change(self) -> Mutation | Change:
+        """What is done to the database: its own cells, or those of a store that is not ours to which they were lowered."""
+        return self.physical or self
 
     def row_ids(self) -> tuple[str, ...]:
         """The rows it is about, sorted."""
@@ -125,11 +135,12 @@ class Mutation:
             absorb, keep = f'"absorb":{_all(self.absorb)},', f'"keep":{self.keep.canonical()},'
         else:
             rows = f'"rows":{_all(self.rows)},'
+        physical = f'"physical":{self.physical.canonical()},' if self.physical else ""
         deletes = f'"deletes":[{",".join(map(delete_json, self.deletes))}],' if self.deletes else ""
         return (
             f'{{{absorb}{deletes}"guards":[{",".join(map(guard_json, self.guards))}],'
             f'"inserts":[{",".join(map(insert_json, self.inserts))}],{keep}"kind":{quoted(self.kind)},'
-            f'{rows}"table":{quoted(self.table)},"writes":[{",".join(map(write_json, self.writes))}]}}'
+            f'{physical}{rows}"table":{quoted(self.table)},"writes":[{",".join(map(write_json, self.writes))}]}}'
         )
 
     def to_json(self) -> dict[str, object]:
@@ -151,7 +162,7 @@ class Mutation:
         def rows(name: str) -> tuple[Row, ...]:
             return tuple(_row(r) for r in _list(value.get(name)))
 
-        keep = value.get("keep")
+        keep, physical = value.get("keep"), value.get("physical")
         return cls(
             kind=str(value["kind"]),
             table=str(value["table"]),
@@ -162,6 +173,7 @@ class Mutation:
             keep=_row(keep) if keep else None,
             absorb=rows("absorb"),
             deletes=deletes_from_json(_list(value.get("deletes"))),
+            physical=Change.as_stored(physical) if isinstance(physical, Mapping) else None,
         )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from slowwave.mutations.catalogue import ROW, Field, Relation, quoted_name, quoted_path, quoted_text, sha256_of
+from slowwave.mutations.catalogue import Field, Relation, quoted_name, quoted_path, quoted_text, sha256_of
 from slowwave.mutations.cells import SHARED, row_columns, sql_type, table_of
+from slowwave.mutations.change import ROW
 from slowwave.mutations.pointers import names_of, references_to
 from slowwave.store.tables import COUNTERS, VECTORS
 
@@ -74,6 +75,21 @@ def lock_rows(relation: Relation, *, exclusive: bool) -> str:
         f"(SELECT {named} FROM batch_cells b WHERE tbl = {tbl} UNION SELECT {named} FROM batch_rows b WHERE tbl = {tbl}) "
         f"ORDER BY {relation.order} {strength}) locked"
     )
+
+
+def make_rows(relation: Relation) -> str:
+    """Rows of a sparse relation that the batch names and that are not there, empty."""
+    columns = ", ".join(own.removeprefix("t.") for own, _ in relation.key)
+    named = ", ".join(other.format("b") for _, other in relation.key)
+    return (
+        f"INSERT INTO {relation.sql} ({columns}) SELECT DISTINCT {named} FROM batch_cells b "
+        f"WHERE b.tbl = {quoted_text(relation.name)} ON CONFLICT DO NOTHING"
+    )
+
+
+def drop_empty(relation: Relation) -> str:
+    """Rows of a sparse relation in the namespace that hold nothing go."""
+    return f"DELETE FROM {relation.sql} t WHERE t.namespace_id = %(namespace)s AND t.{quoted_name(relation.sparse)} = '{{}}'"
 
 
 def stale_cells(relation: Relation, columns: Iterable[str]) -> str:
@@ -170,7 +186,7 @@ def referring_rows(relation: Relation) -> str:
             f"SELECT b.item_id::text, b.row_id::text, {quoted_text(child.name)}, '', {own}::text "
             f"FROM batch_rows b JOIN {child.sql} x ON {named} WHERE b.tbl = {quoted_text(table)} AND b.action = 'delete' "
             f"AND NOT EXISTS (SELECT 1 FROM batch_rows d WHERE d.item_id = b.item_id AND d.tbl = {quoted_text(child.name)} "
-            f"AND d.action = 'delete' AND d.key::text[] = {own})"
+            f"AND d.action = 'delete' AND d.key::jsonb = to_jsonb({own}))"
         )
     return " UNION ALL ".join(found)
 

@@ -32,9 +32,11 @@ from slowwave.mutations.statements import (
     BATCH_TABLES,
     changed_rows,
     delete_rows,
+    drop_empty,
     insert_rows,
     journal_cells,
     lock_rows,
+    make_rows,
     purged_targets,
     referring_rows,
     spared_rows,
@@ -141,6 +143,9 @@ def undo_entries(
     if "links" in tables:
         connection.execute(TARGETS_GONE)
     for table in tables:
+        if relation(table).sparse:
+            connection.execute(make_rows(relation(table)).encode(), parameters)
+    for table in tables:
         connection.execute(lock_rows(relation(table), exclusive=(table, "delete") in rows).encode(), parameters)
     _refuse_blocked(connection, columns, rows, parameters, catalogue)
     undone = [
@@ -178,6 +183,9 @@ def _restore(
     for table in sorted(columns):
         connection.execute(journal_cells(relation(table), columns[table]).encode(), parameters)
         connection.execute(write_cells(relation(table), columns[table]).encode(), parameters)
+    for table in sorted({*columns, *order}):
+        if relation(table).sparse:
+            connection.execute(drop_empty(relation(table)).encode(), parameters)
     if "links" in columns:
         connection.execute(LINKS_NOW)
     if "documents" in {*columns, *(table for table, _ in rows)}:

@@ -112,12 +112,15 @@ class Item:
 
     def writes(self) -> frozenset[Cell]:
         """Cells that no other item may write or guard."""
-        return written(self.mutation.writes, self.mutation.inserts, self.mutation.deletes)
+        m, there = self.mutation, self.mutation.physical
+        own = written(m.writes, m.inserts, m.deletes)
+        return own | written(there.writes, (), there.deletes) if there else own
 
     def guards(self) -> frozenset[Cell]:
         """Cells that no other item may write."""
         m = self.mutation
-        return guarded(m.guards, m.writes, m.inserts, m.deletes)
+        own = guarded(m.guards, m.writes, m.inserts, m.deletes)
+        return own | guarded(m.physical.guards) | m.physical.stand_on() if m.physical else own
 
     def rows(self) -> set[tuple[str, str]]:
         """(table, row) of all those cells."""

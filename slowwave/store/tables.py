@@ -785,6 +785,42 @@ switches = Table(
     schema="night",
 )
 
+stores = Table(
+    "stores",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),  # the binding of the package, or `table`
+    Column("binding", Text, nullable=False, server_default=""),  # a person's own, as slowwave.bindings.files reads it
+    _json("parameters"),
+    _json("fingerprint"),  # bound table → lines of its structure when it was connected
+    Column("embedding_model", Text, nullable=False, server_default=""),
+    Column("writing", Boolean, nullable=False, server_default="false"),
+    _instant("recorded_at", required=True, now=True),
+    _instant("disconnected_at"),
+    schema="night",
+)
+
+store_namespaces = Table(
+    "store_namespaces",
+    metadata,
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), primary_key=True),
+    Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
+    Column("native", Text),  # what it is called there; none where the whole store is one
+    Column("sign", Text, nullable=False, server_default=""),  # of its rows as the last night saw them
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+overlay = Table(
+    "overlay",
+    metadata,
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), primary_key=True),
+    Column("table_name", Text, primary_key=True),
+    Column("row_id", Uuid, primary_key=True),
+    _json("cells"),  # column of the catalogue → value
+    schema="night",
+)
+
 DERIVED_COLUMNS: Final = ("content_version", "updated_at", "sync_state", "synced_at")
 """Columns kept by triggers, and what a sync remembers of its folder: never exported, digested or compared."""
 

@@ -1,0 +1,75 @@
+"""What a change of a store that is not ours may touch: cells that its binding declares, of the rows that its mutation names.
+
+Held to at sealing and again before it is applied, like the limits of mutations themselves: a forged plan item reaches no other table, no
+other column and no other row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from slowwave.bindings.binding import Binding, BoundTable
+from slowwave.bindings.row_ids import row_id_of
+from slowwave.mutations.change import OVERLAY, ROW, Change
+from slowwave.mutations.mutation import Mutation
+
+
+def name_of(bound: BoundTable) -> str:
+    """What cells and the journal call a bound table."""
+    return f"{bound.schema}.{bound.table}"
+
+
+def change_fault(binding: Binding, mutation: Mutation) -> str:
+    """What a mutation's change does that it may not, as a sentence; empty when it keeps to its rows."""
+    change = mutation.physical
+    if change is None:
+        return ""
+    tables = {name_of(bound): bound for bound in binding.tables.values()}
+    named = {*mutation.row_ids()}
+    retired = {w.cell.row for w in mutation.writes if w.cell.column == "invalidated_at"}
+    for table, row, key in sorted({(w.cell.table, w.cell.row, w.cell.key) for w in change.writes}):
+        if table == OVERLAY:
+            if key not in binding.tables or row not in named:
+                return f"It would note something about row {row} of {key[:64]}, which it is not about."
+        elif table not in tables:
+            return f"It would write {table[:64]}, which is no table of {binding.title}."
+        elif fault := _fault(binding, tables[table], row, key, named):
+            return fault
+    for write in change.writes:
+        if write.action not in ("set", "now") and (write.cell.table, write.action) != (OVERLAY, "item"):
+            return (
+                f"It would write {write.cell.table}.{write.cell.column} in a way that no change of {binding.title} has."
+            )
+    return _delete_fault(binding, change, tables, retired)
+
+
+def _delete_fault(binding: Binding, change: Change, tables: dict[str, BoundTable], retired: Collection[str]) -> str:
+    for delete in change.deletes:
+        bound = tables.get(delete.table)
+        if bound is None:
+            return f"It would delete from {delete.table[:64]}, which is no table of {binding.title}."
+        owner = binding.tables[bound.parent.table] if bound.parent else bound
+        goes = owner.retire.by == "delete" and (owner is bound or bound.name in owner.cascades)
+        if not goes or set(delete.seen) != {ROW}:
+            return f"It would delete row {delete.row} of {delete.table}, which is not how that store retires one."
+        if fault := _fault(binding, bound, delete.row, delete.key, retired):
+            return fault
+    return ""
+
+
+def _fault(binding: Binding, bound: BoundTable, row: str, key: str, named: Collection[str]) -> str:
+    """That a row's id is not made of its key, or that it does not belong to one of those named."""
+    found: object = json.loads(key) if key.startswith("[") else None
+    native = tuple(map(str, found)) if isinstance(found, list) else ()
+    if len(native) != len(bound.key) or row_id_of(binding, bound, native) != row:
+        return f"Row {row} of {name_of(bound)} is not the one that its key names."
+    if bound.parent:
+        parent = binding.tables[bound.parent.table]
+        mine = dict(zip((k.column for k in bound.key), native, strict=True))
+        theirs = {their: mine.get(own) for own, their in bound.parent.columns}
+        keys = tuple(theirs.get(k.column) for k in parent.key)
+        if None in keys:  # its key does not tell whose it is; that the rows were sealed together has to do
+            return ""
+        row = row_id_of(binding, parent, tuple(str(k) for k in keys))
+    return "" if row in named else f"It would change row {row} of {name_of(bound)}, which it is not about."

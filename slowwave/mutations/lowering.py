@@ -1,0 +1,319 @@
+"""Lowering: the cells of a mutation, which are those of our catalogue, become cells and rows of the store that its rows lie in.
+
+What a row says becomes its text there, with every column that follows from the text; retiring becomes what the store itself does to a row
+that it shows no longer; what the store has no place for goes to ``night.overlay``. Guards become guards on the same physical cells. What
+comes out is sealed, values included, so that nothing is computed when it is applied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, Constant
+from slowwave.mutations.bound_relations import APART, RETIRED, cell_of
+from slowwave.mutations.cells import Cell, Delete, Guard, Value, Write, canonical_json, sql_type
+from slowwave.mutations.change import OVERLAY, ROW, Change
+from slowwave.mutations.change_limits import name_of
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.native_rows import NativeRow
+from slowwave.mutations.vectors import encode
+
+_OF_TEXT: Final = frozenset({"memory_versions", "memory_vectors"})
+"""Logical tables that lie in the row of the memory itself, or belong to it."""
+
+_RETIRES: Final = ("invalidated_at", "invalidated_by")
+
+
+class Unlowered(Exception):  # noqa: N818 - a mutation that is left out, which is no error
+    """Why a mutation does not become a change of the store: ``changed`` says that its rows are no longer those of the snapshot."""
+
+    def __init__(self, reason: str, *, changed: bool = False) -> None:
+        super().__init__(reason)
+        self.changed = changed
+
+
+def concerns(binding: Binding, mutation: Mutation) -> bool:
+    """Whether a mutation writes or rests on rows of the store; what lies in ``memory`` stays as it is."""
+    held = {*binding.tables, *(_OF_TEXT if "memories" in binding.tables else ())}
+    return not held.isdisjoint(_tables(mutation))
+
+
+def rewritten(mutation: Mutation) -> frozenset[str]:
+    """The rows that get another text or another vector."""
+    found = {str(i.values.get("memory_id")) for i in mutation.inserts if i.table == "memory_versions"}
+    found |= {i.row for i in mutation.inserts if i.table == "memory_vectors"}
+    return frozenset(found | {w.cell.row for w in mutation.writes if w.cell.table == "memory_vectors"})
+
+
+def lower(binding: Binding, bound: BoundTable, mutation: Mutation, rows: Mapping[str, NativeRow]) -> Change:
+    """What a mutation of the rows of a bound table comes to. ``rows`` are those that it names anywhere, as they are now.
+
+    Raises ``Unlowered`` for what the store cannot hold, and for rows that are no longer as the mutation saw them.
+    """
+    lowering = _Lowering(binding, bound, rows)
+    lowering.take(mutation)
+    return lowering.change()
+
+
+@dataclass(slots=True)
+class _Lowering:
+    binding: Binding
+    bound: BoundTable
+    rows: Mapping[str, NativeRow]
+    writes: dict[Cell, Write] = field(default_factory=dict)
+    guards: dict[tuple[str, str, str], dict[str, Value]] = field(default_factory=lambda: defaultdict(dict))
+    passed: list[Guard] = field(default_factory=list)
+    deletes: list[Delete] = field(default_factory=list)
+
+    def change(self) -> Change:
+        """All that was taken, in the order of its cells."""
+        gone = {(d.table, d.key) for d in self.deletes}
+        guards = list(self.passed)
+        for (table, row, key), seen in self.guards.items():
+            stay = [c for c in seen if Cell(table, row, c, key) not in self.writes]
+            if stay and (table, key) not in gone:
+                guards.append(
+                    Guard.on(table, row, seen, stay) if not key else Guard.on(table, row, seen, stay)._replace(key=key)
+                )
+        return Change(
+            tuple(self.writes[cell] for cell in sorted(self.writes)),
+            tuple(sorted(guards, key=lambda g: (g.table, g.row, g.key))),
+            tuple(sorted(self.deletes, key=lambda d: (d.table, d.key))),
+        )
+
+    def take(self, mutation: Mutation) -> None:
+        if mutation.deletes:
+            raise Unlowered(
+                f"Rows of {self.binding.title} are retired as its own client does it, and purged by nobody else."
+            )
+        texts: dict[str, str] = {}
+        vectors: dict[str, str] = {}
+        for insert in mutation.inserts:
+            if insert.table == "memory_versions":
+                texts[str(insert.values["memory_id"])] = str(insert.values["content"])
+            elif insert.table == "memory_vectors" and insert.row:
+                vectors[insert.row] = str(insert.values["vector"])
+            else:
+                raise Unlowered(f"It would add a row to {insert.table}, and nothing is added to {self.binding.title}.")
+        wanted: dict[str, dict[str, Write]] = defaultdict(dict)
+        for write in mutation.writes:
+            if write.cell.table == "memory_vectors":
+                vectors[write.cell.row] = str(write.value)
+            elif write.cell.table == self.bound.name:
+                wanted[write.cell.row][write.cell.column] = write
+            else:
+                raise Unlowered(f"It would write {write.cell.table}, of which {self.binding.title} has none.")
+        for guard in mutation.guards:
+            self._guard(guard)
+        for id_ in sorted({*wanted, *texts, *vectors}):
+            self._row(mutation, self._there(id_), wanted[id_], texts.get(id_), vectors.get(id_))
+
+    def _there(self, id_: str) -> NativeRow:
+        if id_ not in self.rows:
+            raise Unlowered(f"Row {id_} is gone since the snapshot.", changed=True)
+        return self.rows[id_]
+
+    def _row(
+        self, mutation: Mutation, row: NativeRow, wanted: Mapping[str, Write], text: str | None, vector: str | None
+    ) -> None:
+        retired = (w := wanted.get("invalidated_at")) is not None and (w.action == "now" or w.value is not None)
+        for column, write in wanted.items():
+            if column == "current_version_id":
+                self._same_text(row, write.seen)
+            elif column not in _RETIRES:
+                self._column(row, column, write, keeps=not (retired and self.bound.retire.by == "delete"))
+        if retired:
+            lost = mutation.kind == "invalidate_rows" and "valid_to" in wanted
+            self._retire(row, lost=lost)
+        elif "invalidated_at" in wanted:
+            raise Unlowered(f"It would bring back a row of {self.binding.title} that was retired.")
+        if text is not None or vector is not None:
+            self._say(row, text, vector)
+
+    def _column(self, row: NativeRow, column: str, write: Write, *, keeps: bool) -> None:
+        if write.action == "add":
+            raise Unlowered(f"It counts in {column}, which {self.binding.title} does not keep.")
+        if column in self.bound.constants:
+            raise Unlowered(f"It would write {column}, which is the same for every row of {self.binding.title}.")
+        if column in self.bound.columns:
+            if keeps:
+                self._put(self.bound, row, column, write.value)
+                self._stamp(self.bound, row)
+            return
+        cell = Cell(OVERLAY, row.id, column, self.bound.name)
+        value = _overlaid(column, write.value) if write.action == "set" else None
+        self.writes[cell] = Write(cell, write.action, row.overlay.get(column), value)
+
+    def _say(self, row: NativeRow, text: str | None, vector: str | None) -> None:
+        """Another text, another vector, and whatever follows from the text."""
+        if text is not None:
+            self._put(self.bound, row, "content", text)
+        for derived in self.bound.derived:
+            if derived.by == "embedding":
+                if vector is None:
+                    raise Unlowered(f"It has no vector of the new text, and {self.binding.title} searches by vectors.")
+                if not derived.table:
+                    self._put(self.bound, row, derived.column, vector)
+                else:
+                    self._embed_children(row, derived.table, derived.column, vector)
+            elif text is not None:
+                made = text if derived.by == "copy" else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+                self._put(self.bound, row, derived.column, made)
+        if text is not None or not any(d.by == "embedding" and d.table for d in self.bound.derived):
+            self._stamp(self.bound, row)
+
+    def _embed_children(self, row: NativeRow, table: str, column: str, vector: str) -> None:
+        child = self.binding.tables[table]
+        only = dict(child.only)
+        names = [k.column for k in child.key]
+        for one in row.children.get(table, ()):
+            native = dict(zip(names, json.loads(one.key), strict=True))
+            if all(native.get(c, text) == text for c, text in only.items()):
+                self._put(child, one, column, vector)
+                self._stamp(child, one)
+
+    def _retire(self, row: NativeRow, *, lost: bool) -> None:
+        retire = self.bound.retire
+        if retire.by == "nothing":
+            raise Unlowered(retire.why_not or f"No way is declared to retire a row of {self.binding.title}.")
+        if retire.by == "delete":
+            self.deletes.append(Delete(name_of(self.bound), row.id, row.key, {ROW: row.hash}))
+            if left := sorted(n for n, found in row.children.items() if found and n not in self.bound.cascades):
+                raise Unlowered(f"Rows of {left[0]} belong to it, and the binding does not say that they go with it.")
+            for name, children in sorted(row.children.items()):
+                table = name_of(self.binding.tables[name])
+                self.deletes += [Delete(table, one.id, one.key, {ROW: one.hash}) for one in children]
+            return
+        for column, value in (*retire.puts, *(self.bound.lose if lost else ())):
+            self._put(self.bound, row, column, value)
+        self._stamp(self.bound, row)
+
+    def _stamp(self, bound: BoundTable, row: NativeRow) -> None:
+        for stamp in bound.stamps:
+            name = cell_of(bound, stamp.column)
+            if name.startswith("/"):
+                raise Unlowered(
+                    f"{bound.table}.{name[1:]} is json, which is written whole, and notes the instant of the write."
+                )
+            cell = Cell(name_of(bound), row.id, name, row.key)
+            self.writes[cell] = Write(cell, "now", self._seen(bound, row, name))
+
+    def _put(self, bound: BoundTable, row: NativeRow, column: str, value: Value | Constant) -> None:
+        name, to = cell_of(bound, column), bound.columns[column]
+        cell = Cell(name_of(bound), row.id, name, row.key)
+        seen = self._seen(bound, row, name)
+        if name.startswith("/"):
+            before = self.writes[cell].value if cell in self.writes else seen
+            after: Value = _patched(None if before is None else str(before), to.path, value)
+        else:
+            after = _physical(to, value)
+        self.writes[cell] = Write(cell, "set", seen, after)
+
+    def _seen(self, bound: BoundTable, row: NativeRow, name: str) -> Value:
+        text = row.cells.get(name)
+        if text is None or name not in bound.columns or bound.columns[name].type not in ("vector", "halfvec"):
+            return text
+        return encode(np.array(json.loads(text), np.float32))
+
+    def _guard(self, guard: Guard) -> None:
+        if guard.table not in (self.bound.name, *_OF_TEXT):
+            self.passed.append(guard)
+            return
+        if guard.table != self.bound.name:
+            raise Unlowered(f"It rests on {guard.table}, which {self.binding.title} does not have apart from the row.")
+        row = self._there(guard.row)
+        table = name_of(self.bound)
+        stands = self.guards[table, row.id, row.key]
+        if "content" in self.bound.columns:  # at least that the row is there and says what it said
+            self._stands(stands, row, "content")
+        for column, seen in zip(guard.columns, guard.seen, strict=True):
+            if column == "current_version_id":
+                self._same_text(row, seen)
+            elif column == "invalidated_at":
+                if self.bound.retired:
+                    self._stands(stands, row, RETIRED)
+            elif column == "scope" and self.bound.apart:
+                for n in range(len(self.bound.apart)):
+                    self._stands(stands, row, f"{APART}{n}")
+            elif column in self.bound.columns:
+                self._stands(stands, row, column)
+            elif column not in self.bound.constants and column not in ("id", "external_id", "kind", "recorded_at"):
+                self.guards[OVERLAY, row.id, self.bound.name][column] = row.overlay.get(column)
+
+    def _stands(self, stands: dict[str, Value], row: NativeRow, column: str) -> None:
+        name = cell_of(self.bound, column)
+        physical = name[1:] if name.startswith("/") else self._physical_column(name)
+        if physical not in self.bound.volatile:
+            stands[name] = row.cells.get(name)
+
+    def _physical_column(self, name: str) -> str:
+        if name == RETIRED and self.bound.retired:
+            return self.bound.retired.column.column
+        if name.startswith(APART):
+            return self.bound.apart[int(name[len(APART) :])].column
+        return self.bound.columns[name].column
+
+    def _same_text(self, row: NativeRow, version: Value) -> None:
+        if version != str(version_of(row.id, text_in(self.bound, row))):
+            raise Unlowered(f"Row {row.id} says something else since the snapshot.", changed=True)
+
+
+def text_in(bound: BoundTable, row: NativeRow) -> str:
+    """What a row says."""
+    column, held = bound.columns["content"], row.cells.get(cell_of(bound, "content"))
+    if held is None or not column.path:
+        return held or ""
+    found: object = json.loads(held)
+    for name in column.path if column.json == "json" else ():
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def version_of(id_: str, text: str) -> uuid.UUID:
+    """The id of the version that a row's text is, as snapshots have it."""
+    return uuid.UUID(hashlib.md5(f"{id_}:{text}".encode(), usedforsecurity=False).hexdigest())
+
+
+def _tables(mutation: Mutation) -> set[str]:
+    rows = (*mutation.inserts, *mutation.deletes, *mutation.guards)
+    return {w.cell.table for w in mutation.writes} | {r.table for r in rows}
+
+
+def _physical(column: BoundColumn, value: Value | Constant) -> Value:
+    """A value as the cell of a bound column holds it: under a path JSON text, null for what is not there."""
+    if not column.path or value is None:
+        return value
+    return str(value) if column.type == "jsonb" else canonical_json(list(value) if isinstance(value, tuple) else value)
+
+
+def _overlaid(column: str, value: Value) -> Value:
+    if value is None:
+        return None
+    if sql_type("memories", column) == "jsonb":
+        return str(value)
+    return canonical_json(list(value) if isinstance(value, tuple) else value)
+
+
+def _patched(text: str | None, path: tuple[str, ...], value: Value | Constant) -> str:
+    """A ``json`` document with one value under a path changed, its other keys in their order."""
+    whole: object = json.loads(text) if text is not None else {}
+    if not isinstance(whole, dict):
+        raise Unlowered("Its JSON is no object, so nothing can be set inside it.")
+    at = whole
+    for name in path[:-1]:
+        at = at.get(name)
+        if not isinstance(at, dict):
+            raise Unlowered(f"Its JSON has no object {name!r} to set anything in.")
+    if value is None:
+        at.pop(path[-1], None)
+    else:
+        at[path[-1]] = list(value) if isinstance(value, tuple) else value
+    return json.dumps(whole, ensure_ascii=False)

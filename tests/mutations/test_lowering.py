@@ -1,0 +1,327 @@
+"""Three promises of mutations, kept in stores that are not ours: what was sealed happens, once, and comes back exactly, and nobody's
+rows but those that it names are touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.errors import Refused, UndoBlocked
+from slowwave.mutations.apply import apply_items
+from slowwave.mutations.bound_relations import key_json
+from slowwave.mutations.catalogue import OWN
+from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Value, Write
+from slowwave.mutations.change import OVERLAY, ROW, Change
+from slowwave.mutations.change_limits import change_fault
+from slowwave.mutations.lowering import Unlowered, lower, rewritten, text_in, version_of
+from slowwave.mutations.mutation import Mutation, Row
+from slowwave.mutations.native_rows import NativeRow, native_rows
+from slowwave.mutations.undo import undo_entries
+from slowwave.mutations.vectors import encode
+from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, seal
+from slowwave.store.connect import Store
+from tests.peers import ANNA, BEN, Peer, client_writes, make_peer
+from tests.worlds import few
+
+SHAPES = ("mem0", "langgraph", "notes", "notes, deleted")
+
+
+def peer_of(store: Store, shape: str, r: Random) -> Peer:
+    name, _, deleted = shape.partition(", ")
+    peer = make_peer(store, name, r)
+    return peer.deleting() if deleted else peer
+
+
+def rows_of(store: Store, peer: Peer, user: str = ANNA) -> dict[str, NativeRow]:
+    with store.connect("reader") as connection:
+        ids = peer.ids(connection, user)
+        return native_rows(
+            connection, peer.binding, peer.bound, peer.catalogue(connection, user), peer.namespace_id, ids, ids
+        )
+
+
+def guard(peer: Peer, row: NativeRow, **more: Value) -> Guard:
+    """That a row says what it said, and lives."""
+    seen: dict[str, Value] = {"current_version_id": version(peer, row), "invalidated_at": None, "scope": "s", **more}
+    return Guard.on("memories", row.id, seen, seen)
+
+
+def version(peer: Peer, row: NativeRow) -> str:
+    return str(version_of(row.id, text_in(peer.bound, row)))
+
+
+def merge(peer: Peer, keep: NativeRow, absorb: NativeRow) -> Mutation:
+    """One row takes another in, and is of more importance from now on."""
+    writes = (
+        Write(Cell("memories", keep.id, "importance"), "set", 0.5, 0.75),
+        Write(Cell("memories", keep.id, "tags"), "set", "[]", '["a", {"b": 1}]'),
+        Write(Cell("memories", absorb.id, "invalidated_at"), "now"),
+        Write(Cell("memories", absorb.id, "invalidated_by"), "item"),
+        Write(Cell("memories", absorb.id, "merged_into"), "set", None, keep.id),
+        Write(Cell("memories", absorb.id, "state"), "set", "active", "merged"),
+    )
+    guards = (guard(peer, keep, state="active"), guard(peer, absorb, importance=0.5))
+    return Mutation("merge_rows", "memories", writes, guards, keep=Row(keep.id), absorb=(Row(absorb.id),))
+
+
+def reword(peer: Peer, row: NativeRow, text: str, vector: Sequence[float] | None = (0.5, 0.25, 0, 1)) -> Mutation:
+    """A row says something else, with the vector of that."""
+    inserts = [Insert("memory_versions", {"memory_id": row.id, "ordinal": 2, "content": text, "reason": "test"})]
+    if vector is not None:
+        inserts.append(Insert("memory_vectors", {"vector": encode(np.array(vector, np.float32))}, row.id, "m"))
+    writes = (
+        Write(Cell("memories", row.id, "current_version_id"), "row", version(peer, row), 0),
+        Write(Cell("memories", row.id, "stage"), "set", "raw", "summary"),
+    )
+    seen: dict[str, Value] = {"invalidated_at": None}
+    return Mutation(
+        "new_version", "memories", writes, (Guard.on("memories", row.id, seen, seen),), tuple(inserts), (Row(row.id),)
+    )
+
+
+def lose(peer: Peer, winner: NativeRow, loser: NativeRow) -> Mutation:
+    """A row says what is no longer so."""
+    writes = (
+        Write(Cell("memories", loser.id, "invalidated_at"), "now"),
+        Write(Cell("memories", loser.id, "invalidated_by"), "item"),
+        Write(Cell("memories", loser.id, "valid_to"), "now"),
+    )
+    return Mutation(
+        "invalidate_rows", "memories", writes, (guard(peer, winner), guard(peer, loser)), rows=(Row(loser.id),)
+    )
+
+
+def lowered(peer: Peer, rows: dict[str, NativeRow], mutation: Mutation, operation: str = "test") -> Item:
+    """The item as a plan stores it and apply reads it."""
+    change = lower(peer.binding, peer.bound, mutation, rows)
+    physical = {"physical": json.loads(change.canonical())}
+    item = Item(operation, "change", Mutation.from_json({**mutation.to_json(), **physical}))
+    assert change_fault(peer.binding, item.mutation) == ""
+    assert item.mutation.physical == change
+    return Item.from_json(json.loads(json.dumps(item.to_json())))
+
+
+def plan(store: Store, peer: Peer, r: Random) -> list[Item]:
+    """Merges, new texts and losses of random rows of Anna's, sealed: no two of them touch one cell."""
+    rows = rows_of(store, peer)
+    found: list[Mutation] = []
+    some = sorted(rows.values(), key=lambda row: row.id)
+    for _ in range(6):
+        if len(some) > 1:
+            one, other = r.sample(some, 2)
+            kind = r.choice([merge, lose, reword])
+            found.append(reword(peer, one, f'New {r.randrange(9)} "x"') if kind is reword else kind(peer, one, other))
+    items = [lowered(peer, rows, m) for m in found]
+    return list(seal(Header(peer.namespace_id, peer.slug, "s", "f"), items, ["test"]).items)
+
+
+def apply(store: Store, peer: Peer, items: Sequence[Item]) -> tuple[str, dict[str, str]]:
+    run = str(uuid.uuid4())
+    with store.connect("applier") as connection, connection.transaction():
+        return run, apply_items(connection, peer.namespace_id, run, items, peer.catalogue(connection))
+
+
+def undo(store: Store, peer: Peer, run: str, items: Sequence[str] | None = None) -> tuple[str, ...]:
+    with store.connect("applier") as connection, connection.transaction():
+        catalogue = peer.catalogue(connection)
+        return undo_entries(connection, peer.namespace_id, str(uuid.uuid4()), run, items, catalogue=catalogue)
+
+
+def digest(store: Store, peer: Peer) -> dict[str, str]:
+    """Every row of every table of theirs, and what of ours is beside them."""
+    with store.connect("owner") as connection:
+        beside = connection.execute(
+            "SELECT coalesce(string_agg(o::text, '|' ORDER BY o::text), '') FROM night.overlay o WHERE namespace_id = %s",
+            (peer.namespace_id,),
+        ).fetchone()
+        return peer.digest(connection) | {OVERLAY: str(beside)}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@few
+@given(r=st.randoms(use_true_random=False))
+def test_any_subset_applies_once_in_any_order_and_comes_back_exactly(store: Store, shape: str, r: Random) -> None:
+    """Applied in parts, in any order, stale the second time, undone in any order: each row of each table is as it was."""
+    peer = peer_of(store, shape, r)
+    before = digest(store, peer)
+    items = plan(store, peer, r)
+    chosen = [i for i in items if r.random() < 0.8]
+    r.shuffle(chosen)
+    runs = [apply(store, peer, part) for part in (chosen[::2], chosen[1::2])]
+    assert [stale for _, stale in runs] == [{}, {}]
+    once = digest(store, peer)
+    assert (once == before) == (not chosen)
+    _, stale = apply(store, peer, chosen)
+    assert stale.keys() == {i.id for i in chosen}, "what was applied is stale for a second apply"
+    assert digest(store, peer) == once
+    r.shuffle(runs)
+    for run, _ in runs:
+        undo(store, peer, run)
+    assert digest(store, peer) == before
+    assert undo(store, peer, runs[0][0]) == ()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@few
+@given(r=st.randoms(use_true_random=False))
+def test_what_a_client_wrote_in_between_is_never_overwritten(store: Store, shape: str, r: Random) -> None:
+    """Items on rows that a client wrote to are stale, and their undo is refused with the row named; the other user's rows stay."""
+    peer = peer_of(store, shape, r)
+    items = plan(store, peer, r)
+    others = {i: row.cells for i, row in rows_of(store, peer, BEN).items()}
+    with store.connect("owner") as connection, connection.transaction():
+        for _ in range(r.randrange(3)):
+            client_writes(connection, peer, ANNA, r)
+    seen = {i: (row.cells, row.hash) for i, row in rows_of(store, peer).items()}
+    run, stale = apply(store, peer, items)
+    applied = [i for i in items if i.id not in stale]
+    touched = {d.row for i in applied for d in (i.mutation.physical or Change()).deletes}
+    touched |= {w.cell.row for i in applied for w in (i.mutation.physical or Change()).writes}
+    after = {i: (row.cells, row.hash) for i, row in rows_of(store, peer).items()}
+    assert {i: c for i, c in after.items() if i not in touched} == {i: c for i, c in seen.items() if i not in touched}
+    with store.connect("owner") as connection, connection.transaction():
+        for _ in range(r.randrange(4)):
+            client_writes(connection, peer, ANNA, r)
+    now = digest(store, peer)
+    for item in r.sample(applied, len(applied)):
+        blocked = ""
+        try:
+            undo(store, peer, run, [item.id])
+        except UndoBlocked as problem:
+            blocked = str(problem)
+        if blocked:
+            assert any(row in blocked for row in (*item.mutation.row_ids(), *touched))
+            assert digest(store, peer) == now, "an undo that is refused changes nothing"
+        now = digest(store, peer)
+    assert {i: row.cells for i, row in rows_of(store, peer, BEN).items()} == others
+
+
+def test_a_change_of_mem0_is_what_its_client_would_have_written(store: Store) -> None:
+    """Text, hash, lemmas, vector and stamp change together; a merged row expires, and one that lost is forgotten by its hash as well."""
+    peer = make_peer(store, "mem0", Random(3))
+    rows = rows_of(store, peer)
+    a, b, c, d = sorted(rows)[:4]
+    items = [
+        lowered(peer, rows, reword(peer, rows[a], "Zoë lives in Oslo.")),
+        lowered(peer, rows, merge(peer, rows[d], rows[b])),
+        lowered(peer, rows, lose(peer, rows[d], rows[c])),
+    ]
+    assert apply(store, peer, items)[1] == {}
+    with store.connect("owner") as connection:
+        found = {
+            str(i): (payload, vector)
+            for i, payload, vector in connection.execute(
+                f"SELECT id, payload, vector::text FROM {peer.schema}.mem0".encode()
+            )
+        }
+        beside = dict(
+            connection.execute(
+                "SELECT row_id::text, cells FROM night.overlay WHERE namespace_id = %s", (peer.namespace_id,)
+            ).fetchall()
+        )
+    said = found[a][0]
+    assert said["data"] == said["text_lemmatized"] == "Zoë lives in Oslo."
+    assert said["hash"] == hashlib.md5("Zoë lives in Oslo.".encode(), usedforsecurity=False).hexdigest()
+    assert found[a][1] == "[0.5,0.25,0,1]"
+    assert said["updated_at"] > "2026-11-22T01:09:19.374076+00:00"
+    assert found[b][0]["expiration_date"] == found[c][0]["expiration_date"] == "1970-01-01"
+    assert "hash" in found[b][0]
+    assert "hash" not in found[c][0]
+    assert beside[b] == {"merged_into": d, "state": "merged"}
+    assert beside[d] == {"importance": 0.75, "tags": ["a", {"b": 1}]}
+    assert beside[c].keys() == {"valid_to"}
+
+
+def test_deleting_takes_what_the_plan_did_not_see_along_for_nobody(store: Store) -> None:
+    """A vector that the client added since makes the delete stale: a cascade would take it, and the journal would not have it."""
+    peer = make_peer(store, "langgraph", Random(5))
+    rows = rows_of(store, peer)
+    a, b = [i for i, row in rows.items() if row.children][:2]
+    item = lowered(peer, rows, merge(peer, rows[b], rows[a]))
+    native = json.loads(rows[a].key)
+    with store.connect("owner") as connection:
+        connection.execute(
+            f"INSERT INTO {peer.schema}.store_vectors VALUES (%s, %s, 'other', '[1,1,1,1]')".encode(), native
+        )
+    before = digest(store, peer)
+    _, stale = apply(store, peer, [item])
+    assert "other" in stale[item.id]
+    assert digest(store, peer) == before
+
+
+def test_what_a_store_cannot_hold_is_left_out_with_the_reason(store: Store) -> None:
+    """No vector for a new text, a row that was added, a counter, a text that changed, a row that is gone: each says why."""
+    peer = make_peer(store, "mem0", Random(4))
+    rows = rows_of(store, peer)
+    a, b = sorted(rows)[:2]
+    summary = Insert("memories", {"kind": "summary"})
+    counts = Mutation(
+        "merge_rows", "memories", (Write(Cell("memories", a, "access_count"), "add", None, 2),), rows=(Row(a),)
+    )
+    other = Mutation("set_state", "memories", inserts=(summary,), rows=(Row(a),))
+    for mutation, why, changed in [
+        (reword(peer, rows[a], "x", None), "no vector", False),
+        (other, "add a row", False),
+        (counts, "counts", False),
+        (
+            merge(peer, rows[a], NativeRow(b, rows[b].key, {**rows[b].cells, "content": '"x"'}, "")),
+            "something else",
+            True,
+        ),
+        (merge(peer, rows[a], NativeRow(str(uuid.uuid4()), "[]", rows[b].cells, "")), "gone", True),
+    ]:
+        with pytest.raises(Unlowered, match=why) as refused:
+            lower(peer.binding, peer.bound, mutation, rows)
+        assert refused.value.changed is changed
+    assert rewritten(reword(peer, rows[a], "x")) == {a}
+
+
+def test_a_forged_change_reaches_no_other_row_or_table(store: Store) -> None:
+    """A row that the mutation does not name, a key of another row, a delete where rows are not deleted, a table of nobody's."""
+    peer = make_peer(store, "mem0", Random(6))
+    rows, others = rows_of(store, peer), rows_of(store, peer, BEN)
+    a, b = sorted(rows)[:2]
+    theirs = next(iter(others.values()))
+    good = lower(peer.binding, peer.bound, reword(peer, rows[a], "x"), rows)
+    table = f"{peer.schema}.mem0"
+
+    def forged(cell: Cell) -> Change:
+        return Change((*good.writes, Write(cell, "set", None, '"y"')), good.guards)
+
+    for change in [
+        forged(Cell(table, b, "content", rows[b].key)),
+        forged(Cell(table, a, "content", theirs.key)),
+        forged(Cell("memory.entities", a, "name", rows[a].key)),
+        forged(Cell(OVERLAY, b, "state", "memories")),
+        Change(deletes=(Delete(table, a, rows[a].key, {ROW: rows[a].hash}),)),
+    ]:
+        mutation = Mutation("new_version", "memories", rows=(Row(a),), physical=change)
+        assert change_fault(peer.binding, mutation)
+        with pytest.raises(Refused):
+            apply(store, peer, [Item("test", "change", mutation)])
+    ours = [Item("test", "change", Mutation("new_version", "memories", rows=(Row(a),), physical=good))]
+    with store.connect("applier") as connection, pytest.raises(Refused):
+        apply_items(connection, peer.namespace_id, str(uuid.uuid4()), ours, OWN)
+
+
+def test_a_row_of_another_user_is_stale_whatever_an_item_says(store: Store) -> None:
+    """The scope holds where a key would reach: Ben's row is none of Anna's namespace."""
+    peer = make_peer(store, "notes", Random(8))
+    others = rows_of(store, peer, BEN)
+    row = next(iter(others.values()))
+    item = lowered(peer, others, reword(peer, row, "taken"))
+    before = digest(store, peer)
+    _, stale = apply(store, peer, [item])
+    assert row.id in stale[item.id]
+    assert digest(store, peer) == before
+    assert key_json(tuple(json.loads(row.key))) == row.key
