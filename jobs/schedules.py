@@ -7,6 +7,7 @@ from jobs.nights import freshness_job, night_job
 from jobs.retention import retention_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, error_text
+from slowwave.bindings.changes import note_changes
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
@@ -30,6 +31,7 @@ def nightly(
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
         expire_plans(store)
+        note_changes(store)
         known = set(context.instance.get_dynamic_partitions("namespaces"))
         nights = {name: due(store, name, weekly=sunday) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:

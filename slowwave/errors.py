@@ -39,6 +39,10 @@ class NotInCorpus(Refused):
     """What was asked for is no page that a corpus holds, or none that is shown."""
 
 
+class BindingError(Refused):
+    """A binding says what cannot be; nothing was connected."""
+
+
 class ImportRefused(Refused):
     """A row of an import file cannot be taken."""
 

@@ -111,6 +111,9 @@ VERBS: Final = {
         "write", "purge", "Delete a page for good, with all its versions: say what would go, and with --yes do it."
     ),
     "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
+    "connect": Verb(
+        "connect", "app", "Stores that are not ours, worked on where they lie: Mem0, LangGraph, or any table."
+    ),
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "proposals": Verb("proposals", "app", "What agents propose: list it, plan it, approve or reject it."),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from slowwave.bindings.changes import note_changes
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import (
@@ -55,6 +56,8 @@ def night(
     store = open_store()
     named(ops, OPERATIONS)
     instant = instant_of("now", now)
+    if namespace == "ALL":
+        note_changes(store)  # all of them at once, with those that stores of others have by now
     nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force, ops=ops, now=instant)
     if json:
         shown = [n.to_json() for n in nights] + [{"namespace": n, "error": str(e)} for n, e in failures]
@@ -255,7 +258,8 @@ def _run_nights(
                 begun += 1
 
             try:
-                nights.append(run_night(store, name, force=force, ops=ops, progress=say_step, now=now))
+                noted = len(names) > 1
+                nights.append(run_night(store, name, force=force, ops=ops, progress=say_step, now=now, noted=noted))
             except SlowwaveError as problem:
                 failures.append((name, problem))
             tell((place + 1) * STEPS, len(names) * STEPS, "")

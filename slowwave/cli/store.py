@@ -68,6 +68,10 @@ def doctor(json: Json = False) -> None:
 
     store = Store.from_environment()
     found = diagnose(store)
+    if not any(d.problem for d in found):
+        from slowwave.bindings.checks import diagnose_stores
+
+        found += diagnose_stores(store)
     if json:
         show_json(
             [

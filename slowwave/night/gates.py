@@ -24,6 +24,8 @@ SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint FROM night.llm_usa
   AND recorded_at > now() - interval '24 hours'
 """
 
+_CONNECTED: Final = "SELECT 1 FROM night.store_namespaces WHERE namespace_id = %s"
+
 Gate = Literal[
     "disabled",
     "read_only",
@@ -172,6 +174,8 @@ def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None
     least = settings.gate_min_hours
     if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
         return Closed("too_soon", f"{name} had a night {last.hours:,.1f} hours ago, and gate_min_hours is {least:g}.")
+    if connection.execute(_CONNECTED, (scope,)).fetchone():
+        return None  # what is new in a store of others is not told apart from what changed
     records, sessions = _news(connection, scope, last.weekly if asked.weekly else last.night)
     if asked.weekly:
         if sessions >= settings.gate_min_sessions or last.weekly_days >= LONGEST_WEEKLY_WAIT_DAYS:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from slowwave.bindings.changes import note_change
+from slowwave.bindings.writing import why_not_writable
 from slowwave.errors import DreamCancelled
 from slowwave.night.inputs import read_inputs
 from slowwave.night.outcome import Night, per_operation
@@ -66,18 +68,22 @@ def run_night(
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
     now: datetime | None = None,
+    noted: bool = False,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
     An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; ``run_id`` is a run that is open
     already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
     gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
+    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
     """
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None
+    if not noted:
+        note_change(store, namespace)
     if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
@@ -160,7 +166,9 @@ def make_plan(
     sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S{AS_OF}%f}" if now else snapshot.snapshot_id
     header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
     proposed = [i for p in proposals.values() for i in p.items]
-    items = not_rejected(snapshot, proposed)
+    with store.connect("reader") as connection:
+        held_back = why_not_writable(connection, snapshot.namespace_id)
+    items = not_rejected(snapshot, [] if held_back else proposed)
     inside = within(scope, snapshot, items)
     plan, probes = prove(header, inside, inputs, proposals, scope=scope, ops=ops)
     if now:
@@ -169,7 +177,8 @@ def make_plan(
     summary = {
         "items": per_operation(plan.items),
         "deferred": len(plan.deferred),
-        "rejected_before": len(proposed) - len(items),
+        "rejected_before": 0 if held_back else len(proposed) - len(items),
+        **({"held_back": per_operation(proposed), "why_held_back": held_back} if held_back else {}),
         "out_of_scope": len(items) - len(inside),
         "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
         "skipped": {
@@ -221,7 +230,8 @@ def make_plan(
         if len(plan.items) > len(carried)
         else why_nothing(
             [p.report for p in proposals.values()],
-            rejected=len(proposed) - len(items),
+            rejected=0 if held_back else len(proposed) - len(items),
+            held_back=(len(proposed), held_back),
             out_of_scope=len(items) - len(inside),
             carried=len(carried),
         ),

@@ -80,10 +80,13 @@ class Report:
         return "\n\n".join(parts)
 
 
-def why_nothing(reports: Sequence[Report], *, rejected: int, out_of_scope: int, carried: int) -> tuple[str, ...]:
+def why_nothing(
+    reports: Sequence[Report], *, rejected: int, out_of_scope: int, carried: int, held_back: tuple[int, str] = (0, "")
+) -> tuple[str, ...]:
     """Why a plan has nothing new in it: what each planner looked at and left out, and what was left out of its proposals.
 
-    ``reports`` are those of the planners; a night that is silent has to prove that it looked.
+    ``reports`` are those of the planners; a night that is silent has to prove that it looked. ``held_back`` is how many proposals are not
+    for a plan here, whatever they say, and the sentence why.
     """
     sentences = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
     off = [r.operation for r in reports if r.skipped]
@@ -93,6 +96,8 @@ def why_nothing(reports: Sequence[Report], *, rejected: int, out_of_scope: int, 
         (carried, "wait for review in the plan before"),
     ]
     sentences += [f"{n:,} proposals {what}." for n, what in left if n]
+    if held_back[1]:
+        sentences.append(f"{held_back[0]:,} proposals are not planned. {held_back[1]}")
     return (*sentences, *([f"Did not run: {', '.join(off)}."] if off else []))
 
 

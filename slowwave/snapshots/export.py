@@ -1,5 +1,7 @@
 """Reading a namespace out of Postgres: one REPEATABLE READ transaction, a COPY a table, straight into Arrow.
 
+Where its rows lie, in our own schema or in the tables of another store, is what ``slowwave.bindings`` says.
+
 Rows come as CSV into ``pyarrow.csv`` (its types are those of ``slowwave.snapshots.schema``), vectors as binary COPY, whose
 fixed-width rows NumPy reads in place. Nothing is parsed by hand, and no Python object is made for a cell.
 """
@@ -18,6 +20,10 @@ import pyarrow.csv as pacsv
 from psycopg import sql
 from sqlalchemy import Table
 
+from slowwave.bindings.binding import Binding
+from slowwave.bindings.connected import connected_store, reading
+from slowwave.bindings.memory import memory_binding
+from slowwave.bindings.rendering import Scope, select_dimensions, select_rows, select_vectors
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema, decisions
 from slowwave.snapshots.snapshot import Snapshot, Vectors
@@ -68,7 +74,16 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
     if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
         raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
     namespace_id, taken_at = str(id_), taken_at.astimezone(UTC)
-    model = _current_model(connection, namespace_id, str(settings.get("embedding_model") or model))
+    connected = connected_store(connection, namespace_id)
+    if connected is None:
+        binding, scope = memory_binding(), Scope(namespace_id)
+        model = _current_model(connection, namespace_id, str(settings.get("embedding_model") or model))
+        tables, vectors = _read(connection, binding, scope, model)
+    else:
+        of, scope = connected
+        model = of.model
+        with reading(of):
+            tables, vectors = _read(connection, of.binding, scope, model)
     return Snapshot(
         namespace_id=namespace_id,
         namespace=namespace,
@@ -77,9 +92,17 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
         change_counter=int(str(counter)),
         read_only=bool(read_only),
         settings=settings,
-        tables={name: _rows(connection, namespace_id, table) for name, table in SNAPSHOT_TABLES.items()},
-        vectors={name: _vectors(connection, namespace_id, name, model) for name in VECTORS},
+        tables=tables,
+        vectors=vectors,
     )
+
+
+def _read(
+    connection: Connection, binding: Binding, scope: Scope, model: str
+) -> tuple[dict[str, pa.Table], dict[str, Vectors]]:
+    """All tables and all vectors of a namespace, from where its binding says that they lie."""
+    tables = {name: _rows(connection, binding, scope, table) for name, table in SNAPSHOT_TABLES.items()}
+    return tables, {name: _vectors(connection, binding, scope, name, model) for name in VECTORS}
 
 
 def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
@@ -101,11 +124,14 @@ def _current_model(connection: Connection, namespace_id: str, preferred: str) ->
     return str(found[0]) if found else preferred
 
 
-def _rows(connection: Connection, namespace_id: str, table: Table) -> pa.Table:
+def _rows(connection: Connection, binding: Binding, scope: Scope, table: Table) -> pa.Table:
     schema = arrow_schema(table)
-    rows = sql.SQL(
-        _DECISIONS if table is decisions else "SELECT * FROM {table} WHERE namespace_id = {namespace}"
-    ).format(table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(namespace_id))
+    if table.schema == "memory":
+        rows = select_rows(binding, table, scope)
+    else:  # what the ledger knows of the namespace
+        rows = sql.SQL(
+            _DECISIONS if table is decisions else "SELECT * FROM {table} WHERE namespace_id = {namespace}"
+        ).format(table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(scope.namespace_id))
     statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY id) TO STDOUT (FORMAT csv)").format(
         sql.SQL(", ").join(_expression(f) for f in schema), rows
     )
@@ -153,17 +179,16 @@ def _from_wire(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind)
 
 
-def _vectors(connection: Connection, namespace_id: str, table: str, model: str) -> Vectors:
-    chosen = sql.SQL("FROM {} WHERE namespace_id = {} AND model = {}").format(
-        sql.Identifier("memory", table), sql.Literal(namespace_id), sql.Literal(model)
-    )
-    found = connection.execute(
-        sql.SQL("SELECT dimensions FROM memory.vector_models WHERE model = {}").format(sql.Literal(model))
-    ).fetchone()
+def _vectors(connection: Connection, binding: Binding, scope: Scope, table: str, model: str) -> Vectors:
+    counting = select_dimensions(binding, table, scope) or sql.SQL(
+        "SELECT dimensions FROM memory.vector_models WHERE model = {}"
+    ).format(sql.Literal(model))
+    found = connection.execute(counting).fetchone()
     if found is None:
         return Vectors.empty(model)
     dimensions = int(str(found[0]))
-    raw = _copy(connection, sql.SQL("COPY (SELECT id, vector {} ORDER BY id) TO STDOUT (FORMAT binary)").format(chosen))
+    chosen = select_vectors(binding, table, scope, model, dimensions)
+    raw = _copy(connection, sql.SQL("COPY ({} ORDER BY id) TO STDOUT (FORMAT binary)").format(chosen))
     head = [
         ("fields", ">i2"),
         ("id_size", ">i4"),

@@ -137,7 +137,8 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
     store: Store,
 ) -> None:
     """Its rights on tables and columns, and its memberships. It deletes nothing but pages with their parts, ends nothing but these and
-    claims, decides proposals, and of the nights it reads which rows a journal names and how many snapshots and runs there are.
+    claims, decides proposals, enters namespaces of connected stores with the sign of their rows, and of the nights it reads which rows a
+    journal names and how many snapshots and runs there are.
     """
     with store.connect("owner") as connection:
         rights = connection.execute(
@@ -174,7 +175,8 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         *((f"memory.{table}", "SELECT") for table in read),
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         *((f"memory.{table}", "DELETE") for table in ("chunk_vectors", "chunks", "documents", "links")),
-        *(("memory.proposals", right) for right in ("SELECT", "INSERT")),
+        *((table, right) for table in ("memory.proposals", "night.store_namespaces") for right in ("SELECT", "INSERT")),
+        ("night.stores", "SELECT"),
     }
     texts = ["content", "content_hash", "invalidated_at", "invalidated_by", "metadata", "path", "title", "valid_from"]
     assert columns == [
@@ -198,6 +200,7 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         ("night.journal", "SELECT", ["action", "id", "item_id", "namespace_id", "row_id"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),
         ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
+        ("night.store_namespaces", "UPDATE", ["sign"]),
     ]
     assert member == (0,)
 

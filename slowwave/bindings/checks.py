@@ -1,0 +1,275 @@
+"""What keeps a connected store from being read or written as its binding says, each with its remedy: asked by ``connect`` and ``doctor``.
+
+Nothing here repairs, and nothing is written. What a store's own words say (names of triggers, of columns) is quoted as data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+from psycopg import sql
+
+from slowwave.bindings.binding import Binding, BoundTable, Derived
+from slowwave.bindings.connected import ConnectedStore, connected_stores, reading
+from slowwave.bindings.fingerprint import differences, nearest, structure_of, there, version_of
+from slowwave.bindings.rendering import Scope, joined_sql, row_conditions, standing_sql, text_of
+from slowwave.config.settings import Settings
+from slowwave.errors import EmbeddingError, SettingsError, SlowwaveError
+from slowwave.language.embedder import embedder_for
+from slowwave.store.connect import Connection, Store
+from slowwave.store.doctor import Diagnosis
+
+SAME_COSINE: Final = 0.999
+"""The least cosine of a stored vector and of the one that the embedder gives of its text now."""
+
+_SAMPLES: Final = 3
+_SHOWN: Final = 5
+
+_RIGHTS: Final = """
+SELECT has_schema_privilege('slowwave_reader', n.oid, 'USAGE'), has_table_privilege('slowwave_reader', c.oid, 'SELECT'), c.relrowsecurity,
+  ARRAY(SELECT t.tgname::text FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal ORDER BY 1)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Rows of a store that are read, and why others are not."""
+
+    rows: int
+    retired: int
+    without_text: int
+    without_namespace: int
+
+
+def diagnose_stores(store: Store) -> list[Diagnosis]:
+    """Every connected store, looked at as ``diagnose`` looks at the database."""
+    try:
+        with store.connect("owner") as connection:
+            return [said for of in connected_stores(connection) for said in diagnose_store(store, connection, of)]
+    except SlowwaveError as problem:
+        return [Diagnosis(str(problem), "Correct its file and connect it again.")]
+
+
+def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
+    """One store: its tables, rights, structure, triggers, row security, and how its texts are derived from."""
+    if gone := [b for b in of.binding.tables.values() if not there(owner, b)]:
+        names = ", ".join(f"{b.schema}.{b.table}" for b in gone)
+        return [
+            Diagnosis(
+                f"The store {of.name} is bound to tables that are not here: {names}.",
+                f"Connect it with the names that they have, or `slowwave connect remove {of.name}`.",
+            )
+        ]
+    found = [*_rights(store, owner, of), *_structure(owner, of)]
+    if any(said.problem for said in found):
+        return found
+    try:
+        return [*found, *recipes(store, of)]
+    except SlowwaveError as problem:
+        return [*found, Diagnosis(str(problem), "Put that right, or connect the store again.")]
+
+
+def missing_grants(owner: Connection, binding: Binding) -> list[str]:
+    """The GRANT statements without which the role that reads sees nothing of a store."""
+    statements: list[str] = []
+    for bound in binding.tables.values():
+        row = owner.execute(_RIGHTS, (bound.schema, bound.table)).fetchone()
+        usage, select = (row[0], row[1]) if row else (True, True)
+        if not usage:
+            statements.append(
+                _grant(owner, "GRANT USAGE ON SCHEMA {} TO slowwave_reader", sql.Identifier(bound.schema))
+            )
+        if not select:
+            statements.append(
+                _grant(owner, "GRANT SELECT ON {} TO slowwave_reader", sql.Identifier(bound.schema, bound.table))
+            )
+    return list(dict.fromkeys(statements))
+
+
+def passed(connection: Connection, of: ConnectedStore) -> Passed:
+    """How many rows of the store's memories are read; one pass over the table."""
+    bound = of.binding.tables["memories"]
+    given, standing, native = row_conditions(bound)
+    with reading(of):
+        row = connection.execute(
+            sql.SQL(
+                "SELECT count(*) FILTER (WHERE {standing}), count(*) FILTER (WHERE {standing} AND {retired}), "
+                "count(*) FILTER (WHERE ({standing}) IS NOT TRUE), count(*) FILTER (WHERE {standing} AND {native} IS NULL) "
+                "FROM {table} AS t"
+            ).format(standing=standing, retired=given, native=native, table=sql.Identifier(bound.schema, bound.table))
+        ).fetchone()
+    rows, retired, without_text, without = (int(str(n)) for n in row) if row else (0, 0, 0, 0)
+    return Passed(rows - (without if bound.namespace else 0), retired, without_text, without if bound.namespace else 0)
+
+
+def recipes(store: Store, of: ConnectedStore) -> list[Diagnosis]:
+    """Whether columns that follow a text follow it as the binding says, on rows that are there: what rewriting a text rests on."""
+    found: list[Diagnosis] = []
+    for bound in of.binding.tables.values():
+        for derived in bound.derived:
+            with store.connect("reader") as connection, reading(of):
+                why = (
+                    _embedding(connection, of, bound)
+                    if derived.by == "embedding"
+                    else _copied(connection, of, bound, derived)
+                )
+            if why:
+                found.append(
+                    Diagnosis(
+                        f"Texts of the store {of.name} are not rewritten: {why}", _REMEDIES[derived.by], problem=False
+                    )
+                )
+    return found
+
+
+_REMEDIES: Final = {
+    "embedding": "Name the model that the store's client uses with --embedding-model, and let SLOWWAVE_EMBEDDING_ENDPOINT and "
+    "SLOWWAVE_EMBEDDING_MODEL lead to it. Audits go on without.",
+    "md5": "Audits go on, and what only retires rows may.",
+    "copy": "The client derives it otherwise, by a model of language perhaps. Audits go on, and what only retires rows may.",
+}
+
+
+def _rights(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
+    found: list[Diagnosis] = []
+    if statements := missing_grants(owner, of.binding):
+        found.append(
+            Diagnosis(
+                f"The store {of.name} cannot be read: slowwave_reader lacks rights on its tables.",
+                "Let their owner run these statements.",
+                statements=tuple(statements),
+            )
+        )
+    for bound in of.binding.tables.values():
+        row: Any = owner.execute(_RIGHTS, (bound.schema, bound.table)).fetchone()
+        if row and row[3]:
+            found.append(
+                Diagnosis(
+                    f"{bound.schema}.{bound.table} has triggers that the binding does not know: {_few(row[3])}. They would change what a "
+                    "plan writes, so nothing is written to it; audits go on.",
+                    "Let whoever made them say whether they can go.",
+                    problem=False,
+                )
+            )
+        if row and row[2] and not statements and (hidden := _hidden(store, owner, bound)):
+            found.append(
+                Diagnosis(
+                    f"Row security of {bound.schema}.{bound.table} hides {hidden:,} rows from slowwave_reader, so nights judge by a part.",
+                    "Let the table's owner give it a policy that shows all rows.",
+                    statements=(
+                        _grant(
+                            owner,
+                            "CREATE POLICY slowwave_reads ON {} FOR SELECT TO slowwave_reader USING (true)",
+                            sql.Identifier(bound.schema, bound.table),
+                        ),
+                    ),
+                )
+            )
+    return found
+
+
+def _hidden(store: Store, owner: Connection, bound: BoundTable) -> int:
+    """Rows that the reader does not see and the owner's login does."""
+    count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(bound.schema, bound.table))
+    with store.connect("reader") as connection:
+        seen = connection.execute(count).fetchone()
+    try:
+        there_are = owner.execute(count).fetchone()
+    except psycopg.errors.InsufficientPrivilege:
+        return 0
+    return int(str(there_are[0])) - int(str(seen[0])) if seen and there_are else 0
+
+
+def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
+    """Whether the tables are as when the store was connected, and as a known version makes them."""
+    now = structure_of(owner, of.binding)
+    if changed := differences(now, of.fingerprint):
+        return [
+            Diagnosis(
+                f"The tables of the store {of.name} are no longer as they were when it was connected: {_few(changed)}. Nothing is "
+                "written to them; audits go on where they still can be read.",
+                "Look whether the binding still fits, and connect the store again.",
+            )
+        ]
+    if of.binding.known and not version_of(now, of.binding):
+        version, how = nearest(now, of.binding)
+        return [
+            Diagnosis(
+                f"The tables of the store {of.name} are of no version that is known; against {version}: {_few(how)}. Nothing is written to "
+                "them; audits go on.",
+                "Use a version of Slowwave that knows them, or a binding of your own.",
+                problem=False,
+            )
+        ]
+    return []
+
+
+def _copied(connection: Connection, of: ConnectedStore, bound: BoundTable, derived: Derived) -> str:
+    """Why a column does not follow its text, as a sentence; empty where it does in every row that has it."""
+    text, column = text_of(bound.columns[derived.of], "t"), text_of(bound.columns[derived.column], "t")
+    expected = sql.SQL("md5({})").format(text) if derived.by == "md5" else text
+    row = connection.execute(
+        sql.SQL(
+            "SELECT count(*), count(*) FILTER (WHERE {column} <> {expected}) FROM {table} AS t WHERE {standing} AND {column} IS NOT NULL"
+        ).format(
+            column=column,
+            expected=expected,
+            table=sql.Identifier(bound.schema, bound.table),
+            standing=standing_sql(bound, Scope("", whole=True)),
+        )
+    ).fetchone()
+    rows, others = (int(str(n)) for n in row) if row else (0, 0)
+    return f"{derived.column} is another than its binding says in {others:,} of {rows:,} rows." if others else ""
+
+
+def _embedding(connection: Connection, of: ConnectedStore, bound: BoundTable) -> str:
+    """Why the embedder of the settings is not the store's, as a sentence; empty where it gives stored vectors again."""
+    found = of.binding.vector_of(bound.name)
+    if found is None:
+        return ""
+    if not of.embedding_model:
+        return "nobody said which model its vectors are of."
+    holder, column = found
+    vector = sql.Identifier("t" if holder is bound else "c", column.column)
+    samples = connection.execute(
+        sql.SQL(
+            "SELECT {text}, {vector}::real[] FROM {source} WHERE {standing} AND {vector} IS NOT NULL ORDER BY md5({text}) LIMIT {n}"
+        ).format(
+            text=text_of(bound.columns["content"], "t"),
+            vector=vector,
+            source=joined_sql(bound, holder),
+            standing=standing_sql(bound, Scope("", whole=True), holder),
+            n=sql.Literal(_SAMPLES),
+        )
+    ).fetchall()
+    if not samples:
+        return "it has no vector yet that could be compared."
+    try:
+        embedder = embedder_for(Settings.for_namespace({}))
+        if embedder.model != of.embedding_model:
+            return f"its vectors are of {of.embedding_model}, and SLOWWAVE_EMBEDDING_MODEL is {embedder.model}."
+        made = embedder.embed([str(text) for text, _ in samples])
+    except (EmbeddingError, SettingsError) as problem:
+        return f"the embedder does not answer. {problem}"
+    stored: list[Any] = [values for _, values in samples]
+    if any(len(values) != made.shape[1] for values in stored):
+        return f"its vectors have {len(stored[0])} dimensions, and those of {embedder.model} have {made.shape[1]}."
+    matrix = np.asarray(stored, np.float64)
+    lengths = np.maximum(np.linalg.norm(matrix, axis=1), np.finfo(np.float64).tiny)
+    least = float((np.einsum("nd,nd->n", matrix, made.astype(np.float64)) / lengths).min())
+    if least >= SAME_COSINE:
+        return ""
+    return f"{embedder.model} gives other vectors than are stored (cosine {least:.3f}, and {SAME_COSINE} is asked of {len(samples)} rows)."
+
+
+def _few(said: list[str]) -> str:
+    more = f", and {len(said) - _SHOWN:,} more" if len(said) > _SHOWN else ""
+    return ", ".join(line[:120] for line in said[:_SHOWN]) + more
+
+
+def _grant(owner: Connection, statement: str, name: sql.Identifier) -> str:
+    return statement.format(name.as_string(owner))

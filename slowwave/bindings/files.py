@@ -1,0 +1,247 @@
+"""Bindings as files: those of this package by name, those of users by path, each one TOML file with parameters.
+
+``{name}`` in a text stands for the parameter of that name. What is wrong with a file is refused with its line.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from pydantic import ValidationError
+
+from slowwave.bindings.binding import (
+    COLUMN_TYPES,
+    Binding,
+    BoundColumn,
+    BoundTable,
+    Constant,
+    Derived,
+    KeyColumn,
+    KnownSchema,
+    Parent,
+    RetiredWhen,
+    Retirement,
+    Stamp,
+)
+from slowwave.bindings.file_form import BindingForm, ColumnForm, PutsForm, TableForm
+from slowwave.bindings.file_lines import line_of
+from slowwave.errors import BindingError
+from slowwave.store.tables import EXPORTED
+
+_FOLDER: Final = Path(__file__).with_name("stores")
+_PARAMETER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_LONGEST_FILE: Final = 200_000
+
+_LOGICAL: Final = {table.name: table for table in EXPORTED if table.name not in ("memory_versions", "recall_events")}
+_MADE: Final = frozenset(
+    {"id", "namespace_id", "external_id", "content_version", "current_version_id", "kind", "memory_id"}
+)
+"""Columns of which every row has one without a binding's help."""
+
+
+def built_in() -> list[str]:
+    """Names of the bindings of this package."""
+    return sorted(file.stem for file in _FOLDER.glob("*.toml"))
+
+
+def built_in_text(name: str) -> str:
+    """The file of a binding of this package; another name is refused."""
+    if name not in built_in():
+        raise BindingError(
+            f"There is no binding {name[:40]!r}. There are {', '.join(built_in())}; `slowwave connect table --help` takes your own."
+        )
+    return (_FOLDER / f"{name}.toml").read_text()
+
+
+def file_text(path: Path) -> str:
+    """A user's file. Raises ``BindingError`` where it cannot be read."""
+    try:
+        if path.stat().st_size > _LONGEST_FILE:
+            raise BindingError(
+                f"{path.name} is longer than a binding is ({_LONGEST_FILE:,} bytes). Nothing was connected."
+            )
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BindingError(f"{path.name} cannot be read ({type(problem).__name__}). Nothing was connected.") from None
+
+
+def read_binding(text: str, parameters: Mapping[str, str] | None = None, *, name: str = "The binding") -> Binding:
+    """The binding that a file's text writes, with ``parameters`` over its own. ``name`` is what a refusal calls it."""
+    return _File(text, name).binding(dict(parameters or {}))
+
+
+class _File:
+    """One text, and where in it something stands."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+
+    def refuse(self, path: Sequence[str | int], sentence: str) -> NoReturn:
+        raise BindingError(f"{self.name}, line {line_of(self.text, path)}: {sentence} Nothing was connected.")
+
+    def binding(self, given: dict[str, str]) -> Binding:
+        form = self._form(given)
+        tables = {name: self._table(name, table) for name, table in form.tables.items()}
+        for name, table in tables.items():
+            self._check(name, table, tables)
+        parents_first = sorted(tables, key=lambda name: tables[name].parent is not None)
+        return Binding(
+            form.store,
+            form.title or form.store,
+            {name: tables[name] for name in parents_first},
+            tuple(
+                KnownSchema(k.version, {t: tuple(sorted(lines)) for t, lines in k.tables.items()}) for k in form.known
+            ),
+            form.off,
+            tuple(form.warnings),
+        )
+
+    def _form(self, given: dict[str, str]) -> BindingForm:
+        try:
+            raw = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as problem:
+            raise BindingError(f"{self.name} is no TOML: {problem}. Nothing was connected.") from None
+        own = raw.get("parameters", {})
+        values = {**own, **given} if isinstance(own, dict) else {}
+        if unknown := sorted(set(given) - set(values if isinstance(own, dict) and not own else own)):
+            self.refuse(
+                ("parameters",), f"it has no parameter {unknown[0][:40]!r}; it has {', '.join(sorted(own)) or 'none'}."
+            )
+        filled = {
+            key: value if key == "parameters" else self._filled(value, values, (key,)) for key, value in raw.items()
+        }
+        try:
+            return BindingForm.model_validate(filled)
+        except ValidationError as problem:
+            first = problem.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            return self.refuse(first["loc"], f"{where[:120]}: {first['msg'].rstrip('.')}.")
+
+    def _filled(self, value: Any, values: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+        if isinstance(value, str):
+
+            def parameter(found: re.Match[str]) -> str:
+                if not isinstance(values.get(found[1]), str):
+                    self.refuse(path, f"{{{found[1]}}} is no parameter. Those there are stand under [parameters].")
+                return values[found[1]]
+
+            return _PARAMETER.sub(parameter, value)
+        if isinstance(value, list):
+            return [self._filled(part, values, (*path, n)) for n, part in enumerate(value)]
+        if isinstance(value, dict):
+            return {key: self._filled(part, values, (*path, key)) for key, part in value.items()}
+        return value
+
+    def _table(self, name: str, form: TableForm) -> BoundTable:
+        at = ("tables", name)
+        namespace = self._column(form.namespace, (*at, "namespace")) if form.namespace else None
+        apart = (self._column(column, (*at, "apart")) for column in form.apart)
+        retired, retire = form.retired, form.retire
+        for key, kind in form.key.items():
+            self._identifier(key, (*at, "key"))
+            self._type(kind, (*at, "key"))
+        for part, value in (
+            ("schema", form.db_schema),
+            ("table", form.table),
+            *(("volatile", v) for v in form.volatile),
+        ):
+            self._identifier(value, (*at, part))
+        return BoundTable(
+            name=name,
+            schema=form.db_schema,
+            table=form.table,
+            key=tuple(KeyColumn(column, kind) for column, kind in form.key.items()),
+            columns={column: self._column(to, (*at, "columns", column)) for column, to in form.columns.items()},
+            namespace=namespace,
+            constants=form.constants,
+            apart=tuple(column for column in apart if column != namespace),
+            only=tuple(form.only.items()),
+            retired=RetiredWhen(self._column(retired, (*at, "retired")), retired.test) if retired else None,
+            derived=tuple(Derived(d.column, d.by, d.of, d.table) for d in form.derived),
+            stamps=tuple(Stamp(s.column, s.form) for s in form.stamps),
+            volatile=tuple(form.volatile),
+            retire=Retirement(retire.by, _puts(retire), retire.why_not) if retire else Retirement(),
+            lose=_puts(form.lose),
+            defaults=tuple(form.defaults.items()),
+            cascades=tuple(form.cascades),
+            parent=Parent(form.parent.table, tuple(form.parent.columns.items())) if form.parent else None,
+        )
+
+    def _column(self, form: ColumnForm, path: Sequence[str | int]) -> BoundColumn:
+        column, *inside = form.at
+        self._identifier(column, path)
+        self._type(form.type, path)
+        if inside and form.type in ("vector", "halfvec", "tsvector", "json"):
+            self.refuse(path, f"a {form.type} does not lie in JSON.")
+        return BoundColumn(column, tuple(inside), form.type, form.json_type if inside else "")
+
+    def _identifier(self, name: str, path: Sequence[str | int]) -> None:
+        if not name or len(name.encode()) > 63 or "\0" in name:
+            self.refuse(path, "a name in PostgreSQL has 1 to 63 bytes.")
+
+    def _type(self, kind: str, path: Sequence[str | int]) -> None:
+        if kind not in COLUMN_TYPES:
+            self.refuse(path, f"the type {kind[:40]!r} is none that can be bound: {', '.join(sorted(COLUMN_TYPES))}.")
+
+    def _check(self, name: str, table: BoundTable, tables: Mapping[str, BoundTable]) -> None:
+        """What one part of a table says of others."""
+        at = ("tables", name)
+        logical = _LOGICAL.get(name)
+        if (table.parent is None) == (logical is None):
+            known = ", ".join(sorted(_LOGICAL))
+            self.refuse(
+                at,
+                f"{name[:40]} is no table of memory ({known}). A table of another name has a parent, and one of these has none.",
+            )
+        named = {*(d.column for d in table.derived if not d.table), *(s.column for s in table.stamps), *_names(table)}
+        for column in sorted(named - set(table.columns)):
+            self.refuse(at, f"{column[:40]!r} is named and is no column. Put it under [tables.{name}.columns].")
+        catalogue = {c.name for c in logical.c} if logical is not None else set[str]()
+        for column in table.columns:
+            if column not in named and column not in catalogue and column not in ("content", "vector"):
+                self.refuse(
+                    (*at, "columns", column), f"{column[:40]!r} is no column of {name}, and nothing else names it."
+                )
+        for column in table.constants:
+            if column not in catalogue or column in _MADE - {"kind"} or column in table.columns:
+                self.refuse(
+                    (*at, "constants", column), f"{column[:40]!r} is no column of {name} that a constant may stand for."
+                )
+        if name == "memories" and "content" not in table.columns:
+            self.refuse(at, "memories have a content: the column with their text.")
+        if logical is not None:
+            missing = [c.name for c in logical.c if not c.nullable and c.server_default is None and c.name not in _MADE]
+            for column in missing:
+                if column not in table.columns and column not in table.constants:
+                    self.refuse(at, f"every row of {name} has a {column}: bind it, or give a constant.")
+        for child in (*table.cascades, *(d.table for d in table.derived if d.table)):
+            if child not in tables or not (parent := tables[child].parent) or parent.table != name:
+                self.refuse(at, f"{child[:40]!r} is no table with {name} as its parent.")
+        for derived in table.derived:
+            if derived.table and derived.column not in tables[derived.table].columns:
+                self.refuse((*at, "derived"), f"{derived.table} has no column {derived.column[:40]!r}.")
+            if derived.of not in table.columns:
+                self.refuse((*at, "derived"), f"{derived.of[:40]!r} is no column, so nothing can follow it.")
+        if table.retire.by == "columns" and not table.retire.puts:
+            self.refuse((*at, "retire"), "a row that is retired by columns has some to set or unset.")
+        if table.parent:
+            above = tables.get(table.parent.table)
+            keys = {key.column for key in above.key} if above else set[str]()
+            if {there for _, there in table.parent.columns} != keys:
+                self.refuse(
+                    (*at, "parent"),
+                    f"a parent is a table here, and all of its key is named: {', '.join(sorted(keys)) or 'none'}.",
+                )
+
+
+def _puts(form: PutsForm | None) -> tuple[tuple[str, Constant], ...]:
+    return (*form.to.items(), *((column, None) for column in form.unset)) if form else ()
+
+
+def _names(table: BoundTable) -> set[str]:
+    """Bound columns that are named by what retires, loses or fills."""
+    return {column for column, _ in (*table.retire.puts, *table.lose, *table.defaults)}

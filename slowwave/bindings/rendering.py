@@ -1,0 +1,324 @@
+"""Plain SELECTs named like our tables, made of a binding: what a snapshot is exported from, whoever's the rows are.
+
+Identifiers are quoted, values are literals. A value that cannot be what the catalogue asks for is null, and then the catalogue's default:
+a date that is none or lies outside the years 1 to 9999, a number that is text. Rows without a text are left out of ``memories``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import sql
+from sqlalchemy import Column, Table
+
+from slowwave.bindings.binding import Binding, BoundColumn, BoundTable
+from slowwave.bindings.memory import memory_binding, type_of
+from slowwave.bindings.row_ids import key_text_sql, row_id_sql
+from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
+
+_LARGEST: Final = {"bigint": 9e15, "double precision": 1e300}
+"""Types of numbers, and what none of them reaches."""
+
+_TYPES: Final = {
+    "text": sql.SQL("text"),
+    "uuid": sql.SQL("uuid"),
+    "jsonb": sql.SQL("jsonb"),
+    "timestamptz": sql.SQL("timestamptz"),
+    "boolean": sql.SQL("boolean"),
+    "bigint": sql.SQL("bigint"),
+    "double precision": sql.SQL("double precision"),
+    "uuid[]": sql.SQL("uuid[]"),
+    "text[]": sql.SQL("text[]"),
+    "double precision[]": sql.SQL("double precision[]"),
+}
+"""Types of the catalogue."""
+
+_UUID: Final = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One namespace: its id here, and what it is called in its store; ``whole`` where the store is one namespace."""
+
+    namespace_id: str
+    native: str = ""
+    whole: bool = False
+
+
+def select_rows(binding: Binding, table: Table, scope: Scope) -> sql.Composed:
+    """Rows of a logical table, with every column of the catalogue but ``namespace_id`` and those that triggers keep.
+
+    What the binding does not hold lies in ``memory``, where pages and corpora of a connected store's namespaces are as well.
+    """
+    if bound := binding.tables.get(table.name):
+        return _bound_rows(binding, bound, table, scope) if binding.overlay else _own_rows(bound, table, scope)
+    if table.name == "memory_versions" and (bound := binding.tables.get("memories")):
+        return _versions(binding, bound, scope)
+    return select_rows(memory_binding(), table, scope)
+
+
+def select_vectors(binding: Binding, table: str, scope: Scope, model: str, dimensions: int) -> sql.Composed:
+    """``id`` and ``vector`` of a vectors table's rows: of one model, or of a connected store's with as many dimensions."""
+    found = binding.vector_of(VECTORS[table]) if binding.overlay else None
+    if found is None:
+        own = memory_binding().tables[table]
+        return sql.SQL("SELECT t.id, t.vector FROM {} AS t WHERE {} AND t.model = {}").format(
+            _name(own), _inside(own, scope), sql.Literal(model)
+        )
+    holder, column = found
+    rows = binding.tables[VECTORS[table]]
+    vector = _vector(holder, column, rows)
+    return sql.SQL("SELECT {} AS id, {} AS vector FROM {} WHERE {} AND {}({}) = {}").format(
+        row_id_sql(binding, rows, "t"),
+        vector,
+        joined_sql(rows, holder),
+        standing_sql(rows, scope, holder),
+        sql.SQL("vector_dims"),
+        vector,
+        sql.Literal(dimensions),
+    )
+
+
+def select_dimensions(binding: Binding, table: str, scope: Scope) -> sql.Composed | None:
+    """The commonest length of a logical table's vectors, where a binding of another store holds any."""
+    found = binding.vector_of(VECTORS[table]) if binding.overlay else None
+    if found is None:
+        return None
+    holder, column = found
+    rows = binding.tables[VECTORS[table]]
+    return sql.SQL(
+        "SELECT vector_dims({vector}) FROM {source} WHERE {standing} AND {vector} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
+    ).format(
+        vector=_vector(holder, column, rows),
+        source=joined_sql(rows, holder),
+        standing=standing_sql(rows, scope, holder),
+    )
+
+
+def text_of(column: BoundColumn, alias: str) -> sql.Composable:
+    """A bound column's value as text."""
+    name = sql.Identifier(alias, column.column)
+    if not column.path:
+        return sql.SQL("{}::text").format(name)
+    if len(column.path) == 1:  # as clients write it, so that their indexes on the expression serve
+        return sql.SQL("({} ->> {})").format(name, sql.Literal(column.path[0]))
+    return sql.SQL("({} #>> {})").format(name, sql.Literal(list(column.path)))
+
+
+def instant_of(column: BoundColumn, alias: str) -> sql.Composable:
+    """A bound column's value as an instant, null where it is none."""
+    if column.path or column.type not in ("timestamptz", "timestamp", "date"):
+        return sql.SQL("night.instant_of({})").format(text_of(column, alias))
+    name = sql.Identifier(alias, column.column)
+    return sql.SQL("CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0}::timestamptz END").format(name)
+
+
+def _own_rows(bound: BoundTable, table: Table, scope: Scope) -> sql.Composed:
+    columns = sql.SQL(", ").join(sql.Identifier("t", c.name) for c in _columns(table))
+    return sql.SQL("SELECT {} FROM {} AS t WHERE {}").format(columns, _name(bound), _inside(bound, scope))
+
+
+def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope) -> sql.Composed:
+    columns = [
+        sql.SQL("{} AS {}").format(_logical(binding, bound, column), sql.Identifier(column.name))
+        for column in _columns(table)
+    ]
+    return sql.SQL(
+        "SELECT {columns} FROM {table} AS t LEFT JOIN night.overlay AS o ON o.namespace_id = {namespace} AND o.table_name = {name} "
+        "AND o.row_id = {id} WHERE {standing}"
+    ).format(
+        columns=sql.SQL(", ").join(columns),
+        table=_name(bound),
+        namespace=sql.Literal(scope.namespace_id),
+        name=sql.Literal(bound.name),
+        id=row_id_sql(binding, bound, "t"),
+        standing=standing_sql(bound, scope),
+    )
+
+
+def _versions(binding: Binding, bound: BoundTable, scope: Scope) -> sql.Composed:
+    """The text of each memory as its only version."""
+    return sql.SQL(
+        "SELECT {version} AS id, {id} AS memory_id, 1 AS ordinal, {content} AS content, 'import' AS reason, {recorded} AS recorded_at, "
+        "NULL::uuid AS recorded_by FROM {table} AS t WHERE {standing}"
+    ).format(
+        version=_version_id(binding, bound),
+        id=row_id_sql(binding, bound, "t"),
+        content=text_of(bound.columns["content"], "t"),
+        recorded=_recorded(bound),
+        table=_name(bound),
+        standing=standing_sql(bound, scope),
+    )
+
+
+def _logical(binding: Binding, bound: BoundTable, column: Column[Any]) -> sql.Composable:
+    """One column of the catalogue: where it is bound, made, constant, or in the overlay with the catalogue's default."""
+    made = _made(binding, bound, column.name)
+    if made is not None:
+        return made
+    kind = type_of(column)
+    if column.name in bound.constants:
+        return sql.SQL("{}::{}").format(sql.Literal(bound.constants[column.name]), _TYPES[kind])
+    default = _default(column)
+    if to := bound.columns.get(column.name):
+        return sql.SQL("coalesce({}, {})").format(_valued(to, kind, "t", column), default)
+    stored = BoundColumn("cells", (column.name,), kind, "jsonb")
+    return sql.SQL("coalesce({}, {})").format(_valued(stored, kind, "o", column), default)
+
+
+def _made(binding: Binding, bound: BoundTable, name: str) -> sql.Composable | None:
+    if name == "id":
+        return row_id_sql(binding, bound, "t")
+    if name == "external_id" and name not in bound.columns:
+        return key_text_sql(bound, "t")
+    if name == "current_version_id":
+        return _version_id(binding, bound)
+    if name == "recorded_at":
+        return _recorded(bound)
+    if name == "kind" and name not in bound.columns and name not in bound.constants:
+        return sql.SQL("'semantic'::text")
+    if name == "scope" and bound.apart and name not in bound.columns:
+        parts = sql.SQL(", ").join(text_of(column, "t") for column in bound.apart)
+        return sql.SQL("CASE WHEN coalesce({0}) IS NULL THEN '' ELSE jsonb_build_array({0})::text END").format(parts)
+    if name == "invalidated_at" and bound.retired:
+        return sql.SQL("CASE WHEN {} THEN {} END").format(retired_sql(bound, "t"), _retired_at(bound))
+    return None
+
+
+def retired_sql(bound: BoundTable, alias: str) -> sql.Composable:
+    """Whether a row is one that its store no longer shows; never null."""
+    if bound.retired is None:
+        return sql.SQL("false")
+    column, test = bound.retired.column, bound.retired.test
+    if test == "set":
+        return sql.SQL("{} IS NOT NULL").format(text_of(column, alias))
+    if test == "true":
+        return sql.SQL("coalesce({} = 'true', false)").format(text_of(column, alias))
+    passed = "{} < date_trunc('day', now())" if column.type == "date" else "{} <= now()"
+    return sql.SQL("coalesce({}, false)").format(sql.SQL(passed).format(instant_of(column, alias)))
+
+
+def row_conditions(bound: BoundTable) -> tuple[sql.Composable, sql.Composable, sql.Composable]:
+    """Of a row ``t``: whether it is retired, whether it is read at all, and the namespace that it is in."""
+    native = text_of(bound.namespace, "t") if bound.namespace else sql.SQL("NULL::text")
+    return retired_sql(bound, "t"), standing_sql(bound, Scope("", whole=True)), native
+
+
+def _retired_at(bound: BoundTable) -> sql.Composable:
+    assert bound.retired is not None  # noqa: S101 - whoever asks has looked
+    if bound.retired.test == "true":
+        return _recorded(bound)
+    return sql.SQL("coalesce({}, {})").format(instant_of(bound.retired.column, "t"), _recorded(bound))
+
+
+def _recorded(bound: BoundTable) -> sql.Composable:
+    column = bound.columns.get("recorded_at")
+    return sql.SQL("coalesce({}, now())").format(instant_of(column, "t")) if column else sql.SQL("now()")
+
+
+def _version_id(binding: Binding, bound: BoundTable) -> sql.Composable:
+    """Of the memory and its text: the same version is the same text."""
+    return sql.SQL("md5({}::text || ':' || {})::uuid").format(
+        row_id_sql(binding, bound, "t"), text_of(bound.columns["content"], "t")
+    )
+
+
+def _valued(column: BoundColumn, kind: str, alias: str, to: Column[Any]) -> sql.Composable:
+    """A column's value by the catalogue's type, null where it cannot be one."""
+    text, name = text_of(column, alias), sql.Identifier(alias, column.column)
+    if kind == "text":
+        return text
+    if kind == "timestamptz":
+        return instant_of(column, alias)
+    if kind == "uuid":
+        return sql.SQL("CASE WHEN {0} ~ {1} THEN ({0})::uuid END").format(text, sql.Literal(_UUID))
+    if kind == "boolean":
+        return sql.SQL("CASE WHEN {0} IN ('true', 'false') THEN ({0})::boolean END").format(text)
+    json = (
+        sql.SQL("({} #> {})::jsonb").format(name, sql.Literal(list(column.path)))
+        if column.path
+        else sql.SQL("to_jsonb({})").format(name)
+    )
+    if kind in _LARGEST:
+        number = sql.SQL("CASE WHEN abs(({0})::numeric) < {1} THEN ({0})::numeric::{2} END").format(
+            text, sql.Literal(_LARGEST[kind]), _TYPES[kind]
+        )
+        return sql.SQL("CASE WHEN jsonb_typeof({}) = 'number' THEN {} END").format(json, number)
+    if kind == "jsonb":
+        shape = "array" if _written_default(to) == "[]" else "object"
+        return sql.SQL("CASE WHEN jsonb_typeof({0}) = {1} THEN {0} END").format(json, sql.Literal(shape))
+    members = sql.SQL("CASE WHEN jsonb_typeof({0}) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text({0}))").format(
+        json
+    )
+    if kind != "uuid[]":
+        return sql.SQL("{}::{} END").format(members, _TYPES[kind])
+    return sql.SQL(
+        "CASE WHEN jsonb_typeof({0}) = 'array' THEN ARRAY(SELECT e::uuid FROM jsonb_array_elements_text({0}) AS e WHERE e ~ {1}) END"
+    ).format(json, sql.Literal(_UUID))
+
+
+def _default(column: Column[Any]) -> sql.Composable:
+    """The catalogue's default, null where there is none."""
+    written = _written_default(column)
+    return (
+        sql.SQL("now()")
+        if written == "now()"
+        else sql.SQL("{}::{}").format(sql.Literal(written), _TYPES[type_of(column)])
+    )
+
+
+def _written_default(column: Column[Any]) -> str | None:
+    default: Any = column.server_default
+    return None if default is None else str(default.arg)
+
+
+def _columns(table: Table) -> list[Column[Any]]:
+    return [c for c in table.c if c.name not in DERIVED_COLUMNS and c.name != "namespace_id"]
+
+
+def _name(bound: BoundTable) -> sql.Composable:
+    return sql.Identifier(bound.schema, bound.table)
+
+
+def _inside(bound: BoundTable, scope: Scope) -> sql.Composable:
+    """That a row of our own tables is in the namespace."""
+    return sql.SQL("t.namespace_id = {}").format(sql.Literal(scope.namespace_id))
+
+
+def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = None) -> sql.Composable:
+    """That a row belongs to the namespace and is read at all."""
+    parts: list[sql.Composable] = []
+    if bound.namespace is not None and not scope.whole:
+        parts.append(sql.SQL("{} = {}").format(text_of(bound.namespace, "t"), sql.Literal(scope.native)))
+    parts += [_held("t", pair) for pair in bound.only]
+    if content := bound.columns.get("content"):
+        parts.append(sql.SQL("{} <> ''").format(text_of(content, "t")))
+        if content.path:
+            name = sql.Identifier("t", content.column)
+            parts.append(
+                sql.SQL("jsonb_typeof(({} #> {})::jsonb) = 'string'").format(name, sql.Literal(list(content.path)))
+            )
+    if child is not None and child is not bound:
+        parts += [_held("c", pair) for pair in child.only]
+    return sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
+
+
+def _held(alias: str, pair: tuple[str, str]) -> sql.Composable:
+    return sql.SQL("{}::text = {}").format(sql.Identifier(alias, pair[0]), sql.Literal(pair[1]))
+
+
+def joined_sql(rows: BoundTable, holder: BoundTable) -> sql.Composable:
+    """A table as ``t``, with the rows of a child of it as ``c`` where ``holder`` is one."""
+    if holder.parent is None:
+        return sql.SQL("{} AS t").format(_name(rows))
+    same = sql.SQL(" AND ").join(
+        sql.SQL("{} = {}").format(sql.Identifier("c", own), sql.Identifier("t", there))
+        for own, there in holder.parent.columns
+    )
+    return sql.SQL("{} AS t JOIN {} AS c ON {}").format(_name(rows), _name(holder), same)
+
+
+def _vector(holder: BoundTable, column: BoundColumn, rows: BoundTable) -> sql.Composable:
+    name = sql.Identifier("t" if holder is rows else "c", column.column)
+    return sql.SQL("{}::vector").format(name) if column.type == "halfvec" else name

@@ -1,0 +1,245 @@
+"""``slowwave connect``: stores that are not ours, to be read where they lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowwave.cli.session import Json, open_store, say, show_json, show_table, suggest
+from slowwave.errors import Refused
+
+if TYPE_CHECKING:
+    from slowwave.bindings.connecting import Connected
+    from slowwave.store.connect import Store
+
+app = typer.Typer(
+    help="Stores that are not ours, worked on where they lie: Mem0, LangGraph, or any table.", no_args_is_help=True
+)
+
+Url = Annotated[
+    str | None,
+    typer.Argument(
+        help="The store's database, for this command alone; none: SLOWWAVE_DATABASE_URL, which keeps a password off the list."
+    ),
+]
+Name = Annotated[str, typer.Option(help="What the store is called here, where there are several of one kind.")]
+Schema = Annotated[str, typer.Option(help="The schema that its tables lie in.")]
+Model = Annotated[str, typer.Option(help="The model that its vectors are of, as SLOWWAVE_EMBEDDING_MODEL names it.")]
+Grant = Annotated[
+    bool, typer.Option("--grant", help="Give slowwave_reader the rights to read it, as the login of the address may.")
+]
+
+_URL = "SLOWWAVE_DATABASE_URL"
+
+
+@app.command("mem0")
+def mem0(
+    url: Url = None,
+    collection: Annotated[str, typer.Option(help="The collection, which is a table of that name.")] = "mem0",
+    user_key: Annotated[
+        str, typer.Option(help="Whose memories a namespace holds: user_id, agent_id or run_id.")
+    ] = "user_id",
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect a collection of Mem0 on pgvector, to be read. Each user is a namespace."""
+    given = {"schema": schema, "collection": collection, "user_key": user_key}
+    _connect("mem0", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
+@app.command("langgraph")
+def langgraph(
+    url: Url = None,
+    text: Annotated[str, typer.Option(help="The key of the value that holds the text.")] = "content",
+    field: Annotated[
+        str, typer.Option(help="The field of the index whose vectors are compared; none: that of the text.")
+    ] = "",
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect LangGraph's PostgresStore, and what LangMem keeps in it, to be read. Each prefix is a namespace."""
+    given = {"schema": schema, "text": text, "field": field or text}
+    _connect("langgraph", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
+@app.command("table")
+def table(
+    file: Annotated[Path, typer.Option(help="The binding: a TOML file.")],
+    url: Url = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the file, as name=value.")] = None,
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect any table by a binding of your own, to be read."""
+    from slowwave.bindings.files import file_text
+
+    given: dict[str, str] = {}
+    for pair in set_ or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Refused(f"--set {pair[:40]!r} is no parameter. Write it as name=value.")
+        given[key] = value
+    text = file_text(file)
+    _connect("table", url, given, text=text, file=file.name, name=name, model=embedding_model, grant=grant, json=json)
+
+
+@app.command("list")
+def list_stores(json: Json = False) -> None:
+    """List the stores that are connected, with how many namespaces each has."""
+    from slowwave.bindings.connected import connected_stores, namespaces_of
+
+    with open_store().connect("reader") as connection:
+        rows = [(of, namespaces_of(connection, of.name)) for of in connected_stores(connection)]
+    columns = ("store", "binding", "namespaces", "embedding_model", "writing")
+    found = [(of.name, of.binding.title, known, of.embedding_model, of.writing) for of, known in rows]
+    if json:
+        show_json([dict(zip(columns, row, strict=True)) for row in found])
+        return
+    shown = [(*row[:3], row[3] or "not named", "yes" if row[4] else "no") for row in found]
+    show_table("Connected stores", ("store", "binding", "namespaces", "embedding model", "writing"), shown)
+
+
+@app.command("remove")
+def remove(store: Annotated[str, typer.Argument(help="The store's name here.")]) -> None:
+    """Read a store no more. Nothing of it is changed, and what nights found in it stays."""
+    from slowwave.bindings.connecting import disconnect_store
+
+    disconnect_store(open_store(), store)
+    say(f"The store {store} is disconnected: none of its rows was changed, and nights read it no more.")
+
+
+def _connect(
+    kind: str,
+    url: str | None,
+    given: dict[str, str],
+    *,
+    text: str = "",
+    file: str = "",
+    name: str,
+    model: str,
+    grant: bool,
+    json: bool,
+) -> None:
+    from slowwave.bindings.connecting import connect_store
+
+    store = _store_at(url)
+    found = connect_store(
+        store,
+        kind,
+        parameters=given,
+        own_text=text,
+        file_name=file,
+        name=name,
+        embedding_model=model,
+        grant=grant,
+    )
+    if json:
+        show_json(_as_json(found))
+    else:
+        _show(found, given_address=bool(url))
+    if found.grants:
+        raise typer.Exit(2)
+
+
+def _store_at(url: str | None) -> Store:
+    """The store of the address, or of the environment; an address is not kept, and has to be the environment's where that names one."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    from slowwave.store.address import checked
+    from slowwave.store.migrate import migrate, pending_migrations
+
+    if not url:
+        if not os.environ.get(_URL, "").strip():
+            raise Refused(
+                f"A store is connected where it lies: give its address, or better set {_URL} to it. Nothing was connected."
+            )
+        return open_store()
+    address, known = checked("The address", url), os.environ.get(_URL, "").strip()
+    if known:
+        there, here = (_place(conninfo_to_dict(one)) for one in (address, checked(_URL, known)))
+        if there != here:
+            raise Refused(
+                f"The address and {_URL} lead to different databases. Set the variable to the store's; nothing was connected."
+            )
+    os.environ[_URL] = address
+    store = _environment_store()
+    if pending_migrations(store):
+        migrate(store)
+    return store
+
+
+def _place(parts: Mapping[str, object]) -> tuple[str, str, str]:
+    """The database that an address leads to, whoever logs in."""
+    return str(parts.get("host") or "localhost"), str(parts.get("port") or "5432"), str(parts.get("dbname") or "")
+
+
+def _environment_store() -> Store:
+    """The store of the environment as it is, migrated or not."""
+    from slowwave.store.connect import Store
+
+    return Store.from_environment()
+
+
+def _as_json(found: Connected) -> dict[str, object]:
+    rows = found.rows
+    return {
+        "store": found.store.name,
+        "binding": found.store.binding.title,
+        "version": found.version or None,
+        "writing": False,
+        "namespaces": found.namespaces,
+        "new_namespaces": found.new_namespaces,
+        "rows": None
+        if rows is None
+        else {
+            "read": rows.rows,
+            "retired": rows.retired,
+            "without_text": rows.without_text,
+            "without_namespace": rows.without_namespace,
+        },
+        "grants": list(found.grants),
+        "off": dict(found.store.binding.off),
+        "findings": [{"finding": d.finding, "remedy": d.remedy, "problem": d.problem} for d in found.found],
+    }
+
+
+def _show(found: Connected, *, given_address: bool) -> None:
+    of, rows = found.store, found.rows
+    known = (
+        f"its tables are those of {found.version}" if found.version else "its tables are of no version that is known"
+    )
+    if not of.binding.known:
+        known = "its tables are noted as they are now"
+    say(f"{of.binding.title} is connected as {of.name}, to be read; {known}.")
+    if found.grants:
+        suggest("It cannot be read yet. Let the tables' owner run", *(f"{statement};" for statement in found.grants))
+        say("Or connect it again with --grant, by a login that may.")
+        return
+    if rows is not None:
+        left = [
+            *([f"{rows.retired:,} of them retired"] if rows.retired else []),
+            *([f"{rows.without_text:,} more have no text"] if rows.without_text else []),
+            *([f"{rows.without_namespace:,} more are nobody's"] if rows.without_namespace else []),
+        ]
+        say(f"{rows.rows:,} rows in {found.namespaces:,} namespaces{''.join(f', {part}' for part in left)}.")
+    for operation, why in of.binding.off.items():
+        say(f"Off here: {operation}. {why}", indent=2)
+    for warning in of.binding.warnings:
+        say(f"Note: {warning}", indent=2)
+    for d in found.found:
+        say(f"{'Problem' if d.problem else 'Note'}: {d.finding} {d.remedy}", indent=2)
+    if given_address:
+        say(f"The address was not kept: set {_URL} to it for the commands that follow.")
+    suggest("Audit it", "slowwave night ALL")

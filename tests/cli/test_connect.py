@@ -1,0 +1,67 @@
+"""``slowwave connect``: stores of others, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from slowwave.store.connect import Store
+from tests.bindings.clients import run_as_owner
+from tests.bindings.test_connected import MADE, NOTES
+from tests.cli.conftest import Run
+
+
+def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tmp_path: Path) -> None:
+    """Connected, audited, and read no more; the address is nowhere in what is said or kept."""
+    run_as_owner(
+        store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea'), ('[red]Ben\x1b[2J', 'likes tea')"
+    )
+    file = tmp_path / "notes.toml"
+    file.write_text(NOTES)
+    code, out, _ = run("connect", "table", "--file", str(file))
+    assert code == 2
+    assert 'GRANT SELECT ON "public"."notes" TO slowwave_reader;' in out
+    code, out, _ = run("connect", "table", store.owner, "--file", str(file), "--grant")
+    assert (code, "2 rows in 2 namespaces" in out, "Off here: dedupe_entities" in out) == (0, True, True)
+    assert "slowwave night ALL" in out
+    code, shown, _ = run("connect", "list", "--json")
+    assert json.loads(shown) == [
+        {"store": "notes", "binding": "notes", "namespaces": 2, "embedding_model": "", "writing": False}
+    ]
+    code, night, _ = run("night", "ALL", "--json")
+    assert code == 0
+    assert [one["namespace"] for one in json.loads(night)] == sorted(one["namespace"] for one in json.loads(night))
+    code, listed, _ = run("namespaces", "--json")
+    assert {row["namespace"]: row["memories"] for row in json.loads(listed)}["notes-anna"] == 1
+    assert "\x1b" not in out + listed
+    assert run("connect", "remove", "notes")[0] == 0
+    assert run("connect", "remove", "notes")[0] == 2
+    with store.connect("owner") as connection:
+        kept = connection.execute("SELECT to_jsonb(s)::text FROM night.stores s").fetchone()
+    secret = store.owner.split(":")[2].split("@")[0]
+    assert kept is not None
+    assert all(secret not in text for text in (out, shown, night, listed, str(kept[0])))
+
+
+def test_a_collection_that_is_not_there_is_refused_by_its_name(store: Store, run: Run) -> None:
+    """Nothing is noted of it."""
+    code, _, err = run("connect", "mem0", "--collection", "nowhere")
+    assert (code, "public.nowhere" in err) == (2, True)
+    assert json.loads(run("connect", "list", "--json")[1]) == []
+
+
+def test_another_database_than_the_environments_is_refused(run: Run) -> None:
+    """And the password in the address is not repeated."""
+    code, out, err = run("connect", "langgraph", "postgresql://me:secret-word@elsewhere/theirs")
+    assert (code, "different databases" in err, "secret-word" in out + err) == (2, True, False)
+
+
+def test_doctor_speaks_of_stores_as_well(store: Store, run: Run, tmp_path: Path) -> None:
+    """A table that is gone is a problem, and its remedy names the command."""
+    run_as_owner(store, MADE)
+    file = tmp_path / "notes.toml"
+    file.write_text(NOTES)
+    run("connect", "table", "--file", str(file), "--grant")
+    run_as_owner(store, "DROP TABLE notes")
+    code, out, _ = run("doctor")
+    assert (code, "public.notes" in out, "slowwave connect remove notes" in out) == (1, True, True)
