@@ -24,9 +24,11 @@ from slowwave.applying.idle import already_so, changes_nothing
 from slowwave.applying.pages import follow_folders, follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
+from slowwave.applying.where import catalogue_of
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
 from slowwave.mutations.apply import apply_items
+from slowwave.mutations.catalogue import Catalogue
 from slowwave.operations import khora_kinds
 from slowwave.plans.item_events import item_event
 from slowwave.plans.items import Item
@@ -111,7 +113,7 @@ def apply_approval(
             return done
         refuse_expired(approval)
         refuse_withdrawn(connection, approval)
-        refuse_unwritable(connection, approval.namespace)
+        catalogue_of(connection, refuse_unwritable(connection, approval.namespace))
         plan = read_plan(connection, approval.plan_hash)
         verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
@@ -281,6 +283,7 @@ class _Run:
             if not lock_batch(connection, claim):
                 return None
             refuse_withdrawn(connection, self.approval)
+            catalogue = catalogue_of(connection, claim.namespace_id)
             waiting = _waiting(connection, plan_hash, [i.id for i in items])
             unfit = {i.id: fault for i in items if i.id in waiting and (fault := violation(i))}
             _mark(connection, plan_hash, unfit, "failed")
@@ -288,7 +291,7 @@ class _Run:
             if not todo:
                 return dict.fromkeys(unfit, "failed")
             try:
-                left_out = _change(connection, claim, todo)
+                left_out = _change(connection, claim, todo, catalogue)
             except (psycopg.Error, SlowwaveError) as problem:
                 if isinstance(problem, SlowwaveError):
                     raise _ItemFault(str(problem)) from problem
@@ -333,13 +336,16 @@ class _Run:
                 self.stream.emit(item_event(self.stream, item, "apply", status, share))
 
 
-def _change(connection: Connection, claim: NamespaceClaim, items: Sequence[Item]) -> dict[str, tuple[str, str]]:
+def _change(
+    connection: Connection, claim: NamespaceClaim, items: Sequence[Item], catalogue: Catalogue
+) -> dict[str, tuple[str, str]]:
     """Apply what is not stale and changes something; returns the others' status and reason."""
     idle = [i for i in items if changes_nothing(i.mutation)]
     stale = {i.id: "A cell holds no longer what the plan saw." for i in idle}
     if len(idle) < len(items):
-        stale |= apply_items(connection, claim.namespace_id, claim.run_id, [i for i in items if i.id not in stale])
-    so = already_so(connection, claim.namespace_id, [i for i in items if i.id in stale])
+        doing = [i for i in items if i.id not in stale]
+        stale |= apply_items(connection, claim.namespace_id, claim.run_id, doing, catalogue)
+    so = already_so(connection, claim.namespace_id, [i for i in items if i.id in stale], catalogue)
     return {
         id_: ("noop", "Its cells hold already what it would write.") if id_ in so else ("skipped_stale", why)
         for id_, why in stale.items()

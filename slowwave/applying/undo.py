@@ -14,6 +14,7 @@ from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
 from slowwave.applying.pages import follow_folders, follow_pages, wrote_pages
+from slowwave.applying.where import catalogue_of
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused
 from slowwave.mutations.undo import undo_entries
@@ -193,8 +194,11 @@ def _undo(
     with connection.transaction():
         if not lock_batch(connection, claim):
             raise DreamCancelled(f"Run {claim.run_id} was cancelled, and nothing was undone.")
-        verify = partial(journal_faults, connection, claim.namespace_id, source, items)
-        undone = undo_entries(connection, claim.namespace_id, claim.run_id, source.run_id, items, verify=verify)
+        catalogue = catalogue_of(connection, claim.namespace_id, undoing=True)
+        verify = partial(journal_faults, connection, claim.namespace_id, source, items, catalogue)
+        undone = undo_entries(
+            connection, claim.namespace_id, claim.run_id, source.run_id, items, verify=verify, catalogue=catalogue
+        )
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
         _mark(connection, claim.namespace_id, undone, status)
         note_progress(connection, claim, "undo", 1, 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowwave.cli.connect_write import write
 from slowwave.cli.session import Json, open_store, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 
@@ -109,6 +110,9 @@ def list_stores(json: Json = False) -> None:
         return
     shown = [(*row[:3], row[3] or "not named", "yes" if row[4] else "no") for row in found]
     show_table("Connected stores", ("store", "binding", "namespaces", "embedding model", "writing"), shown)
+
+
+app.command("write")(write)
 
 
 @app.command("remove")

@@ -30,6 +30,7 @@ from slowwave.plans.ledger import (
     write_findings,
     write_plan,
 )
+from slowwave.plans.lowering import lower_items
 from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
@@ -170,7 +171,8 @@ def make_plan(
         held_back = why_not_writable(connection, snapshot.namespace_id)
     items = not_rejected(snapshot, [] if held_back else proposed)
     inside = within(scope, snapshot, items)
-    plan, probes = prove(header, inside, inputs, proposals, scope=scope, ops=ops)
+    lowered = lower_items(store, snapshot.namespace_id, inside)
+    plan, probes = prove(header, lowered.items, inputs, proposals, scope=scope, ops=ops)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
@@ -190,7 +192,8 @@ def make_plan(
         "planners": {
             name: {"headline": p.report.headline, "numbers": dict(p.report.numbers)} for name, p in proposals.items()
         },
-        "sentences": list(probes.sentences),
+        "sentences": [*probes.sentences, *lowered.sentences()],
+        **({"left_out": dict(lowered.off)} if lowered.off else {}),
         "needs_force": list(probes.needs_force),
         "snapshot_id": snapshot.snapshot_id,
         "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
@@ -228,12 +231,15 @@ def make_plan(
         len(carried),
         why_nothing=()
         if len(plan.items) > len(carried)
-        else why_nothing(
-            [p.report for p in proposals.values()],
-            rejected=0 if held_back else len(proposed) - len(items),
-            held_back=(len(proposed), held_back),
-            out_of_scope=len(items) - len(inside),
-            carried=len(carried),
+        else (
+            *why_nothing(
+                [p.report for p in proposals.values()],
+                rejected=0 if held_back else len(proposed) - len(items),
+                held_back=(len(proposed), held_back),
+                out_of_scope=len(items) - len(inside),
+                carried=len(carried),
+            ),
+            *lowered.sentences(),
         ),
     )
 

@@ -259,6 +259,24 @@ def test_deleting_takes_what_the_plan_did_not_see_along_for_nobody(store: Store)
     assert digest(store, peer) == before
 
 
+def test_what_clients_move_by_reading_makes_nothing_stale(store: Store) -> None:
+    """Reads of LangGraph's store move the ends of its rows: items apply all the same, and come back with the ends as they were."""
+    peer = make_peer(store, "langgraph", Random(9))
+    rows = rows_of(store, peer)
+    a, b, c, d = sorted(rows)[:4]
+    items = [lowered(peer, rows, merge(peer, rows[b], rows[a])), lowered(peer, rows, lose(peer, rows[c], rows[d]))]
+    with store.connect("owner") as connection:
+        connection.execute(
+            f"UPDATE {peer.schema}.store SET expires_at = now() + interval '9 days', ttl_minutes = 7".encode()
+        )
+    read = digest(store, peer)
+    run, stale = apply(store, peer, items)
+    assert stale == {}
+    assert rows_of(store, peer).keys() == rows.keys() - {a, d}
+    undo(store, peer, run)
+    assert digest(store, peer) == read
+
+
 def test_what_a_store_cannot_hold_is_left_out_with_the_reason(store: Store) -> None:
     """No vector for a new text, a row that was added, a counter, a text that changed, a row that is gone: each says why."""
     peer = make_peer(store, "mem0", Random(4))

@@ -1,0 +1,133 @@
+"""Items of a namespace whose rows lie in a store that is not ours, lowered to what they come to there, before they are sealed.
+
+What the store cannot hold is left out, with the reason; so is what rests on rows that changed since the snapshot, which the next night sees
+anew. Texts are rewritten only where the store's own derived columns, its vectors above all, come out of the same recipes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from slowwave.bindings.binding import Binding
+from slowwave.bindings.checks import recipes
+from slowwave.bindings.connected import connected_store, reading
+from slowwave.mutations.bound_relations import bound_catalogue, row_types
+from slowwave.mutations.catalogue import Catalogue
+from slowwave.mutations.lowering import Unlowered, concerns, lower, rewritten
+from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.native_rows import NativeRow, native_rows
+from slowwave.plans.items import Item
+from slowwave.store.connect import Connection, Store
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredItems:
+    """Items as they can be sealed. ``off`` is operation → why none, or some, of its items are among them, ``changed`` how many were left
+    out because of rows that changed since the snapshot."""
+
+    items: tuple[Item, ...]
+    off: Mapping[str, str] = field(default_factory=dict)
+    changed: int = 0
+
+    def sentences(self) -> list[str]:
+        """What was left out, for whoever reads the plan."""
+        told = [f"{operation}: {why}" for operation, why in sorted(self.off.items())]
+        if self.changed:
+            told.append(
+                f"{self.changed:,} items rested on rows that changed while the night ran; the next one looks at them again."
+            )
+        return told
+
+
+def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> LoweredItems:
+    """The items of a namespace of our own memory as they are, those of another store lowered; the rows they name are read at one instant.
+
+    Cost: a few statements for each bound table, and one look at the embedder where a text would be rewritten.
+    """
+    with store.connect("reader") as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        found = connected_store(connection, namespace_id)
+        if found is None:
+            return LoweredItems(tuple(items))
+        of, scope = found
+
+        @cache
+        def why_not_reworded() -> str:
+            return next((d.finding for d in recipes(store, of)), "")
+
+        native = None if scope.whole else scope.native
+        with reading(of):
+            catalogue = bound_catalogue(of.binding, native, row_types(connection, of.binding))
+            return lowered_items(connection, of.binding, catalogue, namespace_id, items, why_not_reworded)
+
+
+def lowered_items(
+    connection: Connection,
+    binding: Binding,
+    catalogue: Catalogue,
+    namespace_id: str,
+    items: Sequence[Item],
+    why_not_reworded: Callable[[], str],
+) -> LoweredItems:
+    """The same with a binding and a catalogue at hand; ``why_not_reworded`` is asked once a text would change."""
+    concerned = [i for i in items if concerns(binding, i.mutation)]
+    bound = {name: binding.tables[name] for name in {i.mutation.table for i in concerned} & binding.tables.keys()}
+    rows = {
+        name: native_rows(
+            connection,
+            binding,
+            table,
+            catalogue,
+            namespace_id,
+            {row for i in concerned for row in _named(i.mutation, name)},
+            {row for i in concerned for row in rewritten(i.mutation)} if name == "memories" else (),
+        )
+        for name, table in sorted(bound.items())
+    }
+    kept: list[Item] = []
+    left_out: dict[str, Counter[str]] = defaultdict(Counter)
+    changed = 0
+    for item in items:
+        if not concerns(binding, item.mutation):
+            kept.append(item)
+            continue
+        try:
+            kept.append(_lowered(binding, item, rows, why_not_reworded))
+        except Unlowered as problem:
+            if problem.changed:
+                changed += 1
+            else:
+                left_out[item.operation][str(problem)] += 1
+    off = {operation: _said(reasons) for operation, reasons in left_out.items()}
+    return LoweredItems(tuple(kept), off, changed)
+
+
+def _lowered(
+    binding: Binding, item: Item, rows: Mapping[str, Mapping[str, NativeRow]], why_not_reworded: Callable[[], str]
+) -> Item:
+    name = item.mutation.table
+    if name not in binding.tables:
+        raise Unlowered(f"It is about {name}, of which {binding.title} has none.")
+    if rewritten(item.mutation) and (why := why_not_reworded()):
+        raise Unlowered(why)
+    change = lower(binding, binding.tables[name], item.mutation, rows[name])
+    return replace(item, mutation=replace(item.mutation, physical=change))
+
+
+def _named(mutation: Mutation, table: str) -> Iterable[str]:
+    """The rows of a table, and those whose texts and vectors it changes."""
+    yield from mutation.row_ids()
+    yield from (w.cell.row for w in mutation.writes if w.cell.table == table)
+    yield from (g.row for g in mutation.guards if g.table == table)
+    if table == "memories":
+        yield from rewritten(mutation)
+
+
+def _said(reasons: Counter[str]) -> str:
+    """The commonest reason, and of how many items."""
+    (why, times), *others = reasons.most_common()
+    more = f" And {sum(n for _, n in others):,} for other reasons." if others else ""
+    return f"{times:,} items are left out. {why}{more}"

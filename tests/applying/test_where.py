@@ -1,0 +1,184 @@
+"""Plans on stores that are not ours, from the night to the undo, with what their own clients see before, between and after."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from slowwave.applying.events import verify_chain
+from slowwave.applying.executor import ApplyResult, apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.bindings.binding import Binding
+from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.writing import let_write, stop_writing, writing_grants
+from slowwave.config.settings import Settings
+from slowwave.errors import BindingError, Refused
+from slowwave.night.night import run_night
+from slowwave.plans.gate import approve
+from slowwave.plans.seal import Plan
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces
+from tests.peers import ANNA, Peer, make_peer
+from tests.waiting import until
+
+NOTES = """
+store = "notes"
+title = "Notes of a team"
+
+[parameters]
+schema = "public"
+
+[tables.memories]
+schema = "{schema}"
+table = "User Notes"
+key = { id = "bigint" }
+namespace = "owner"
+retired = { at = "gone at", type = "timestamptz", test = "past" }
+retire = { by = "columns", set = { gone = "1970-01-01 00:00:00+00" } }
+
+[tables.memories.columns]
+content = "body"
+gone = { at = "gone at", type = "timestamptz" }
+vector = { at = "embedding", type = "vector" }
+"""
+
+
+def connect(store: Store, peer: Peer) -> str:
+    """The peer's store is connected; the name of Anna's namespace."""
+    if peer.shape == "notes":
+        connect_store(store, "table", parameters={"schema": peer.schema}, own_text=NOTES, name="notes", grant=True)
+    else:
+        connect_store(store, peer.shape, parameters={"schema": peer.schema}, grant=True)
+    (slug,) = [n for n in namespaces(store) if n.endswith(f"-{ANNA}") and n.startswith(peer.shape)]
+    return slug
+
+
+def planned(store: Store, slug: str) -> Plan:
+    night = run_night(store, slug, force=True)
+    assert night.plan is not None
+    return night.plan
+
+
+def applied(store: Store, slug: str, plan: Plan) -> ApplyResult:
+    approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test", include_review=True)
+    return apply_approval(store, approval.id)
+
+
+@pytest.mark.parametrize("shape", ["mem0", "langgraph", "notes"])
+def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(store: Store, shape: str) -> None:
+    """Read-only at first; then the duplicates go, as their store lets rows go, and come back to the byte. A second night plans nothing."""
+    peer = make_peer(store, shape, Random(2), rows=9)
+    slug = connect(store, peer)
+    assert planned(store, slug).items == ()
+    with store.connect("owner") as connection:
+        before = peer.digest(connection)
+    assert let_write(store, shape, grant=True) == []
+    plan = planned(store, slug)
+    merges = [i for i in plan.items if i.operation == "dedupe_memories"]
+    assert merges
+    assert all(i.mutation.physical for i in plan.items)
+    result = applied(store, slug, plan)
+    assert result.counts["applied"] == len(plan.items)
+    with store.connect("owner") as connection:
+        assert peer.digest(connection) != before
+        namespace = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (slug,)).fetchone()
+        assert namespace is not None
+        assert verify_chain(connection, str(namespace[0])) == (len(plan.items), None)
+    assert [i for i in planned(store, slug).items if i.operation == "dedupe_memories"] == []
+    undone = undo_run(store, result.run_id)
+    assert {*undone.items} == {i.id for i in plan.items}
+    with store.connect("owner") as connection:
+        assert peer.digest(connection) == before
+    assert undo_run(store, result.run_id).items == ()
+
+
+def test_what_a_peer_changed_of_its_tables_is_refused_by_name(store: Store) -> None:
+    """A column more, a trigger, rows elsewhere that would go along, a right that is taken: nothing is applied, and a sentence says why."""
+    peer = make_peer(store, "langgraph", Random(2), rows=9)
+    slug = connect(store, peer)
+    let_write(store, "langgraph", grant=True)
+    plan = planned(store, slug)
+    approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test", include_review=True)
+    table = f"{peer.schema}.store"
+    function = f"CREATE FUNCTION {peer.schema}.mark() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'"
+    with store.connect("owner") as connection:
+        before = peer.digest(connection)
+        for change, back, why in [
+            (
+                f"ALTER TABLE {table} ADD COLUMN mood text",
+                f"ALTER TABLE {table} DROP COLUMN mood",
+                "mood text, which is new",
+            ),
+            (
+                f"{function}; CREATE TRIGGER peer_mark BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {peer.schema}.mark()",
+                f"DROP TRIGGER peer_mark ON {table}",
+                "peer_mark",
+            ),
+            (
+                f"CREATE TABLE {peer.schema}.pins (prefix text, key text, FOREIGN KEY (prefix, key) REFERENCES {table} ON DELETE CASCADE)",
+                f"DROP TABLE {peer.schema}.pins",
+                "pins",
+            ),
+        ]:
+            connection.execute(change.encode())
+            with pytest.raises(Refused, match=why):
+                apply_approval(store, approval.id)
+            with pytest.raises(Refused, match=why):
+                let_write(store, "langgraph")
+            connection.execute(back.encode())
+        stop_writing(store, "langgraph")
+        with pytest.raises(Refused, match="connected to be read"):
+            apply_approval(store, approval.id)
+        connection.execute(f"REVOKE DELETE ON {table} FROM slowwave_applier".encode())
+        assert let_write(store, "langgraph") == [f'GRANT DELETE ON "{peer.schema}"."store" TO slowwave_applier']
+        assert peer.digest(connection) == before
+        assert let_write(store, "langgraph", grant=True) == []
+        assert writing_grants(connection, Binding("none", "None", {})) == []
+    assert apply_approval(store, approval.id).counts["applied"] == len(plan.items)
+    with pytest.raises(BindingError, match="No store"):
+        let_write(store, "nobody")
+
+
+def test_a_process_killed_at_a_batch_boundary_is_resumed_in_a_store_of_others(store: Store, tmp_path: Path) -> None:
+    """Half the items are there after kill -9, the rest after the next run, and all of it comes back."""
+    peer = make_peer(store, "langgraph", Random(2), rows=12)
+    slug = connect(store, peer)
+    let_write(store, "langgraph", grant=True)
+    with store.connect("owner") as connection:
+        before = peer.digest(connection)
+    plan = planned(store, slug)
+    assert len(plan.items) > 1
+    approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test", include_review=True)
+    marker = tmp_path / "batch-done"
+    program = (
+        "import signal, sys, pathlib\n"
+        "from slowwave.applying.executor import apply_approval\n"
+        "from slowwave.config.settings import Settings\n"
+        "from slowwave.store.connect import Store\n"
+        "def stop(done, total):\n"
+        "    pathlib.Path(sys.argv[2]).touch()\n"
+        "    signal.pause()\n"
+        "apply_approval(Store.from_environment(), sys.argv[1], settings=Settings(batch_items=1), progress=stop)\n"
+    )
+    environment = os.environ | {"SLOWWAVE_DATABASE_URL": store.owner}
+    process = subprocess.Popen([sys.executable, "-c", program, approval.id, str(marker)], env=environment)
+    try:
+        until(lambda: marker.exists() or process.poll() is not None)
+        assert process.poll() is None, "the applier ended by itself"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with store.connect("owner") as connection:
+        assert peer.digest(connection) != before
+        connection.execute("UPDATE night.runs SET heartbeat_at = now() - interval '1 hour' WHERE state = 'applying'")
+    result = apply_approval(store, approval.id, settings=Settings(batch_items=1))
+    assert result.counts["applied"] == len(plan.items)
+    undo_run(store, result.run_id)
+    with store.connect("owner") as connection:
+        assert peer.digest(connection) == before

@@ -1,0 +1,34 @@
+"""``slowwave connect write``: the statements that are missing first, then the permission, and its end."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+from slowwave.bindings.connected import connected_stores
+from slowwave.bindings.connecting import connect_store
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.peers import make_peer
+
+
+def test_writing_is_a_step_of_its_own(store: Store, run: Run) -> None:
+    """Without the rights nothing is let and the GRANT is printed; with --grant it is; --off ends it; another name is refused."""
+    peer = make_peer(store, "mem0", Random(1))
+    connect_store(store, "mem0", parameters={"schema": peer.schema}, grant=True)
+    with store.connect("owner") as connection:
+        connection.execute(f"REVOKE UPDATE ON {peer.schema}.mem0 FROM slowwave_applier".encode())
+
+    def writing() -> bool:
+        with store.connect("reader") as connection:
+            (of,) = connected_stores(connection)
+            return of.writing
+
+    code, out, _ = run("connect", "write", "mem0", "--json")
+    assert (code, json.loads(out)["grants"]) == (2, [f'GRANT UPDATE ON "{peer.schema}"."mem0" TO slowwave_applier'])
+    assert not writing()
+    assert run("connect", "write", "mem0", "--grant")[0] == 0
+    assert writing()
+    assert run("connect", "write", "mem0", "--off")[0] == 0
+    assert not writing()
+    assert run("connect", "write", "nobody")[0] != 0
