@@ -1,4 +1,4 @@
-"""Plans may be applied to stores that are not ours, where a person let them."""
+"""Stores that are not ours: which are connected, the namespaces seen in them, and what they have no column for."""
 
 from pathlib import Path
 from typing import cast

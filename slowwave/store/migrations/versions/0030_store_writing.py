@@ -1,4 +1,4 @@
-"""Stores that are not ours: which are connected, the namespaces seen in them, and what they have no column for."""
+"""Plans may be applied to stores that are not ours, where a person let them."""
 
 from pathlib import Path
 from typing import cast
@@ -6,8 +6,8 @@ from typing import cast
 import psycopg
 from alembic import op
 
-revision = "0028"
-down_revision = "0024"
+revision = "0030"
+down_revision = "0029"
 
 
 def upgrade() -> None:
