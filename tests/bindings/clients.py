@@ -130,7 +130,7 @@ def fill_mem0(client: Any, count: int = 60) -> None:
     for text in texts(count, "Anna"):
         client.add(text, user_id="anna", infer=False, metadata={"topic": "notes"})
     for text in texts(count, "Ben")[len(SAID) :]:
-        client.add(text, user_id="Ben W.", infer=False)
+        client.add(text, user_id="ben_w", infer=False)
     client.add("The temporary code word is heron", user_id="anna", infer=False, expiration_date="2026-01-01")
 
 
