@@ -164,6 +164,8 @@ def _logical(binding: Binding, bound: BoundTable, column: Column[Any]) -> sql.Co
     if to := bound.columns.get(column.name):
         return sql.SQL("coalesce({}, {})").format(_valued(to, kind, "t", column), default)
     stored = BoundColumn("cells", (column.name,), kind, "jsonb")
+    if column.name == "valid_from" and (since := _written_once(bound)):
+        default = since
     return sql.SQL("coalesce({}, {})").format(_valued(stored, kind, "o", column), default)
 
 
@@ -215,6 +217,16 @@ def _retired_at(bound: BoundTable) -> sql.Composable:
 def _recorded(bound: BoundTable) -> sql.Composable:
     column = bound.columns.get("recorded_at")
     return sql.SQL("coalesce({}, now())").format(instant_of(column, "t")) if column else sql.SQL("now()")
+
+
+def _written_once(bound: BoundTable) -> sql.Composable | None:
+    """When a row was written, null where it was written again: a "yesterday" of its text is then of a day that nobody knows."""
+    made, again = bound.columns.get("recorded_at"), bound.columns.get("updated_at")
+    if made is None or again is None:
+        return None
+    return sql.SQL("CASE WHEN coalesce({again} - {made} < interval '1 second', true) THEN {made} END").format(
+        made=instant_of(made, "t"), again=instant_of(again, "t")
+    )
 
 
 def _version_id(binding: Binding, bound: BoundTable) -> sql.Composable:

@@ -107,8 +107,8 @@ def test_another_text_is_another_version_of_the_same_row(store: Store) -> None:
 def test_what_a_store_has_no_column_for_is_read_from_beside_it(store: Store) -> None:
     """State, counters, pointers: of the row that they belong to, and of no other."""
     run_as_owner(store, MADE)
-    add(store, 1)
-    add(store, 2)
+    add(store, 1, made="2026-02-03")
+    add(store, 2, made="2026-02-03")
     connect_store(store, "table", own_text=NOTES, grant=True)
     snapshot = export_snapshot(store, "notes-anna")
     one, other = sorted(snapshot.table("memories").to_pylist(), key=lambda row: row["external_id"])
@@ -126,6 +126,23 @@ def test_what_a_store_has_no_column_for_is_read_from_beside_it(store: Store) -> 
     read = {row["id"]: row for row in export_snapshot(store, "notes-anna").table("memories").to_pylist()}
     assert {name: read[one["id"]][name] for name in cells} == cells
     assert read[other["id"]] == other
+
+
+def test_a_row_that_was_written_once_holds_since_then(store: Store) -> None:
+    """One that was written again says what it says since nobody knows when: no "yesterday" of it is counted from its first day."""
+    own = NOTES.replace('valid_from = { at = "since"', 'updated_at = { at = ["extra", "changed"]')
+    run_as_owner(store, MADE)
+    made = "2026-02-03T04:05:06+00:00"
+    for id_, changed in ((1, made), (2, "2026-02-04T00:00:00+00:00"), (3, "never")):
+        add(store, id_, made=made, changed=changed)
+    connect_store(store, "table", own_text=own, grant=True)
+    rows = export_snapshot(store, "notes-anna").table("memories").to_pylist()
+    since = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+    assert {row["external_id"]: row["valid_from"] for row in rows} == {
+        '["1","a"]': since,
+        '["2","a"]': None,
+        '["3","a"]': since,
+    }
 
 
 def test_every_table_of_a_snapshot_is_there_and_its_own_rows_stay_apart(store: Store) -> None:
