@@ -187,7 +187,7 @@ def _hidden(store: Store, owner: Connection, bound: BoundTable) -> int:
 def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
     """Whether the tables are as when the store was connected, and as a known version makes them."""
     now = structure_of(owner, of.binding)
-    if changed := differences(now, of.fingerprint):
+    if changed := differences(now, of.fingerprint, of.binding):
         return [
             Diagnosis(
                 f"The tables of the store {of.name} are no longer as they were when it was connected: {_few(changed)}. Nothing is "

@@ -60,11 +60,14 @@ def structure_of(connection: Connection, binding: Binding) -> Structure:
     }
 
 
-def differences(found: Mapping[str, tuple[str, ...]], known: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What stands in one and not in the other, table by table, in words; empty when they are the same."""
+def differences(
+    found: Mapping[str, tuple[str, ...]], known: Mapping[str, tuple[str, ...]], binding: Binding
+) -> list[str]:
+    """What stands in one and not in the other, table by table, in words; empty when they are the same. Tables by the names they have."""
     said: list[str] = []
-    for table in sorted(found.keys() | known.keys()):
-        here, expected = set(found.get(table, ())), set(known.get(table, ()))
+    for name in sorted(found.keys() | known.keys()):
+        table = binding.tables[name].table if name in binding.tables else name
+        here, expected = set(found.get(name, ())), set(known.get(name, ()))
         said += [f"{table} has {line}, which is new" for line in sorted(here - expected)]
         said += [f"{table} lacks {line}" for line in sorted(expected - here)]
     return said
@@ -72,12 +75,12 @@ def differences(found: Mapping[str, tuple[str, ...]], known: Mapping[str, tuple[
 
 def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
     """The known version whose tables these are; empty where it is none."""
-    return next((known.version for known in binding.known if not differences(found, known.tables)), "")
+    return next((known.version for known in binding.known if not differences(found, known.tables, binding)), "")
 
 
 def nearest(found: Mapping[str, tuple[str, ...]], binding: Binding) -> tuple[str, list[str]]:
     """The known version that these tables differ least from, and how; an empty name where the binding knows none."""
-    told = [(known.version, differences(found, known.tables)) for known in binding.known]
+    told = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
     return min(told, key=lambda one: len(one[1]), default=("", []))
 
 

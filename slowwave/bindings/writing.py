@@ -56,7 +56,7 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
     A few look-ups in PostgreSQL's catalogue, none in the tables.
     """
     now = structure_of(connection, of.binding)
-    if changed := differences(now, of.fingerprint):
+    if changed := differences(now, of.fingerprint, of.binding):
         return (
             f"The tables of the store {of.name} are no longer as they were when it was connected: {_few(changed)}. Nothing is written "
             "to them. Look whether the binding still fits, and connect the store again."

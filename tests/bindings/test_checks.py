@@ -71,6 +71,14 @@ def test_a_structure_that_is_not_known_is_told_by_its_difference(store: Store, c
     assert named in unknown[0]
 
 
+def test_a_table_is_told_by_its_own_name(store: Store) -> None:
+    """Not by what a binding calls it."""
+    run_as_owner(store, *MADE, "ALTER TABLE memories RENAME TO team_notes")
+    connect_store(store, "mem0", parameters={"collection": "team_notes"}, grant=True)
+    run_as_owner(store, "ALTER TABLE team_notes ADD COLUMN score real")
+    assert ["team_notes has score real, which is new" in finding for finding in said(store)] == [True]
+
+
 def test_a_trigger_of_others_is_named(store: Store) -> None:
     """It would change what a plan writes."""
     run_as_owner(
@@ -89,7 +97,7 @@ def test_row_security_that_hides_rows_is_told_with_how_many(store: Store) -> Non
         store,
         *MADE,
         "ALTER TABLE memories ENABLE ROW LEVEL SECURITY",
-        "CREATE POLICY some ON memories USING (payload ->> 'data' < 'C')",
+        "CREATE POLICY partly ON memories USING (payload ->> 'data' < 'C')",
     )
     connect_store(store, "mem0", parameters=GIVEN, grant=True)
     problem = next(d for d in diagnose_stores(store) if d.problem)

@@ -76,7 +76,7 @@ def test_what_is_off_in_a_store_does_not_run_in_its_nights(store: Store) -> None
     connect_store(store, "table", own_text=NOTES, grant=True)
     night = run_night(store, "notes-anna")
     assert night.proposals["dedupe_entities"].skipped == "op_disabled_by_config"
-    assert night.proposals["dedupe_memories"].skipped == ""
+    assert night.proposals["absolutize_dates"].skipped == ""
 
 
 def test_a_store_that_is_disconnected_is_not_read_and_keeps_its_rows(store: Store) -> None:
