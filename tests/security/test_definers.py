@@ -194,10 +194,11 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         (
             "memory.proposals",
             "UPDATE",
-            ["state", "verdict", "verdict_at", "verdict_by", "verdict_plan", "verdict_reason"],
+            ["about", "actions", "state", "verdict", "verdict_at", "verdict_by", "verdict_plan", "verdict_reason"],
         ),
         ("night.before_images", "SELECT", ["journal_id"]),
         ("night.journal", "SELECT", ["action", "id", "item_id", "namespace_id", "row_id"]),
+        ("night.plan_items", "SELECT", ["item_id", "plan_hash"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),
         ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
         ("night.store_namespaces", "UPDATE", ["sign"]),
@@ -224,16 +225,18 @@ def held(store: Store, role: str, right: str) -> set[str]:
 
 
 def test_what_the_owner_of_the_servers_functions_may_do_is_what_the_page_on_security_says(store: Store) -> None:
-    """It deletes pages with what belongs to them, writes nothing of the nights, and reads of them what a purge has to know."""
+    """It deletes pages with what belongs to them, enters namespaces of stores, and reads of the nights what a purge has to know."""
     assert held(store, RECORDER, "DELETE") - INDEX == {
         f"memory.{table}" for table in ("documents", "chunks", "chunk_vectors", "links")
     }
     assert held(store, RECORDER, "UPDATE") - INDEX == {
-        f"memory.{table}" for table in ("documents", "chunks", "links", "memories", "proposals")
+        *(f"memory.{table}" for table in ("documents", "chunks", "links", "memories", "proposals")),
+        "night.store_namespaces",
     }
-    nights = {"night.journal", "night.before_images", "night.snapshots", "night.runs"}
-    assert {t for t in held(store, RECORDER, "SELECT") if t.startswith("night.")} == nights
-    assert not [t for t in held(store, RECORDER, "INSERT") if t.startswith("night.")]
+    nights = {"night.journal", "night.before_images", "night.plan_items", "night.snapshots", "night.runs"}
+    stores = {"night.stores", "night.store_namespaces"}
+    assert {t for t in held(store, RECORDER, "SELECT") if t.startswith("night.")} == nights | stores
+    assert {t for t in held(store, RECORDER, "INSERT") if t.startswith("night.")} == {"night.store_namespaces"}
 
 
 def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) -> None:
