@@ -234,8 +234,8 @@ def _show(found: Connected, *, given_address: bool) -> None:
     if rows is not None:
         left = [
             *([f"{rows.retired:,} of them retired"] if rows.retired else []),
-            *([f"{rows.without_text:,} more have no text"] if rows.without_text else []),
-            *([f"{rows.without_namespace:,} more are nobody's"] if rows.without_namespace else []),
+            *([f"{rows.without_text:,} more without a text"] if rows.without_text else []),
+            *([f"{rows.without_namespace:,} more of nobody"] if rows.without_namespace else []),
         ]
         say(f"{rows.rows:,} rows in {found.namespaces:,} namespaces{''.join(f', {part}' for part in left)}.")
     for operation, why in of.binding.off.items():
