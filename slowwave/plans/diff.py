@@ -14,7 +14,7 @@ from slowwave.texts.losses import Losses
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ItemChange:
     """One cell or new row: where, what is there, what would be."""
 
     table: str
@@ -24,9 +24,9 @@ class Change:
     after: str
 
 
-def changes(item: Item) -> list[Change]:
+def changes(item: Item) -> list[ItemChange]:
     """All changes of an item, in cell order, inserts and deleted rows last."""
-    shown: list[Change] = []
+    shown: list[ItemChange] = []
     for w in item.mutation.writes:
         match w.action:
             case "add":
@@ -39,13 +39,13 @@ def changes(item: Item) -> list[Change]:
                 before, after = _text(w.cell.table, w.seen), "the new row"
             case "set":
                 before, after = _text(w.cell.table, w.seen), _text(w.cell.table, w.value)
-        shown.append(Change(w.cell.table, w.cell.row, w.cell.column, before, after))
+        shown.append(ItemChange(w.cell.table, w.cell.row, w.cell.column, before, after))
     for i in item.mutation.inserts:
         values = ", ".join(f"{c}={_text(i.table, v)}" for c, v in sorted(i.values.items()))
-        shown.append(Change(i.table, i.row or "new row", "", "nothing", values))
+        shown.append(ItemChange(i.table, i.row or "new row", "", "nothing", values))
     for d in item.mutation.deletes:
         values = ", ".join(f"{c}={_text(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
-        shown.append(Change(d.table, d.row, "", values, "deleted"))
+        shown.append(ItemChange(d.table, d.row, "", values, "deleted"))
     return shown
 
 

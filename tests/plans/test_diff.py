@@ -7,7 +7,7 @@ import numpy as np
 from slowwave.mutations.cells import Cell, Guard, Insert, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.vectors import encode
-from slowwave.plans.diff import Change, Rewording, changes, lost_lines, rewordings
+from slowwave.plans.diff import ItemChange, Rewording, changes, lost_lines, rewordings
 from slowwave.plans.items import Item
 from slowwave.texts.losses import losses
 
@@ -40,7 +40,7 @@ def test_every_kind_of_change_reads_as_before_and_after() -> None:
         ("vector", "nothing", "vector of 2 [1.000, 0.500, …]"),
         ("", "nothing", f"alias=Anne, entity_id={ROW}"),
     ]
-    assert changes(item)[-1] == Change("entity_aliases", "new row", "", "nothing", f"alias=Anne, entity_id={ROW}")
+    assert changes(item)[-1] == ItemChange("entity_aliases", "new row", "", "nothing", f"alias=Anne, entity_id={ROW}")
 
 
 def of_memory(kind: str, *writes: Write, content: str = "", keep: Row | None = None) -> list[Rewording]:
