@@ -149,9 +149,10 @@ def digest(store: Store, peer: Peer) -> dict[str, str]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @few
-@given(r=st.randoms(use_true_random=False))
-def test_any_subset_applies_once_in_any_order_and_comes_back_exactly(store: Store, shape: str, r: Random) -> None:
+@given(seed=st.integers(0, 2**32 - 1))
+def test_any_subset_applies_once_in_any_order_and_comes_back_exactly(store: Store, shape: str, seed: int) -> None:
     """Applied in parts, in any order, stale the second time, undone in any order: each row of each table is as it was."""
+    r = Random(seed)  # not drawn one by one: how many items are sealed hangs on ids, which are new in each store
     peer = peer_of(store, shape, r)
     before = digest(store, peer)
     items = plan(store, peer, r)
@@ -173,9 +174,10 @@ def test_any_subset_applies_once_in_any_order_and_comes_back_exactly(store: Stor
 
 @pytest.mark.parametrize("shape", SHAPES)
 @few
-@given(r=st.randoms(use_true_random=False))
-def test_what_a_client_wrote_in_between_is_never_overwritten(store: Store, shape: str, r: Random) -> None:
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_a_client_wrote_in_between_is_never_overwritten(store: Store, shape: str, seed: int) -> None:
     """Items on rows that a client wrote to are stale, and their undo is refused with the row named; the other user's rows stay."""
+    r = Random(seed)  # not drawn one by one: how many items are sealed hangs on ids, which are new in each store
     peer = peer_of(store, shape, r)
     items = plan(store, peer, r)
     others = {i: row.cells for i, row in rows_of(store, peer, BEN).items()}
