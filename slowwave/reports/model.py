@@ -96,7 +96,7 @@ def why_nothing(
         (carried, "wait for review in the plan before"),
     ]
     sentences += [f"{n:,} proposals {what}." for n, what in left if n]
-    if held_back[1]:
+    if held_back[0]:
         sentences.append(f"{held_back[0]:,} proposals are not planned. {held_back[1]}")
     return (*sentences, *([f"Did not run: {', '.join(off)}."] if off else []))
 

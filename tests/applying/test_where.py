@@ -99,7 +99,7 @@ def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_un
 
 
 def test_what_a_peer_changed_of_its_tables_is_refused_by_name(store: Store) -> None:
-    """A column more, a trigger, rows elsewhere that would go along, a right that is taken: nothing is applied, and a sentence says why."""
+    """A column more, a trigger, rows elsewhere that go along, row security, a right that is taken: a sentence refuses."""
     peer = make_peer(store, "langgraph", Random(2), rows=9)
     slug = connect(store, peer)
     let_write(store, "langgraph", grant=True)
@@ -124,6 +124,11 @@ def test_what_a_peer_changed_of_its_tables_is_refused_by_name(store: Store) -> N
                 f"CREATE TABLE {peer.schema}.pins (prefix text, key text, FOREIGN KEY (prefix, key) REFERENCES {table} ON DELETE CASCADE)",
                 f"DROP TABLE {peer.schema}.pins",
                 "pins",
+            ),
+            (
+                f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+                f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
+                "Row security",
             ),
         ]:
             connection.execute(change.encode())
