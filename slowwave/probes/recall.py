@@ -69,7 +69,7 @@ class Recall:
 class RecallProbe(Recall):
     """The figures over all that is searched, with those over ``memories`` alone; ``passed`` says that both hold.
 
-    ``withheld`` counts recalled rows that are quarantined or redacted. ``lost`` maps rows to what they cost, in questions: those that
+    ``withheld`` counts recalled rows that the plan withholds. ``lost`` maps rows to what they cost, in questions: those that
     were found before the plan and are not after it, or what took their places where they still stand.
     """
 

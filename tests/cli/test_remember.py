@@ -54,7 +54,7 @@ def test_a_statement_from_its_beginning_to_its_end(acme: Store, run: Run) -> Non
     code, out, _ = run("history", "acme", "Rowan")
     assert code == 0
     assert "Rowan (project:rowan)" in out
-    assert "Measured." in out
+    assert ": Measured" in out
     assert "replaced by" in out
     code, out, _ = run("why", "acme", other[:8])
     assert code == 0

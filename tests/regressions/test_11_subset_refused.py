@@ -76,12 +76,12 @@ def test_what_fails_is_named_and_can_be_left_out(store: Store) -> None:
     assert "lighthouse" not in str(kept)
 
 
-def test_without_its_snapshot_a_part_has_the_verdict_of_the_whole_plan(store: Store) -> None:
-    """Retention has removed the files: the sentence says so, and force with a reason still decides."""
+def test_without_its_snapshot_a_part_cannot_be_judged(store: Store) -> None:
+    """The files are gone: what the whole plan passed says nothing of the part, and force with a reason still decides."""
     night, _, dated = mixed(store)
     assert night.plan is not None
     ((location,),) = ask(store, "SELECT location FROM night.snapshots WHERE id = %s", night.snapshot_id)
     shutil.rmtree(str(location))
-    with pytest.raises(Refused, match="verdict is that of the whole plan"):
+    with pytest.raises(Refused, match="what the whole plan passed says nothing of a part"):
         approve(store, "agent", night.plan.plan_hash, approver="mara", items=dated)
     assert approve(store, "agent", night.plan.plan_hash, approver="mara", items=dated, force=True, note="read").forced
