@@ -19,7 +19,7 @@ from slowwave.errors import Refused
 from slowwave.pages.page import MEMORY
 
 _SECONDS: Final = 30
-_BUSY_SECONDS: Final = 10  # that another git in the same repository is waited for: namespaces may share one
+_BUSY_SECONDS: Final = 30  # that another git in the same repository is waited for: namespaces may share one
 _BUSY_PAUSE: Final = 0.2
 IDENTITY: Final = (  # author and committer may have names of their own in somebody's configuration, which would win
     *("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost"),

@@ -174,7 +174,9 @@ def test_two_namespaces_of_one_repository_commit_at_once(base: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(one, names))
 
-    assert [bool(made) and problem == "" for n in range(4) for made, problem in both(n)] == [True] * 8
+    told = [commit for n in range(4) for commit in both(n)]
+    assert [problem for _, problem in told] == [""] * 8
+    assert all(made for made, _ in told)
     log = git(base, "log", "--name-only", "--format=").split()
     assert sorted(log) == ["acme/MEMORY.md"] * 4 + ["zebra/MEMORY.md"] * 4
     assert git(base, "status", "--porcelain") == ""
