@@ -95,7 +95,7 @@ def store_named(connection: Connection, name: str) -> ConnectedStore:
     row = connection.execute(_STORE, (name,)).fetchone()
     if row is None:
         raise StoreError(
-            f"The store {name} is disconnected, so its rows are not read. Connect it again: `slowwave connect --help`."
+            f"The store {name} is disconnected, so its rows are not read. `slowwave connect list` says what is connected."
         )
     return _store(*row)
 

@@ -52,7 +52,7 @@ def built_in_text(name: str) -> str:
     """The file of a binding of this package; another name is refused."""
     if name not in built_in():
         raise BindingError(
-            f"There is no binding {name[:40]!r}. There are {', '.join(built_in())}; `slowwave connect table --help` takes your own."
+            f"There is no binding {name[:40]!r}. There are {', '.join(built_in())}; `slowwave connect table --file my.toml` takes your own."
         )
     return (_FOLDER / f"{name}.toml").read_text()
 

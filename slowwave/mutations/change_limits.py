@@ -20,6 +20,16 @@ def name_of(bound: BoundTable) -> str:
     return f"{bound.schema}.{bound.table}"
 
 
+def retired_rows(mutation: Mutation) -> frozenset[str]:
+    """The rows that leave their store: those that end, and memories that are quarantined, which its own client shall find no longer."""
+    return frozenset(
+        w.cell.row
+        for w in mutation.writes
+        if (w.cell.column == "invalidated_at" and (w.action == "now" or w.value is not None))
+        or (w.cell.table, w.cell.column, w.value) == ("memories", "state", "quarantined")
+    )
+
+
 def change_fault(binding: Binding, mutation: Mutation) -> str:
     """What a mutation's change does that it may not, as a sentence; empty when it keeps to its rows."""
     change = mutation.physical
@@ -27,7 +37,7 @@ def change_fault(binding: Binding, mutation: Mutation) -> str:
         return ""
     tables = {name_of(bound): bound for bound in binding.tables.values()}
     named = {*mutation.row_ids()}
-    retired = {w.cell.row for w in mutation.writes if w.cell.column == "invalidated_at"}
+    retired = retired_rows(mutation)
     for table, row, key in sorted({(w.cell.table, w.cell.row, w.cell.key) for w in change.writes}):
         if table == OVERLAY:
             if key not in binding.tables or row not in named:

@@ -21,7 +21,7 @@ from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, Constant
 from slowwave.mutations.bound_relations import APART, RETIRED, cell_of
 from slowwave.mutations.cells import Cell, Delete, Guard, Value, Write, canonical_json, sql_type
 from slowwave.mutations.change import OVERLAY, ROW, Change
-from slowwave.mutations.change_limits import name_of
+from slowwave.mutations.change_limits import name_of, retired_rows
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.native_rows import NativeRow
 from slowwave.mutations.vectors import encode
@@ -124,7 +124,7 @@ class _Lowering:
     def _row(
         self, mutation: Mutation, row: NativeRow, wanted: Mapping[str, Write], text: str | None, vector: str | None
     ) -> None:
-        retired = (w := wanted.get("invalidated_at")) is not None and (w.action == "now" or w.value is not None)
+        retired = row.id in retired_rows(mutation)
         for column, write in wanted.items():
             if column == "current_version_id":
                 self._same_text(row, write.seen)

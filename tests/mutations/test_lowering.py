@@ -50,6 +50,11 @@ def rows_of(store: Store, peer: Peer, user: str = ANNA) -> dict[str, NativeRow]:
         )
 
 
+def standing(store: Store, peer: Peer) -> set[str]:
+    """The rows that its client shows: those that are there, and that Mem0's expiration does not hide."""
+    return {id_ for id_, row in rows_of(store, peer).items() if "1970-01-01" not in str(row.cells)}
+
+
 def guard(peer: Peer, row: NativeRow, **more: Value) -> Guard:
     """That a row says what it said, and lives."""
     seen: dict[str, Value] = {"current_version_id": version(peer, row), "invalidated_at": None, "scope": "s", **more}
@@ -259,6 +264,24 @@ def test_deleting_takes_what_the_plan_did_not_see_along_for_nobody(store: Store)
     _, stale = apply(store, peer, [item])
     assert "other" in stale[item.id]
     assert digest(store, peer) == before
+
+
+@pytest.mark.parametrize("shape", ["mem0", "langgraph"])
+def test_what_is_quarantined_leaves_the_store(store: Store, shape: str) -> None:
+    """Its own client would go on finding it, were the state noted beside it alone; and undo brings every row back."""
+    peer = peer_of(store, shape, Random(4))
+    before, rows = digest(store, peer), rows_of(store, peer)
+    held, other, *_ = sorted(rows)
+    write = Write(Cell("memories", held, "state"), "set", "active", "quarantined")
+    mutation = Mutation("set_state", "memories", (write,), (guard(peer, rows[held]),), rows=(Row(held),))
+    run, stale = apply(store, peer, [lowered(peer, rows, mutation)])
+    assert stale == {}
+    left = standing(store, peer)
+    assert held not in left
+    assert other in left
+    undo(store, peer, run)
+    assert digest(store, peer) == before
+    assert held in standing(store, peer)
 
 
 def test_what_clients_move_by_reading_makes_nothing_stale(store: Store) -> None:
