@@ -20,13 +20,12 @@ from slowwave.mutations.change import ROW
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.page_limits import misnamed
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
+from slowwave.mutations.set_guards import CLAIMS_CHANGED, RELATIONSHIPS_CHANGED
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
-    CLAIMS_CHANGED,
     PURGE_OFF,
     PURGE_ON,
-    RELATIONSHIPS_CHANGED,
     delete_rows,
     drop_empty,
     insert_rows,
