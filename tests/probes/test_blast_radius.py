@@ -110,7 +110,7 @@ def test_beyond_the_cap_the_problem_is_upstream():
     assert beyond.beyond() == [("chunks", "", beyond.per_table["chunks"])]
     assert "either asked for" in beyond.sentence()
     assert "needs force and a reason" in beyond.sentence()
-    assert "upstream" not in within.sentence()
+    assert "Beyond the cap" not in within.sentence()
     assert blast_radius(snapshot, retire(41), Settings(blast_radius_share=0.5)).passed
 
 
