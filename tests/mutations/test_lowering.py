@@ -186,11 +186,16 @@ def test_what_a_client_wrote_in_between_is_never_overwritten(store: Store, shape
     peer = peer_of(store, shape, r)
     items = plan(store, peer, r)
     others = {i: row.cells for i, row in rows_of(store, peer, BEN).items()}
+    planned = {i: text_in(peer.bound, row) for i, row in rows_of(store, peer).items()}
     with store.connect("owner") as connection, connection.transaction():
         for _ in range(r.randrange(3)):
             client_writes(connection, peer, ANNA, r)
-    seen = {i: (row.cells, row.hash) for i, row in rows_of(store, peer).items()}
+    found = rows_of(store, peer)
+    seen = {i: (row.cells, row.hash) for i, row in found.items()}
+    moved = {i for i, text in planned.items() if i not in found or text_in(peer.bound, found[i]) != text}
     run, stale = apply(store, peer, items)
+    rests_on = {i.id: {*i.mutation.row_ids(), *(g.row for g in i.mutation.guards)} for i in items}
+    assert {i for i, rows in rests_on.items() if rows & moved} <= stale.keys()
     applied = [i for i in items if i.id not in stale]
     touched = {d.row for i in applied for d in (i.mutation.physical or Change()).deletes}
     touched |= {w.cell.row for i in applied for w in (i.mutation.physical or Change()).writes}
