@@ -98,6 +98,21 @@ def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_un
     assert undo_run(store, result.run_id).items == ()
 
 
+def test_a_table_of_your_own_is_written_as_long_as_it_is_the_one_that_was_connected(store: Store) -> None:
+    """No version of it is known: what it was when it was connected is all that there is to compare."""
+    peer = make_peer(store, "notes", Random(2), rows=9)
+    slug = connect(store, peer)
+    let_write(store, "notes", grant=True)
+    plan = planned(store, slug)
+    approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test", include_review=True)
+    with store.connect("owner") as connection:
+        connection.execute(f'ALTER TABLE {peer.schema}."User Notes" ADD COLUMN mood text'.encode())
+        with pytest.raises(Refused, match="mood text, which is new"):
+            apply_approval(store, approval.id)
+        connection.execute(f'ALTER TABLE {peer.schema}."User Notes" DROP COLUMN mood'.encode())
+    assert apply_approval(store, approval.id).counts["applied"] == len(plan.items)
+
+
 def test_what_a_peer_changed_of_its_tables_is_refused_by_name(store: Store) -> None:
     """A column more, a trigger, rows elsewhere that go along, row security, a right that is taken: a sentence refuses."""
     peer = make_peer(store, "langgraph", Random(2), rows=9)
