@@ -73,8 +73,12 @@ def test_mem0s_own_client_finds_what_should_be_there_before_between_and_after(st
         let_write(store, "mem0", grant=True)
         plan = planned(store, "mem0-anna")
         (merged,) = [row.id for i in plan.items if i.operation == "dedupe_memories" for row in i.mutation.absorb]
-        retired = {w.cell.row for i in plan.items for w in i.mutation.writes if w.cell.column == "invalidated_at"}
-        assert {merged} < retired < listed, "the losers of contradictions go as well"
+        writes = [w for i in plan.items for w in i.mutation.writes]
+        ended = {w.cell.row for w in writes if w.cell.column == "invalidated_at"}
+        quarantined = {w.cell.row for w in writes if (w.cell.column, w.value) == ("state", "quarantined")}
+        retired = ended | quarantined
+        assert {merged} < ended < listed, "the losers of contradictions go as well"
+        assert quarantined, "and what holds a secret goes"
         assert mem0_finds(client) == [TEA, f"{TEA}."]
         result = applied(store, "mem0-anna", plan)
         assert result.counts["applied"] == len(plan.items)
