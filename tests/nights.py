@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from slowwave.mutations.merge_rows import Merge, merge_rows
@@ -10,6 +11,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.set_columns import set_columns
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import write_plan
+from slowwave.plans.questions import questions
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.runs.planning import open_plan_run
 from slowwave.snapshots.export import export_snapshot
@@ -56,6 +58,7 @@ def write_a_plan(
     snapshot = export_snapshot(store, world.slug)
     header = Header(world.namespace_id, world.slug, snapshot.snapshot_id, "fingerprint")
     plan = seal(header, pair_items(snapshot) + archive_items(snapshot) if items is None else items, ["dedupe_entities"])
+    plan = replace(plan, questions=questions(plan.items, {}))
     with store.connect("planner") as connection:
         run_id = open_plan_run(connection, world.slug)
     write_plan(

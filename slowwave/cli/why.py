@@ -49,6 +49,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
+        about |= {"question": stored.question}
         quoted = [{"id": id_, "text": text} for id_, text in quotes]
         show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
         return

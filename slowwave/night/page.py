@@ -11,6 +11,7 @@ from typing import Final
 
 from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.items import Item
+from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, about
 from slowwave.reports.model import Report
@@ -37,7 +38,7 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
         new_items=night.new_items,
         carried_items=night.carried_items,
         counts=per_operation(plan.items),
-        items=[_row(item, level) for item in plan.items],
+        items=[_row(item, plan.questions.get(item.id), level) for item in plan.items],
         deferred=plan.deferred,
         explained=explained(plan.items, level, probes.results),
         reports=reports,
@@ -80,10 +81,11 @@ def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> Expl
     )
 
 
-def _row(item: Item, level: Level) -> dict[str, object]:
+def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, object]:
     return {
         "operation": item.operation,
         "decision": item.decision,
+        "question": asks.code if asks else "",
         "risk": item.risk,
         "probability": round(item.probability, 4),
         "what": _what(item, level),

@@ -48,7 +48,7 @@ VALUES (%s, %s, %s, %s, %s, %s, now() + %s, %s, %s, %s) ON CONFLICT (plan_hash) 
 """
 _COPY_ITEMS: Final = """
 COPY night.plan_items (plan_hash, item_id, namespace_id, ordinal, operation, decision, risk, status, reason, mutation, evidence, sources,
-  subject, tokens) FROM STDIN
+  subject, tokens, question) FROM STDIN
 """
 _STATE: Final = "SELECT state FROM night.plans WHERE plan_hash = %s"
 _OVER: Final = """
@@ -60,7 +60,7 @@ SELECT header, state, run_id::text AS run_id, recorded_at, expires_at, probes, s
 FROM night.plans WHERE plan_hash = %s
 """
 _ITEMS: Final = """
-SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens FROM night.plan_items
+SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens, question FROM night.plan_items
 WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal
 """
 _REVIEWS: Final = """
@@ -78,11 +78,16 @@ VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
 
 @dataclass(frozen=True, slots=True)
 class StoredItem(Sealed):
-    """A plan's item as the ledger knows it. Its id is made from what is stored; ``kind`` is its mutation's."""
+    """A plan's item as the ledger knows it. Its id is made from what is stored; ``kind`` is its mutation's.
+
+    ``question`` is the code of what a review item asks (``slowwave.plans.questions``), else empty; ``reason`` the sentence as long as the
+    item waits, and why it is as it is once that is decided.
+    """
 
     kind: str
     status: str
     reason: str
+    question: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,9 @@ class StoredPlan:
             "run_id": self.run_id,
             "recorded_at": self.recorded_at.isoformat(),
             "expires_at": self.expires_at.isoformat(),
-            "items": [s.item.to_json() | {"status": s.status, "reason": s.reason} for s in self.items],
+            "items": [
+                s.item.to_json() | {"status": s.status, "reason": s.reason, "question": s.question} for s in self.items
+            ],
             "probes": dict(self.probes),
             "summary": dict(self.summary),
         }
@@ -201,15 +208,17 @@ def _state_of(connection: Connection, hash_: str) -> str:
 
 
 def _copy_items(connection: Connection, plan: Plan) -> None:
-    rows: Iterable[tuple[Item, str, str]] = [
-        *((i, "pending", plan.questions.get(i.id, "")) for i in plan.items),
+    asked = plan.questions
+    none = ("", "")
+    rows: Iterable[tuple[Item, str, tuple[str, str]]] = [
+        *((i, "pending", (q.sentence, q.code) if (q := asked.get(i.id)) else none) for i in plan.items),
         *(
-            (i, "deferred", f"Conflicts with item {plan.deferred[i.id]}, which stays in this plan.")
+            (i, "deferred", (f"Conflicts with item {plan.deferred[i.id]}, which stays in this plan.", ""))
             for i in plan.deferred_items
         ),
     ]
     with connection.cursor() as cursor, cursor.copy(_COPY_ITEMS) as copy:
-        for ordinal, (item, status, reason) in enumerate(rows):
+        for ordinal, (item, status, (reason, question)) in enumerate(rows):
             written = plan.written.get(item.id) or item.sealed()
             copy.write_row(
                 (
@@ -224,7 +233,7 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
                     ),
                     *(status, reason, written.mutation),
                     f'{{"evidence":{written.evidence},"probability":{canonical_json(item.probability)}}}',
-                    *(written.sources, item.subject(), item.tokens),
+                    *(written.sources, item.subject(), item.tokens, question),
                 )
             )
 
@@ -305,6 +314,7 @@ class _ItemRow:
     evidence: object
     sources: object
     tokens: int
+    question: str
 
 
 def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[StoredItem]:
@@ -329,6 +339,7 @@ def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[Stor
                 kind=str(row.mutation.get("kind")),
                 status=row.status,
                 reason=row.reason,
+                question=row.question,
             )
 
 

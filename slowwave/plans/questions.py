@@ -1,17 +1,20 @@
-"""What a review item asks a person: one short sentence, kept beside the item as its ``reason``.
+"""What a review item asks a person: a code, by which questions are grouped, and one short sentence; both are kept beside the item.
 
 A person is asked for one of several reasons: whether rows are the same, whether a value may be lost, which of two sides is right, whether
-something may go. The sentence names rows and lost values, and no text of memory beyond them; secrets do not pass. It is no part of an
-item's id or subject, on which rejections rest.
+something may go. Whether rows are one thing is asked only where that is in doubt: an item that a planner had decided, and that would lose
+a value, asks about the value alone. The sentence names rows and lost values, and no text of memory beyond them; secrets do not pass.
+Neither is part of an item's id or subject, on which rejections rest.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.new_version import REDACTION
 from slowwave.plans.items import Item
 
 SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
@@ -20,26 +23,42 @@ SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
 _LONGEST: Final = 300
 _TERMS: Final = 5
 
+Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
+"""What may be asked: whether rows are one thing, whether a value may be lost, which of two is right, whether something has to leave recall,
+whether a shorter text is good, whether rows may go, and whether anything else may be changed."""
+
+CODES: Final[tuple[Code, ...]] = get_args(Code)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQuestion:
+    """What one review item asks."""
+
+    code: Code
+    sentence: str
+
+
 Losses = Mapping[str, Sequence[tuple[str, str]]]
 """Item → (row, term) of what it would lose."""
 
 
-def questions(items: Iterable[Item], lost: Losses, *, only: frozenset[str] = frozenset()) -> dict[str, str]:
+def questions(items: Iterable[Item], lost: Losses, *, only: frozenset[str] = frozenset()) -> dict[str, ReviewQuestion]:
     """Review item → what it asks. For those of ``only`` the planner had decided, and what they would lose is the whole question."""
     return {i.id: question(i, lost.get(i.id, ()), only=i.id in only) for i in items if i.decision == "review"}
 
 
-def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> str:
-    """The sentence for one item, without what screening takes out of it; at most some 300 characters."""
+def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> ReviewQuestion:
+    """The question of one item, without what screening takes out of it; its sentence has at most some 300 characters."""
     from slowwave.texts.screening import redact  # its rules take a while to load
 
     loss = f"would lose {losses(item, lost)}" if lost else ""
     if loss and only:
-        return redact(f"{loss[0].upper()}{loss[1:]}.")
-    asked = f"{_asked(item)} It {loss}." if loss else _asked(item)
+        return ReviewQuestion("value_lost", redact(f"{loss[0].upper()}{loss[1:]}."))
+    code, asked = _asked(item)
+    asked = f"{asked} It {loss}." if loss else asked
     reason = item.evidence.get("reason")
     message = f"{asked} {reason}" if isinstance(reason, str) and reason else asked
-    return redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…")
+    return ReviewQuestion(code, redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"))
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:
@@ -49,10 +68,14 @@ def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:
         rows[row].append(term)
     parts: list[str] = []
     for row, terms in rows.items():
-        shown = sorted(terms)[:_TERMS]
-        more = f" and {len(terms) - len(shown)} more" if len(terms) > len(shown) else ""
-        parts.append(f"{', '.join(term[:60] for term in shown)}{more} of row {_named(item.mutation, row)}")
+        parts.append(f"{_terms(terms)} of row {_named(item.mutation, row)}")
     return "; ".join(parts)
+
+
+def _terms(terms: Sequence[str]) -> str:
+    shown = sorted(terms)[:_TERMS]
+    more = f" and {len(terms) - len(shown)} more" if len(terms) > len(shown) else ""
+    return f"{', '.join(term[:60] for term in shown)}{more}"
 
 
 def _named(mutation: Mutation, id_: str) -> str:
@@ -60,22 +83,27 @@ def _named(mutation: Mutation, id_: str) -> str:
     return next((row.external_id for row in rows if row.id == id_ and row.external_id), id_[:8])
 
 
-def _asked(item: Item) -> str:
-    mutation = item.mutation
+def _asked(item: Item) -> tuple[Code, str]:
+    mutation, evidence = item.mutation, item.evidence
     states = {w.value for w in mutation.writes if w.cell.column == "state"}
     if mutation.keep:
-        return f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
-    if "earlier" in item.evidence and "later" in item.evidence:
-        return "Has the later one replaced the earlier one?"
-    if "winner_id" in item.evidence:
-        return "Which of the two is right?"
+        return "same", f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
+    if "earlier" in evidence and "later" in evidence:
+        return "which_is_right", "Has the later one replaced the earlier one?"
+    if "winner_id" in evidence:
+        return "which_is_right", "Which of the two is right?"
     if mutation.deletes:
-        return "May these rows be deleted?"
-    if "quarantined" in states:
-        return "Should this leave recall?"
+        return "delete", "May these rows be deleted?"
+    if "quarantined" in states or any(i.values.get("reason") == REDACTION for i in mutation.inserts):
+        return "secret", "Should this leave recall?"
+    gone = evidence.get("lost")  # a deep pass notes itself what its text leaves out
+    if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
+        return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
+    if mutation.kind in ("new_version", "insert_summary"):
+        return "shorter", "Is the new text good?"
     if mutation.kind == "invalidate_rows":
-        return "May this row go?"
-    return "May this be changed?"
+        return "delete", "May this row go?"
+    return "change", "May this be changed?"
 
 
 _SAME_ASKED: Final = {"memory_facts": "facts the same", "memories": "memories the same"}

@@ -16,6 +16,7 @@ from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
 from slowwave.plans.items import Item, Sealed
 from slowwave.plans.permitted import refuse_unpermitted
+from slowwave.plans.questions import ReviewQuestion
 from slowwave.texts.quotation import quotable_all
 
 SCHEMA = "slowwave-plan/1"
@@ -57,7 +58,7 @@ class Plan:
     plan_hash: str
     deferred_items: tuple[Item, ...] = ()
     deferred: Mapping[str, str] = field(default_factory=dict)
-    questions: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, ReviewQuestion] = field(default_factory=dict)
     written: Mapping[str, Sealed] = field(default_factory=dict, repr=False, compare=False)
 
 

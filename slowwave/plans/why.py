@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
-from slowwave.plans.questions import SAME, losses
+from slowwave.plans.questions import SAME, ReviewQuestion, losses, question
 from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
@@ -45,7 +45,8 @@ class SeenRow:
 class Explanation:
     """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
 
-    ``evidence`` holds what a planner without a waterfall noted, by name; ``writing`` the lines of pages and claims, which have no rows.
+    ``evidence`` holds what a planner without a waterfall noted, by name; ``writing`` the lines of pages and claims, which have no rows;
+    ``asks`` what a person is asked, of a review item alone.
     """
 
     sentence: str
@@ -55,6 +56,7 @@ class Explanation:
     notes: tuple[str, ...]
     evidence: Mapping[str, str]
     writing: tuple[str, ...] = ()
+    asks: ReviewQuestion | None = None
 
     def to_json(self) -> dict[str, object]:
         """As ``--json`` shows it."""
@@ -66,6 +68,7 @@ class Explanation:
             "notes": list(self.notes),
             "evidence": dict(self.evidence),
             "writing": list(self.writing),
+            "asks": asdict(self.asks) if self.asks else None,
         }
 
     def side_by_side(self) -> list[dict[str, str]]:
@@ -83,10 +86,11 @@ def why(item: Item, probes: Mapping[str, object] | None = None, texts: Mapping[s
         sentence=_sentence(item, lost, only=only),
         rows=tuple(_rows(item)),
         steps=found,
-        verdict=_verdict(item) if found else "",
+        verdict=_verdict(item, only=only) if found else "",
         notes=tuple(_notes(item, lost)),
         evidence={} if found else {k: _text(v) for k, v in item.evidence.items()},
         writing=tuple(writing(item.mutation, texts or {})),
+        asks=question(item, lost, only=only) if item.decision == "review" else None,
     )
 
 
@@ -237,9 +241,11 @@ def _attributes(text: str) -> dict[str, str]:
     return {f"· {k}": _text(v) for k, v in sorted(given.items())} if isinstance(given, dict) else {"attributes": text}
 
 
-def _verdict(item: Item) -> str:
+def _verdict(item: Item, *, only: bool) -> str:
     p = item.probability
     message = f"Probability that these rows are one thing: {percent(p)}."
+    if only:
+        return f"{message} That is not the question: what would be lost is."
     return (
         f"{message} A person decides."
         if item.decision == "review"

@@ -585,6 +585,7 @@ plan_items = Table(
     _json("sources", "[]"),
     Column("subject", Text, nullable=False, server_default=""),  # what a rejection of this item remembers
     Column("tokens", Integer, nullable=False, server_default="0"),
+    Column("question", Text, nullable=False, server_default=""),  # the code of what a review item asks
     schema="night",
 )
 
@@ -770,6 +771,36 @@ rejections = Table(
     Column("rejected_by", Text, nullable=False),
     Column("plan_hash", Text),
     Column("item_id", Uuid),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+review_drafts = Table(
+    "review_drafts",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    _namespace(),
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
+    Column("item_id", Uuid, nullable=False),
+    Column("verdict", Text, nullable=False),  # yes, no, skip; none takes back what the reviewer said of the item before
+    Column("note", Text, nullable=False, server_default=""),
+    Column("reviewer", Text, nullable=False),
+    Column("undoes", BigInteger, ForeignKey("night.review_drafts.id")),  # the reviewer's own draft that this takes back
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+review_signatures = Table(
+    "review_signatures",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
+    _namespace(),
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
+    Column("approval_id", Uuid, ForeignKey("night.approvals.id")),
+    Column("signed_by", Text, nullable=False),
+    _count("approved"),
+    _count("rejected"),
+    Column("last_draft", BigInteger, nullable=False, server_default="0"),  # the drafts up to here are spent
     _instant("recorded_at", required=True, now=True),
     schema="night",
 )

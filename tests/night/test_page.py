@@ -9,6 +9,7 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.night.outcome import Night, Probes
 from slowwave.night.page import EXPLAINED, page_of
 from slowwave.plans.items import Item
+from slowwave.plans.questions import questions
 from slowwave.plans.seal import Header, Plan
 from tests.snapshots import make_snapshot, uid
 
@@ -80,3 +81,12 @@ def test_memory_text_is_shown_and_does_nothing() -> None:
     for line in told.split("\n"):
         if line.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", line)) in (4, 7), line
+
+
+def test_every_review_item_says_what_it_asks_by_its_code() -> None:
+    """In the list of items, where one that is decided asks nothing."""
+    found = [*items([0.99]), *items([0.5], "review")]
+    plan = Plan(Header("", "acme", "", ""), tuple(found), "ab" * 32, questions=questions(found, {}))
+    page = page_of(Night("acme", plan=plan, probes=Probes({}, (), ())), 7, "none")
+    assert [row["question"] for row in page.items] == ["", "same"]
+    assert "| question |" in page.markdown()

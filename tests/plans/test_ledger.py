@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from slowwave.plans.gate import approve
+import psycopg
+import pytest
+
+from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_plan
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.runs.planning import open_plan_run
@@ -49,6 +52,29 @@ def test_a_plan_comes_back_as_it_was_sealed(store: Store) -> None:
         stored = read_plan(connection, plan.plan_hash)
     assert tuple(s.item for s in stored.items) == plan.items
     assert stored.to_json()["plan_hash"] == plan.plan_hash
+
+
+def test_what_a_review_item_asks_is_kept_with_it_and_stays_when_it_is_decided(store: Store) -> None:
+    """The code stands beside the sentence; a decision takes the place of the sentence, and nobody changes the code."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    (review,) = (i for i in plan.items if i.decision == "review")
+
+    def shown() -> tuple[str, str]:
+        with store.connect("reader") as connection:
+            stored = read_plan(connection, plan.plan_hash)
+        items = stored.to_json()["items"]
+        assert isinstance(items, list)
+        assert {i["question"] for i in items if i["id"] != review.id} == {""}
+        (item,) = (s for s in stored.items if s.id == review.id)
+        return item.question, item.reason
+
+    assert shown() == ("same", "Are these rows one thing?")
+    reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="two people", items=[review.id])
+    assert shown() == ("same", "two people")
+    for role in ("approver", "owner"):
+        with store.connect(role) as connection, pytest.raises(psycopg.Error):
+            connection.execute("UPDATE night.plan_items SET question = 'change'")
 
 
 def test_plans_past_their_time_are_marked(store: Store) -> None:

@@ -10,10 +10,11 @@ from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
-from slowwave.plans.questions import question, questions
+from slowwave.plans.questions import ReviewQuestion, question, questions
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 SNAPSHOT = make_snapshot(
@@ -49,30 +50,45 @@ def test_each_kind_of_item_asks_its_own_question():
         question(review(edge, winner_id=uid("b"))),
         *(question(review(mutation)) for mutation in (edge, held, archived)),
     ]
-    assert len(set(asked)) == len(asked)
-    assert "one thing" in asked[0]
-    assert not any("one thing" in other for other in asked[1:])
+    assert len({q.sentence for q in asked}) == len(asked)
+    assert "one thing" in asked[0].sentence
+    assert not any("one thing" in other.sentence for other in asked[1:])
+    assert [q.code for q in asked] == [
+        *("same", "same", "same", "which_is_right", "which_is_right", "delete", "secret", "change"),
+    ]
 
 
 def test_what_would_be_lost_is_named_by_row_and_is_the_whole_question_where_nothing_else_is():
     lost = [(uid("b"), "12.50 €"), (uid("b"), "Tuesday"), (uid("a"), "no")]
-    assert question(ENTITIES, lost, only=True) == "Would lose 12.50 €, Tuesday of row e-b; no of row e-a."
-    assert question(ENTITIES, lost).startswith("Are these rows one thing? It would lose 12.50 €")
+    assert question(ENTITIES, lost, only=True) == ReviewQuestion(
+        "value_lost", "Would lose 12.50 €, Tuesday of row e-b; no of row e-a."
+    )
+    both = question(ENTITIES, lost)
+    assert both.code == "same"
+    assert both.sentence.startswith("Are these rows one thing? It would lose 12.50 €")
     many = question(ENTITIES, [(uid("b"), f"n{k}") for k in range(40)], only=True)
-    assert "and 35 more" in many
+    assert "and 35 more" in many.sentence
+
+
+def test_a_new_text_is_asked_about_by_what_it_leaves_out_and_else_by_itself():
+    (reworded,) = new_versions(SNAPSHOT, [NewVersion(uid("m"), "Shorter.", "deep pass")], None)
+    (redacted,) = new_versions(SNAPSHOT, [NewVersion(uid("m"), "Clean.", REDACTION)], None)
+    losing = question(review(reworded, lost=["12.50 €", "Tuesday"]))
+    assert losing == ReviewQuestion("value_lost", "The new text would lose 12.50 €, Tuesday. May it?")
+    assert [question(review(m)).code for m in (reworded, redacted)] == ["shorter", "secret"]
 
 
 def test_a_reason_of_the_planner_follows_and_secrets_do_not_pass():
     key = "AKIA" + "Z7QPL4MNT2RWX8VB"
-    told = question(replace(ENTITIES, evidence={"reason": f"They differ in {key}."}))
+    told = question(replace(ENTITIES, evidence={"reason": f"They differ in {key}."})).sentence
     assert told.startswith("Are these rows one thing? They differ in")
     assert key not in told
-    assert len(question(replace(ENTITIES, evidence={"reason": "long " * 400}))) <= 300
+    assert len(question(replace(ENTITIES, evidence={"reason": "long " * 400})).sentence) <= 300
 
 
 def test_only_review_items_ask():
     decided = replace(ENTITIES, decision="merge")
     assert questions([ENTITIES, decided], {}) == {ENTITIES.id: question(ENTITIES)}
     assert questions([ENTITIES], {ENTITIES.id: [(uid("b"), "5")]}, only=frozenset({ENTITIES.id})) == {
-        ENTITIES.id: "Would lose 5 of row e-b."
+        ENTITIES.id: ReviewQuestion("value_lost", "Would lose 5 of row e-b.")
     }

@@ -13,6 +13,7 @@ from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
+from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
@@ -89,6 +90,17 @@ def test_what_a_merge_would_lose_is_said() -> None:
     lost = [{"item": uid("before"), "row": uid("y"), "term": "v1.2"}, {"item": "i", "row": uid("z"), "term": "no"}]
     account = why(merge("review"), {"specifics": {"lost": lost}})
     assert account.notes == ("What only an absorbed row says would no longer be found: v1.2.",)
+
+
+def test_where_only_a_value_is_in_question_nothing_else_is_asked() -> None:
+    """The planner was sure, and what the merge would lose brought it to a person."""
+    item = merge("review")
+    account = why(item, {"specifics": {"lost": [{"item": item.id, "row": uid("y"), "term": "v1.2"}], "asked": []}})
+    assert account.asks == ReviewQuestion("value_lost", f"Would lose v1.2 of row {uid('y')[:8]}.")
+    assert account.sentence.endswith("A person is asked whether that may be.")
+    assert account.verdict.endswith("That is not the question: what would be lost is.")
+    assert account.to_json()["asks"] == {"code": "value_lost", "sentence": account.asks.sentence}
+    assert why(merge()).asks is None
 
 
 def test_a_cluster_shows_all_its_joints() -> None:
