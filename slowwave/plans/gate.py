@@ -41,7 +41,8 @@ INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, rea
   VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], %s, %s, %s, %s)
 """
 _REJECT_ITEMS: Final = """
-UPDATE night.plan_items SET status = 'rejected', reason = %s WHERE plan_hash = %s AND item_id = ANY(%s::uuid[])
+UPDATE night.plan_items i SET status = 'rejected', reason = s.reason FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason)
+  WHERE i.plan_hash = %s AND i.item_id = s.item_id
 """
 _REJECT_PLAN: Final = "UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s"
 _LOCK_PLAN: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE"
@@ -86,13 +87,7 @@ def approve(
     pass its probes by itself (see ``slowwave.plans.judgement``); ``force`` with a ``note`` overrides that. Everything else that is wrong
     is refused: a plan that is over or not as it was sealed, an item that does what its operation may not.
     """
-    check_name(approver)
-    if POLICY in (approver.lower(), channel.lower()):
-        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own. Nothing was approved.")
-    if not channel.strip():
-        raise Refused(
-            "An approval says by which channel it came: `library`, or a name of your own. Nothing was approved."
-        )
+    check_approver(approver, channel)
     return _sign(
         *(store, namespace, plan_hash, approver, channel),
         items=items,
@@ -119,28 +114,47 @@ def _sign(
 ) -> Approval:
     with store.connect("approver") as connection, connection.transaction():
         plan = lock_plan(connection, namespace, plan_hash)
-        _refuse_state(connection, plan)
+        refuse_state(connection, plan)
         verify_sealed(plan, "approved")
         chosen = _without(plan, _choose(plan, items, include_review=include_review), without)
-        refuse_unpermitted((s.item for s in chosen), "approved")
-        judged = judge(store, connection, plan, chosen)
-        _refuse_probes(plan, judged, force=force, note=note)
-        approval = Approval(
-            str(uuid.uuid4()), namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen)), force
-        )
-        connection.execute(
-            _NOTE_APPROVAL,
-            (
-                *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
-                *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
-            ),
-        )
-        connection.execute(
-            _APPROVE_ITEMS,
-            (plan.plan_hash, list(approval.item_ids)),
-        )
-        connection.execute(_APPROVE_PLAN, (plan.plan_hash,))
-        move_run(connection, plan.run_id, "approved", ("awaiting_approval",))
+        return sign_items(store, connection, plan, chosen, approver, channel, force=force, note=note)
+
+
+def sign_items(
+    store: Store,
+    connection: Connection,
+    plan: StoredPlan,
+    chosen: Sequence[StoredItem],
+    approver: str,
+    channel: str,
+    *,
+    force: bool = False,
+    note: str = "",
+) -> Approval:
+    """One approval of pending items of a plan that stands as it was sealed, within a transaction that holds it (``lock_plan``).
+
+    Refused where they do what their operation may not, or do not pass their probes and are not forced.
+    """
+    refuse_unpermitted((s.item for s in chosen), "approved")
+    judged = judge(store, connection, plan, chosen)
+    _refuse_probes(plan, judged, force=force, note=note)
+    approval = Approval(
+        *(str(uuid.uuid4()), plan.header.namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen))),
+        force,
+    )
+    connection.execute(
+        _NOTE_APPROVAL,
+        (
+            *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
+            *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
+        ),
+    )
+    connection.execute(
+        _APPROVE_ITEMS,
+        (plan.plan_hash, list(approval.item_ids)),
+    )
+    connection.execute(_APPROVE_PLAN, (plan.plan_hash,))
+    move_run(connection, plan.run_id, "approved", ("awaiting_approval",))
     return approval
 
 
@@ -157,34 +171,33 @@ def reject(
     with store.connect("approver") as connection, connection.transaction():
         lock_batches(connection, namespace_id(connection, namespace))
         plan = lock_plan(connection, namespace, plan_hash)
-        _refuse_state(connection, plan)
+        refuse_state(connection, plan)
         whole = [s for s in plan.items if s.status in ("pending", "approved")] if items is None else []
         chosen = whole or _choose(plan, items, include_review=False)
-        ids = [s.id for s in chosen]
-        with connection.cursor() as cursor:
-            cursor.executemany(
-                _NOTE_REJECTION,
-                [
-                    (
-                        *(
-                            plan.header.namespace_id,
-                            item.operation,
-                            item.subject(),
-                            list(item.mutation.row_ids()),
-                        ),
-                        *(reason[:2000], rejected_by, plan.plan_hash, item.id),
-                    )
-                    for item in (s.item for s in chosen)
-                ],
-            )
-        connection.execute(
-            _REJECT_ITEMS,
-            (reason[:2000], plan.plan_hash, ids),
-        )
+        reject_items(connection, plan, [(s, reason) for s in chosen], rejected_by)
         if items is None:
             connection.execute(_REJECT_PLAN, (plan.plan_hash,))
             move_run(connection, plan.run_id, "rejected", ("awaiting_approval", "approved"))
-    return len(ids)
+    return len(chosen)
+
+
+def reject_items(
+    connection: Connection, plan: StoredPlan, chosen: Sequence[tuple[StoredItem, str]], rejected_by: str
+) -> None:
+    """Reject items of a plan, each for its reason, within a transaction that holds the plan (``lock_plan``)."""
+    made = [(s.item, reason[:2000]) for s, reason in chosen]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            _NOTE_REJECTION,
+            [
+                (
+                    *(plan.header.namespace_id, item.operation, item.subject(), list(item.mutation.row_ids())),
+                    *(reason, rejected_by, plan.plan_hash, item.id),
+                )
+                for item, reason in made
+            ],
+        )
+    connection.execute(_REJECT_ITEMS, ([item.id for item, _ in made], [reason for _, reason in made], plan.plan_hash))
 
 
 def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:
@@ -208,6 +221,17 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
         return None
 
 
+def check_approver(approver: str, channel: str) -> None:
+    """Refuse who cannot sign, and by which channel nobody does."""
+    check_name(approver)
+    if POLICY in (approver.lower(), channel.lower()):
+        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own. Nothing was approved.")
+    if not channel.strip():
+        raise Refused(
+            "An approval says by which channel it came: `library`, or a name of your own. Nothing was approved."
+        )
+
+
 def check_name(name: str) -> None:
     """Refuse what is no name of an approver."""
     if not APPROVER.fullmatch(name):
@@ -224,7 +248,8 @@ def lock_plan(connection: Connection, namespace: str, prefix: str) -> StoredPlan
     return read_plan(connection, found)
 
 
-def _refuse_state(connection: Connection, plan: StoredPlan) -> None:
+def refuse_state(connection: Connection, plan: StoredPlan) -> None:
+    """Refuse a plan that nobody can decide about any more."""
     short = plan.plan_hash[:12]
     namespace = plan.header.namespace
     if plan.state == "superseded":

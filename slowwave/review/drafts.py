@@ -1,0 +1,181 @@
+"""Drafts: what reviewers say of the items of a plan before anybody signs. They change nothing and can be taken back.
+
+A row is added for each, also where somebody changes their mind; the latest of a reviewer counts. They are stored with the plan, so that a
+review goes on wherever it was left, and two reviewers each have their own. What they say of items that no longer wait, and what a
+signature has covered, counts no more.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from psycopg.rows import class_row
+
+from slowwave.errors import Refused
+from slowwave.plans.gate import POLICY, check_name, refuse_state
+from slowwave.plans.latest import find_plan
+from slowwave.plans.ledger import read_plan
+from slowwave.store.connect import Connection, Store
+
+Verdict = Literal["yes", "no", "skip", "none"]
+"""``none`` takes back what the reviewer said of the item."""
+
+VERDICTS: Final = ("yes", "no", "skip", "none")
+_LONGEST: Final = 2_000
+
+_HOLD: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR SHARE"
+_HOLD_ALONE: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR NO KEY UPDATE"
+_STATUS: Final = """
+SELECT w.item_id::text, i.status FROM unnest(%s::uuid[]) w(item_id)
+LEFT JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = w.item_id ORDER BY w.item_id
+"""
+_SAVE: Final = """
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, reviewer)
+SELECT %s, %s, d.item_id, d.verdict, d.note, %s FROM unnest(%s::uuid[], %s::text[], %s::text[]) WITH ORDINALITY d(item_id, verdict, note, n)
+ORDER BY d.n
+"""
+_OPEN: Final = """
+SELECT d.* FROM night.review_drafts d JOIN night.plan_items i USING (plan_hash, item_id) WHERE d.plan_hash = %(plan)s
+  AND i.status = 'pending'
+  AND d.id > (SELECT coalesce(max(s.last_draft), 0) FROM night.review_signatures s WHERE s.plan_hash = %(plan)s)
+"""
+_STANDING: Final = f"""
+SELECT item, verdict, note, reviewer, recorded_at FROM (
+  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note, reviewer, recorded_at
+  FROM ({_OPEN}) said ORDER BY item_id, reviewer, id DESC) latest
+WHERE verdict <> 'none' ORDER BY id
+"""  # noqa: S608 - a query of this module
+_TAKE_BACK: Final = f"""
+WITH mine AS (
+  SELECT * FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s AND undoes IS NULL
+  AND NOT EXISTS (SELECT 1 FROM night.review_drafts u WHERE u.undoes = said.id)
+), last AS (SELECT * FROM mine WHERE recorded_at = (SELECT m.recorded_at FROM mine m ORDER BY m.id DESC LIMIT 1))
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, reviewer, undoes)
+SELECT l.namespace_id, l.plan_hash, l.item_id, coalesce(b.verdict, 'none'), coalesce(b.note, ''), l.reviewer, l.id FROM last l
+LEFT JOIN LATERAL (SELECT m.verdict, m.note FROM mine m WHERE m.item_id = l.item_id AND m.id < l.id ORDER BY m.id DESC LIMIT 1) b ON true
+RETURNING item_id::text
+"""  # noqa: S608 - a query of this module
+
+
+@dataclass(frozen=True, slots=True)
+class NewDraft:
+    """A verdict on an item, named by its whole id, and why, where a person wants to say so."""
+
+    item: str
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite."""
+
+    item: str
+    verdict: str
+    note: str
+    reviewer: str
+    recorded_at: datetime
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What one reviewer says of an item."""
+
+    item: str
+    verdict: str
+    note: str
+    reviewer: str
+    recorded_at: datetime
+
+
+def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[NewDraft], *, reviewer: str) -> int:
+    """Add the verdicts of one reviewer, all or none; returns how many.
+
+    Refused for a plan that nobody can decide about any more, an item that does not wait, and one named twice. A signature under way is
+    waited for; other reviewers are not.
+    """
+    _check(drafts, reviewer)
+    ids = [draft.item for draft in drafts]
+    with store.connect("approver") as connection, connection.transaction():
+        plan = find_plan(connection, namespace, plan_hash.strip())
+        connection.execute(_HOLD, (plan,))
+        header = read_plan(connection, plan, item=ids[0])
+        refuse_state(connection, header)
+        for id_, status in connection.execute(_STATUS, (ids, plan)):
+            if status is None:
+                raise Refused(f"{id_} is no item of plan {plan[:12]}. Nothing was kept.")
+            if status != "pending":
+                raise Refused(f"Item {id_} of plan {plan[:12]} is {status} already. Nothing was kept.")
+        connection.execute(
+            _SAVE,
+            (
+                *(header.header.namespace_id, plan, reviewer),
+                *(ids, [d.verdict for d in drafts], [d.note.strip() for d in drafts]),
+            ),
+        )
+    return len(ids)
+
+
+def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft]:
+    """Item → what stands of it, over all reviewers."""
+    with store.connect("approver") as connection:
+        return standing_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
+
+
+def standing_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
+    """The same of a plan by its whole hash, on a connection of an approver. Cost: linear in the drafts of the plan."""
+    said: dict[str, list[_Standing]] = {}
+    with connection.cursor(row_factory=class_row(_Standing)) as cursor:
+        for row in cursor.execute(_STANDING.encode(), {"plan": plan_hash}):
+            said.setdefault(row.item, []).append(row)
+    return {item: _of_all(rows) for item, rows in said.items()}
+
+
+def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) -> tuple[str, ...]:
+    """Take back what the reviewer saved last, and say again what they had said of those items before; returns the items.
+
+    Called again it goes one further back. Empty where nothing of theirs is left; what a signature covered stays.
+    """
+    check_name(reviewer)
+    with store.connect("approver") as connection, connection.transaction():
+        plan = find_plan(connection, namespace, plan_hash.strip())
+        connection.execute(_HOLD_ALONE, (plan,))
+        rows = connection.execute(_TAKE_BACK.encode(), {"plan": plan, "reviewer": reviewer}).fetchall()
+    return tuple(sorted(str(item) for (item,) in rows))
+
+
+def _of_all(rows: Sequence[_Standing]) -> Draft:
+    """One draft of what several reviewers say of an item, the latest last."""
+    decided = [row for row in rows if row.verdict != "skip"] or rows
+    last = decided[-1]
+    against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
+    return Draft(last.item, last.verdict, last.note, last.reviewer, last.recorded_at, against)
+
+
+def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:
+    check_name(reviewer)
+    if reviewer.lower() == POLICY:
+        raise Refused("A policy reviews nothing: give your own name. Nothing was kept.")
+    if not drafts:
+        raise Refused("There is no verdict to keep: name at least one item.")
+    if twice := [item for item, n in Counter(draft.item for draft in drafts).items() if n > 1]:
+        raise Refused(f"Item {twice[0][:64]} has more than one verdict. Nothing was kept.")
+    for draft in drafts:
+        if draft.verdict not in VERDICTS:
+            raise Refused(
+                f"{draft.verdict[:32]!r} is no verdict: it is one of {', '.join(VERDICTS)}. Nothing was kept."
+            )
+        if len(draft.note.strip()) > _LONGEST:
+            raise Refused(f"A note has at most {_LONGEST:,} characters. Nothing was kept.")
+        if "\x00" in draft.note:
+            raise Refused("A note holds a character that no text may hold. Nothing was kept.")
+        try:
+            uuid.UUID(draft.item)
+        except ValueError:
+            raise Refused(f"{draft.item[:64]!r} is no id of an item. Nothing was kept.") from None

@@ -1,0 +1,185 @@
+"""The queue of a review: the items of a plan that wait for a person, grouped by what they ask, each with what was said of it so far."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.permitted import RISKS
+from slowwave.plans.questions import CODES, Code
+from slowwave.review.drafts import Draft
+from slowwave.review.ordering import information
+
+LABELS: Final[Mapping[Code, str]] = {
+    "same": "Same thing?",
+    "value_lost": "May this value be lost?",
+    "which_is_right": "Which is right?",
+    "secret": "Does this hold a secret?",
+    "shorter": "Is the new text good?",
+    "delete": "May this go?",
+    "change": "May this change?",
+}
+"""What a group of questions is called."""
+
+Sort = Literal["information", "risk", "probability", "operation"]
+SORTS: Final[tuple[Sort, ...]] = ("information", "risk", "probability", "operation")
+State = Literal["open", "yes", "no", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An item that asks: its id and operation, what it asks, what it is about in a line, and the draft that stands of it, if any.
+
+    ``information`` is how much its answer settles (``slowwave.review.ordering``). The title quotes memory, which is untrusted.
+    """
+
+    id: str
+    operation: str
+    code: Code
+    sentence: str
+    title: str
+    risk: str
+    probability: float
+    information: float
+    draft: Draft | None
+
+    @property
+    def state(self) -> State:
+        """Open, or what was said of it."""
+        match self.draft.verdict if self.draft else "":
+            case "yes":
+                return "yes"
+            case "no":
+                return "no"
+            case "skip":
+                return "skip"
+            case _:
+                return "open"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionGroup:
+    """The items of one question in order, and how many of all of its items are open, drafted yes or no, or skipped."""
+
+    code: Code
+    label: str
+    items: tuple[Waiting, ...]
+    counts: Mapping[State, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Groups in the order in which they are asked, those without items left out; ``counts`` over all of them, whatever is filtered.
+
+    ``decided`` items need no person: a signature approves them as well; ``overruled`` of those a person has drafted something about.
+    """
+
+    groups: tuple[QuestionGroup, ...]
+    counts: Mapping[State, int]
+    decided: int
+    overruled: int
+    contradictions: tuple[str, ...] = field(default=())
+
+    @property
+    def items(self) -> tuple[Waiting, ...]:
+        """All items that are shown, in order."""
+        return tuple(item for group in self.groups for item in group.items)
+
+
+def queue(
+    plan: StoredPlan,
+    drafts: Mapping[str, Draft],
+    *,
+    sort: Sort = "information",
+    state: State | None = None,
+    operation: str | None = None,
+    risk: str | None = None,
+    likely: float | None = None,
+    search: str = "",
+) -> Queue:
+    """The review items of a plan that wait, as its drafts leave them.
+
+    Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
+    sentence, in any case. Cost: that of ``information`` and of reading the items' evidence once.
+    """
+    pending = [s for s in plan.items if s.status == "pending"]
+    asked = [s for s in pending if s.decision == "review"]
+    worth = information(asked)
+    waiting = [_waiting(s, drafts.get(s.id), worth[s.id]) for s in asked]
+    words = search.casefold().split()
+    shown = [
+        w
+        for w in waiting
+        if (state is None or w.state == state)
+        and (operation is None or w.operation == operation)
+        and (risk is None or w.risk == risk)
+        and (likely is None or w.probability >= likely)
+        and all(word in f"{w.title} {w.sentence} {w.id}".casefold() for word in words)
+    ]
+    ordered = sorted(shown, key=_KEYS[sort])
+    groups = tuple(
+        QuestionGroup(code, LABELS[code], tuple(w for w in ordered if w.code == code), _counts(of))
+        for code in CODES
+        if (of := [w for w in waiting if w.code == code])
+    )
+    decided = [s for s in pending if s.decision != "review"]
+    return Queue(
+        groups=groups,
+        counts=_counts(waiting),
+        decided=len(decided),
+        overruled=sum(s.id in drafts for s in decided),
+        contradictions=tuple(sorted(d.item for d in drafts.values() if d.against)),
+    )
+
+
+def title_of(item: StoredItem) -> str:
+    """What an item is about: the names that its evidence gives, else its rows. It quotes memory."""
+    evidence: Any = json.loads(item.evidence)
+    names = evidence.get("names") if isinstance(evidence, Mapping) else None
+    if isinstance(names, list) and names:
+        return " = ".join(str(name) for name in names)
+    if isinstance(evidence, Mapping) and "earlier" in evidence and "later" in evidence:
+        return f"{evidence['earlier']} → {evidence['later']}"
+    mutation: Any = json.loads(item.mutation)
+    named = [
+        row for row in (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())) if row
+    ]
+    return f"{mutation['table']} {', '.join(str(row.get('external_id') or str(row['id'])[:8]) for row in named[:5])}"
+
+
+def code_of(item: StoredItem) -> Code:
+    """The code of what an item asks; one that has none asks whether it may change something."""
+    return _BY_NAME.get(item.question, "change")
+
+
+def _waiting(item: StoredItem, draft: Draft | None, worth: float) -> Waiting:
+    return Waiting(
+        id=item.id,
+        operation=item.operation,
+        code=code_of(item),
+        sentence=item.reason,
+        title=title_of(item),
+        risk=item.risk,
+        probability=item.probability,
+        information=worth,
+        draft=draft,
+    )
+
+
+def _counts(items: Sequence[Waiting]) -> dict[State, int]:
+    found = Counter(w.state for w in items)
+    return {"open": found["open"], "yes": found["yes"], "no": found["no"], "skip": found["skip"]}
+
+
+_BY_NAME: Final[Mapping[str, Code]] = {code: code for code in CODES}
+_RANK: Final = {risk: n for n, risk in enumerate(reversed(RISKS))}
+_KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
+    "information": lambda w: (-w.information, w.id),
+    "risk": lambda w: (_RANK.get(w.risk, 0), -w.information, w.id),
+    "probability": lambda w: (-w.probability, w.id),
+    "operation": lambda w: (w.operation, -w.information, w.id),
+}

@@ -1,0 +1,101 @@
+"""The signature under the drafts of a plan: one approval of every yes, with the items that need no person, and a rejection of every no.
+
+Until then nothing follows from a draft. All of it is one transaction: either everything that was said counts, or nothing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.plans.gate import check_approver, lock_plan, refuse_state, reject_items, sign_items
+from slowwave.plans.ledger import StoredPlan, verify_sealed
+from slowwave.review.drafts import Draft, standing_drafts
+from slowwave.store.collector import few_collections
+from slowwave.store.connect import Store
+
+CHANNEL: Final = "review"
+UNEXPLAINED: Final = "Rejected in review."
+"""The reason of a rejection for which nobody wrote a note."""
+
+_NAMED: Final = 3
+_NOTE_SIGNATURE: Final = """
+INSERT INTO night.review_signatures (namespace_id, plan_hash, approval_id, signed_by, approved, rejected) VALUES (%s, %s, %s, %s, %s, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What one signature did: its approval, if it approved anything, how many items it approved and rejected, and how many still wait."""
+
+    namespace: str
+    plan_hash: str
+    signed_by: str
+    approval_id: str | None
+    approved: int
+    rejected: int
+    left: int
+
+
+@few_collections()
+def sign(
+    store: Store,
+    namespace: str,
+    plan_hash: str,
+    *,
+    reviewer: str,
+    include_decided: bool = True,
+    force: bool = False,
+    note: str = "",
+) -> Signature:
+    """Sign what all reviewers drafted: every yes is approved, every no rejected with its note, what was skipped waits on.
+
+    ``include_decided`` approves with it what needs no person and nobody said anything of. It is held to all that an approval is held to
+    (``slowwave.plans.gate.approve``), and refused where two reviewers contradict each other, and where there is nothing to sign.
+    """
+    check_approver(reviewer, CHANNEL)
+    with store.connect("approver") as connection, connection.transaction():
+        plan = lock_plan(connection, namespace, plan_hash)
+        refuse_state(connection, plan)
+        verify_sealed(plan, "approved")
+        drafts = standing_drafts(connection, plan.plan_hash)
+        _refuse_contradictions(plan, drafts)
+        waiting = [s for s in plan.items if s.status == "pending"]
+        said = {s.id: draft.verdict if (draft := drafts.get(s.id)) else "" for s in waiting}
+        yes = [
+            s for s in waiting if said[s.id] == "yes" or (include_decided and s.decision != "review" and not said[s.id])
+        ]
+        no = [(s, drafts[s.id].note or UNEXPLAINED) for s in waiting if said[s.id] == "no"]
+        if not yes and not no:
+            raise Refused(
+                f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
+                f"that needs no person. `slowwave plans review {namespace}` asks about them."
+            )
+        approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
+        if no:
+            reject_items(connection, plan, no, reviewer)
+        approval_id = approval.id if approval else None
+        connection.execute(
+            _NOTE_SIGNATURE,
+            (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
+        )
+    left = len(waiting) - len(yes) - len(no)
+    return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left)
+
+
+def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> None:
+    """Refuse to sign while two reviewers say the opposite of one item."""
+    found = [drafts[s.id] for s in plan.items if s.id in drafts and drafts[s.id].against]
+    if not found:
+        return
+    told = "; ".join(
+        f"{draft.item}: {draft.verdict} by {draft.reviewer}, but not by {', '.join(draft.against)}"
+        for draft in found[:_NAMED]
+    )
+    more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    raise Refused(
+        f"Reviewers contradict each other about {len(found):,} of the items ({told}{more}). One of each two has to take theirs back, or to "
+        "say the same. Nothing was signed."
+    )

@@ -1,0 +1,65 @@
+"""A world whose plan asks: pairs of entities for review, memories to archive that need no person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.seal import Plan
+from slowwave.snapshots.export import export_snapshot
+from slowwave.store.connect import Store
+from tests.memories import ask
+from tests.nights import archive_items, pair_items, write_a_plan
+from tests.worlds import World, load_world, make_world
+
+
+@dataclass(frozen=True)
+class Review:
+    """A plan that waits: ids of the items that ask, and of those that need no person."""
+
+    store: Store
+    world: World
+    plan: Plan
+    asked: list[str]
+    decided: list[str]
+
+    @property
+    def slug(self) -> str:
+        return self.world.slug
+
+    @property
+    def hash(self) -> str:
+        return self.plan.plan_hash
+
+    def stored(self) -> StoredPlan:
+        with self.store.connect("reader") as connection:
+            return read_plan(connection, self.hash)
+
+    def statuses(self) -> dict[str, str]:
+        return {s.id: s.status for s in self.stored().items}
+
+    def rows(self, table: str) -> int:
+        ((n,),) = ask(
+            self.store, f"SELECT count(*) FROM night.{table} WHERE namespace_id = '{self.world.namespace_id}'"
+        )
+        return int(str(n))
+
+
+def asking(store: Store, seed: int = 7, *, expiry_days: int = 7) -> Review:
+    """At least three pairs to ask about and one item that needs nobody."""
+    while True:
+        world = make_world(Random(seed), 12)
+        if sum(e["invalidated_at"] is None for e in world.rows["entities"]) >= 6 and world.rows["memories"]:
+            break
+        seed += 1
+    load_world(store, world)
+    snapshot = export_snapshot(store, world.slug)
+    pairs: list[Item] = [
+        replace(item, decision="review", risk="high", probability=p)
+        for item, p in zip(pair_items(snapshot), (0.5, 0.9, 0.2, 0.7, 0.6, 0.4), strict=False)
+    ]
+    _, plan = write_a_plan(store, world, items=[*pairs, *archive_items(snapshot)], expiry_days=expiry_days)
+    asked = [i.id for i in plan.items if i.decision == "review"]
+    return Review(store, world, plan, asked, [i.id for i in plan.items if i.decision != "review"])
