@@ -40,6 +40,7 @@ FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r
 WHERE n.slug = %s AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
   SELECT 1 FROM night.conflicts v
   WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)
+AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.namespace_id = n.id AND w.recorded_at > r.started_at)
 """
 _LAST_NIGHTS: Final = """
 SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600 AS hours,

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import io
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final, LiteralString
 
 import numpy as np
 import psycopg
@@ -25,7 +27,7 @@ from slowwave.bindings.connected import connected_store, reading
 from slowwave.bindings.memory import memory_binding
 from slowwave.bindings.rendering import Scope, select_dimensions, select_rows, select_vectors
 from slowwave.errors import Refused, SnapshotError
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema, decisions
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Connection, Store
 from slowwave.store.tables import VECTORS
@@ -43,10 +45,20 @@ FROM (
   SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.decision, i.status, i.mutation, p.recorded_at
   FROM night.plan_items i JOIN night.plans p USING (plan_hash)
   WHERE i.namespace_id = {namespace} AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
+  AND (i.status = 'applied' OR (i.plan_hash, i.item_id) NOT IN (SELECT r.plan_hash, r.item_id FROM night.rejections r
+    JOIN night.withdrawals w ON w.rejection_id = r.id
+    WHERE r.namespace_id = {namespace} AND r.plan_hash IS NOT NULL AND r.item_id IS NOT NULL))
   ORDER BY i.item_id, p.recorded_at DESC
 ) decided
 ORDER BY recorded_at DESC, id LIMIT 10000
 """
+
+_LEDGER: Final[Mapping[str, LiteralString]] = {
+    "decisions": _DECISIONS,
+    "rejections": "SELECT * FROM {table} r WHERE namespace_id = {namespace} "
+    "AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)",
+}
+"""What of the ledger's tables counts: of all others every row of the namespace."""
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
@@ -129,9 +141,9 @@ def _rows(connection: Connection, binding: Binding, scope: Scope, table: Table) 
     if table.schema == "memory":
         rows = select_rows(binding, table, scope)
     else:  # what the ledger knows of the namespace
-        rows = sql.SQL(
-            _DECISIONS if table is decisions else "SELECT * FROM {table} WHERE namespace_id = {namespace}"
-        ).format(table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(scope.namespace_id))
+        rows = sql.SQL(_LEDGER.get(table.name, "SELECT * FROM {table} WHERE namespace_id = {namespace}")).format(
+            table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(scope.namespace_id)
+        )
     statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY id) TO STDOUT (FORMAT csv)").format(
         sql.SQL(", ").join(_expression(f) for f in schema), rows
     )

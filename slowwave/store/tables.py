@@ -775,6 +775,17 @@ rejections = Table(
     schema="night",
 )
 
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("rejection_id", Uuid, ForeignKey("night.rejections.id"), primary_key=True),
+    _namespace(),
+    Column("withdrawn_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
 review_drafts = Table(
     "review_drafts",
     metadata,

@@ -1,0 +1,77 @@
+"""Reconsidering: a rejection that was signed is withdrawn, so that the next night may propose again what it was about.
+
+The item stays rejected where it was, and both stand on record. What is taken back before a signature are drafts
+(``slowwave.review.drafts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.plans.commands import argument
+from slowwave.plans.gate import POLICY, check_name
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
+
+_LEAST: Final = 4
+_FIND: Final = """
+SELECT DISTINCT r.item_id::text, r.operation, r.subject, EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)
+FROM night.rejections r WHERE r.namespace_id = %s AND starts_with(r.item_id::text, %s)
+"""
+_WITHDRAW: Final = """
+INSERT INTO night.withdrawals (rejection_id, namespace_id, withdrawn_by, reason)
+SELECT r.id, r.namespace_id, %(by)s, %(reason)s FROM night.rejections r
+JOIN unnest(%(operations)s::text[], %(subjects)s::text[]) s(operation, subject) USING (operation, subject)
+WHERE r.namespace_id = %(namespace)s ON CONFLICT (rejection_id) DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconsidered:
+    """Items whose rejection stands no longer, and how many rejections were withdrawn with them: those of the same proposal as well."""
+
+    namespace: str
+    items: tuple[str, ...]
+    withdrawn: int
+
+
+def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_by: str, reason: str) -> Reconsidered:
+    """Withdraw the rejections of items (ids or their first characters), of undone ones too; all of them or none.
+
+    A proposal that was rejected several times is withdrawn whole. Raises ``Refused`` where an item was not rejected, or is withdrawn.
+    """
+    check_name(withdrawn_by)
+    if withdrawn_by.lower() == POLICY:
+        raise Refused("A policy reconsiders nothing: name the person who does, with --by. Nothing was withdrawn.")
+    if not reason.strip():
+        raise Refused("To withdraw a rejection needs a reason, which stays on record with it. Give --reason.")
+    if not items:
+        raise Refused("Name at least one item whose rejection is to be withdrawn.")
+    with store.connect("approver") as connection, connection.transaction():
+        scope = namespace_id(connection, namespace)
+        found = [_rejected(connection, namespace, scope, name) for name in items]
+        withdrawn = connection.execute(
+            _WITHDRAW,
+            {
+                **{"by": withdrawn_by, "reason": reason.strip()[:2000], "namespace": scope},
+                **{"operations": [o for _, o, _ in found], "subjects": [s for _, _, s in found]},
+            },
+        ).rowcount
+    return Reconsidered(namespace, tuple(dict.fromkeys(item for item, _, _ in found)), withdrawn)
+
+
+def _rejected(connection: Connection, namespace: str, scope: str, name: str) -> tuple[str, str, str]:
+    """The rejected item that is meant: its id, operation and subject."""
+    begin = name.strip().lower()
+    rows = connection.execute(_FIND, (scope, begin)).fetchall() if len(begin) >= _LEAST else []
+    ids = sorted({str(item) for item, *_ in rows})
+    if len(ids) != 1:
+        what = "begins several rejected items" if ids else "is no item that was rejected"
+        raise Refused(f"{name[:64]!r} {what} in {namespace}. `slowwave plans show {argument(namespace)}` lists items.")
+    standing = [(str(item), str(operation), str(subject)) for item, operation, subject, gone in rows if not gone]
+    if not standing:
+        raise Refused(f"The rejection of item {ids[0]} was withdrawn already. Nothing was withdrawn.")
+    return standing[0]
