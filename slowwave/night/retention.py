@@ -1,5 +1,5 @@
 """Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, items of
-sessions that agents took back, and, where a namespace wants it, before-images.
+sessions that agents took back, the words of proposals of which nothing came, and, where a namespace wants it, before-images.
 
 Kept for ever are approvals, applied plans, the journal, the event chain and the plans themselves. Nothing goes that a plan which can
 still be applied, or an undo that is still promised, would need. Snapshots go by themselves when a new one is taken.
@@ -24,6 +24,8 @@ _BUDGET_DAYS: Final = 2
 
 _WEEK_DAYS: Final = 8
 """Those of runs, of which deep passes have a budget of seven days."""
+
+_PROPOSALS: Final = "SELECT memory.forget_proposals(%s::uuid, %s::timestamptz)"
 
 _SCOPE: Final = """
     WITH newest AS (
@@ -105,6 +107,7 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
         )
         for table, statement in _STATEMENTS.items():
             removed[table] = _delete(connection, statement, parameters)
+        removed["proposals"] = _forget_proposals(connection, str(parameters["namespace"]), before)
         removed["deep_turns"] = forget_turns(connection, str(parameters["namespace"]), before)
         removed["before_images"] = (
             _delete(connection, _BEFORE_IMAGES, parameters) if settings.undo_retention_days else 0
@@ -117,6 +120,12 @@ def _runs(connection: Connection, parameters: dict[str, object]) -> frozenset[st
     """The names of this ledger's runs in their files."""
     rows = connection.execute("SELECT id::text FROM night.runs WHERE namespace_id = %(namespace)s", parameters)
     return frozenset(path_part(str(run)) for (run,) in rows)
+
+
+def _forget_proposals(connection: Connection, namespace_id: str, before: datetime) -> int:
+    """After the items of plans, on some of which they rest."""
+    row = connection.execute(_PROPOSALS, (namespace_id, before)).fetchone()
+    return int(str(row[0])) if row else 0
 
 
 def _delete(connection: Connection, statement: str, parameters: dict[str, object]) -> int:

@@ -48,8 +48,10 @@ _FORGOTTEN: Final = """
 SELECT d.path, d.content_hash, (SELECT count(*) FROM memory.documents v WHERE v.version_of = d.id) FROM memory.documents d
  WHERE d.namespace_id = %s AND d.path = ANY(%s) AND d.invalidated_at IS NULL ORDER BY d.path, d.content_hash"""
 _LIST: Final = f"""
-SELECT * FROM (SELECT p.id::text, {_STATUS} AS status, p.about, p.actions, p.reason, p.sources, p.agent, p.session_id, p.recorded_at,
-  p.plan_hash, p.verdict_by, CASE WHEN p.said = '' THEN p.verdict_reason ELSE p.said END AS message,
+SELECT * FROM (SELECT p.id::text, {_STATUS} AS status, p.about,
+  CASE WHEN %(whole)s THEN p.actions ELSE '[]' END AS actions, jsonb_array_length(p.actions) AS changes,
+  p.reason, p.sources, p.agent, p.session_id, p.recorded_at, p.plan_hash, p.verdict_by,
+  CASE WHEN p.said = '' THEN p.verdict_reason ELSE p.said END AS message,
   ARRAY(SELECT i.evidence #>> '{{evidence,still_held}}' FROM night.plan_items i WHERE i.plan_hash = p.plan_hash
     AND i.evidence #> '{{evidence,still_held}}' IS NOT NULL ORDER BY i.item_id) AS still_held
   FROM memory.proposals p LEFT JOIN night.plans n ON n.plan_hash = p.plan_hash
@@ -81,7 +83,7 @@ def propose(
 
 
 def proposals(connection: Connection, namespace: str, request: ProposalsRequest) -> ProposalsResponse:
-    """Proposals of a namespace, the newest first."""
+    """Proposals of a namespace, the newest first, each without the changes that it asks for: 200 of them may be 400 MB."""
     return ProposalsResponse(proposals=tuple(_read(connection, namespace, "", request.status, request.limit)))
 
 
@@ -113,6 +115,7 @@ def _read(
     values = {
         "namespace": namespace_id(connection, namespace),
         "beginning": f"{beginning}%",
+        "whole": bool(beginning),
         "status": status,
         "limit": limit,
     }
@@ -122,6 +125,7 @@ def _read(
         "status",
         "about",
         "actions",
+        "changes",
         "reason",
         "source_paths",
         "agent",

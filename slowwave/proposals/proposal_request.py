@@ -135,6 +135,7 @@ class ProposalRejectRequest(BaseModel):
 class ProposalResponse(BaseModel):
     """A proposal. ``status``: kept (no plan yet), pending (its plan waits), and what became of it. ``plan_hash``: what is approved.
 
+    ``actions``: the ``changes`` that it asks for; a list of proposals leaves them out, and one that is read by its id has them.
     ``known``: it was proposed before, and what it rests on stands. ``still_held``: of each change that would forget something, what holds
     the words after all.
     """
@@ -143,6 +144,7 @@ class ProposalResponse(BaseModel):
     status: Status
     about: str
     actions: tuple[ProposedChange, ...] = ()
+    changes: int = 0
     reason: str = ""
     source_paths: tuple[str, ...] = ()
     agent: str = ""

@@ -182,6 +182,13 @@ def writing(mutation: Mutation, table: str, column: str, action: str, value: Val
     return replace(mutation, writes=(*mutation.writes, write))
 
 
+def writing_its_page(mutation: Mutation, column: str, action: str, value: Value) -> Mutation:
+    """The mutation with a write more, of a page that it writes anyway."""
+    page = next(w.cell.row for w in mutation.writes if w.cell.table == "documents")
+    write = Write(Cell("documents", page, column), action, None, value)  # type: ignore[arg-type]
+    return replace(mutation, writes=(*mutation.writes, write))
+
+
 def bringing_back(mutation: Mutation, table: str) -> Mutation:
     """What the mutation ends of a table would live again instead."""
     ended = [w for w in mutation.writes if (w.cell.table, w.cell.column) == (table, "invalidated_at")]
@@ -236,6 +243,7 @@ FORGED_CLAIMS: dict[str, Callable[[Mutation], Mutation]] = {
     "without holding": lambda m: writing(m, "documents", "invalidated_at", "now", None),
     "may not write memories.state": lambda m: writing(m, "memories", "state", "set", "archived"),
     "may only end": lambda m: writing(m, "memories", "invalidated_at", "set", None, BEFORE),
+    "may not write what document": lambda m: writing_its_page(m, "title", "set", "Nothing"),
     "which belongs to no page": lambda m: writing(m, "chunks", "invalidated_at", "now", None),
     "links of row": lambda m: writing(m, "links", "invalidated_at", "now", None),
 }
@@ -245,6 +253,7 @@ FORGED_PAGES: dict[str, Callable[[Mutation], Mutation]] = {
     "the tombstone beside it": lambda m: with_values(m, "documents", path="ideas/other.tombstone.md"),
     "not both in one item": lambda m: writing(m, "memories", "invalidated_at", "now", None),
     "may not write document": lambda m: in_other_corpus(m, "sessions:"),
+    "may not retire document": lambda m: writing_its_page(m, "invalidated_at", "now", None),
     "may not make a corpus": lambda m: replace(
         m, inserts=(*m.inserts, Insert("corpora", {"root": "/srv/notes"}, str(uuid.uuid4())))
     ),

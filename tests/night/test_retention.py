@@ -36,6 +36,7 @@ NOTHING = dict.fromkeys(
         "session_items",
         "snapshots",
         "before_images",
+        "proposals",
         "deep_turns",
     ),
     0,

@@ -12,13 +12,13 @@ from slowwave.config.settings import Settings
 from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
 from slowwave.plans.gate import approve
-from slowwave.proposals.kept import decide, proposals, propose
+from slowwave.proposals.kept import decide, proposal, propose
 from slowwave.proposals.planned import settle
 from slowwave.proposals.proposal_request import (
     ProposalApplyRequest,
+    ProposalByIdRequest,
     ProposalRejectRequest,
     ProposalRequest,
-    ProposalsRequest,
 )
 from slowwave.store.connect import Store
 from tests.claims import tell
@@ -121,12 +121,12 @@ def test_what_was_forgotten_is_told_by_no_proposal(acme: Store) -> None:
     plan = settle(acme, "acme").sealed[id_]
     apply_approval(acme, approve(acme, "acme", plan, approver="mara").id)
     with acme.connect("reader") as connection:
-        assert "zqxbees" in proposals(connection, "acme", ProposalsRequest()).model_dump_json()
+        assert "zqxbees" in proposal(connection, "acme", ProposalByIdRequest(id=id_)).model_dump_json()
     done = tell(acme, "", "Mara", role="owner", action="forget", reason="She asked.")
     assert done.still_held is not None
     assert (done.result, done.still_held.plans) == ("forgotten", 1)
     assert "1 sealed plan holds them" in done.message
     with acme.connect("reader") as connection:
-        (left,) = proposals(connection, "acme", ProposalsRequest()).proposals
+        left = proposal(connection, "acme", ProposalByIdRequest(id=id_))
         assert "zqxbees" not in left.model_dump_json()
         assert left.about == "what was forgotten"

@@ -194,11 +194,14 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         (
             "memory.proposals",
             "UPDATE",
-            ["about", "actions", "state", "verdict", "verdict_at", "verdict_by", "verdict_plan", "verdict_reason"],
+            [
+                *("about", "actions", "reason", "said", "state", "verdict", "verdict_at", "verdict_by", "verdict_plan"),
+                "verdict_reason",
+            ],
         ),
         ("night.before_images", "SELECT", ["journal_id"]),
         ("night.journal", "SELECT", ["action", "id", "item_id", "namespace_id", "row_id"]),
-        ("night.plan_items", "SELECT", ["item_id", "plan_hash"]),
+        ("night.plan_items", "SELECT", ["item_id", "plan_hash", "status"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),
         ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
         ("night.store_namespaces", "UPDATE", ["sign"]),

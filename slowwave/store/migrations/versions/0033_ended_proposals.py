@@ -1,0 +1,16 @@
+"""What a proposal asked for goes when it is old and nothing can come of it."""
+
+from pathlib import Path
+from typing import cast
+
+import psycopg
+from alembic import op
+
+revision = "0033"
+down_revision = "0032"
+
+
+def upgrade() -> None:
+    """One script, sent as it is, inside the migration's transaction."""
+    connection = cast("psycopg.Connection", op.get_bind().connection.driver_connection)
+    connection.execute(Path(__file__).with_suffix(".sql").read_bytes())
