@@ -6,17 +6,19 @@ Whoever does this has the logins of planner and approver; a server has neither.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from slowwave.claims.forgotten_claims import forgotten_claims
+from slowwave.claims.nearness import nearness
 from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
-from slowwave.claims.remember import considered
+from slowwave.claims.remember import Considered, considered
 from slowwave.claims.remember_request import RememberRequest, RememberResponse
 from slowwave.claims.subject_naming import name_of
+from slowwave.claims.subjects import names_of
 from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_ROOT
 from slowwave.corpus.forgotten_pages import page_held, planned_forgetting
 from slowwave.corpus.page_request import WriteRequest
@@ -53,6 +55,7 @@ _PLAN_HOLDS: Final = "The plan holds them too, so that it can be undone."
 _UNDECIDED: Final = "UPDATE memory.proposals SET verdict = NULL, said = %s WHERE id = %s"
 _WITHDRAWN: Final = "It was approved by a token that may approve no longer, so nothing was signed: let another decide."
 _STRANGE: Final = "It asks for a change of a form that is not known here: propose it anew."
+_QUOTED: Final = 120  # characters of a statement in a sentence
 _MEANWHILE: Final = "The proposal was rejected while it was planned."
 _BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
 
@@ -155,6 +158,24 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
     return signed, rejected
 
 
+class _Statement(NamedTuple):
+    """What a proposal says of a subject: its id, or the reference of one to be made."""
+
+    subject: str
+    request: RememberRequest
+    said: str
+
+    def excludes(self, other: _Statement, names: frozenset[str]) -> bool:
+        """Whether one of the two repeats, ends or contradicts the other, which is weighed against what is known and not against a plan."""
+        if self.subject != other.subject:
+            return False
+        if self.request.kind == other.request.kind and "replace" in (self.request.action, other.request.action):
+            return True
+        found = nearness(self.said, self.request.kind, other.said, other.request.kind, names).relation
+        notes = "note" in (self.request.kind, other.request.kind)
+        return found == "same" or (found == "contradicts" and not notes)
+
+
 @dataclass(slots=True)
 class _Asked:
     """A proposal on its way to a plan. ``problem`` says why there is nothing to plan."""
@@ -163,6 +184,7 @@ class _Asked:
     namespace: str
     kept: _Kept
     problem: str = ""
+    statements: list[_Statement] = field(default_factory=list)
 
     def proposed(self, inputs: Inputs) -> Proposal:
         """The items of the proposal, one a change; none, and ``problem``, where one of them cannot be."""
@@ -226,8 +248,9 @@ class _Asked:
             if request.action == "forget":
                 return self._forgotten_claims(inputs, connection, request)
             found = considered(connection, self.namespace, request, inputs.settings, now)
-        if isinstance(found, RememberResponse):
-            raise Refused(found.message)
+            if isinstance(found, RememberResponse):
+                raise Refused(found.message)
+            self._refuse_excluded(connection, found)
         about, said = found.found, found.screened
         subject = (
             about.subject.id
@@ -256,6 +279,20 @@ class _Asked:
         (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])
         shown = {"names": [request.subject], "statement": said.said, "kind": request.kind}
         return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
+
+    def _refuse_excluded(self, connection: Connection, found: Considered) -> None:
+        """Items of one plan do not make each other stale, so of what they say of one subject nothing may end the other."""
+        about, screened = found.found, found.screened
+        subject = str(about.new) if about.subject is None else about.subject.id
+        names = frozenset[str]() if about.subject is None else names_of(connection, about.subject)
+        statement = _Statement(subject, screened.request, screened.said)
+        for other in self.statements:
+            if statement.excludes(other, names):
+                raise Refused(
+                    f"Of {screened.request.subject} it says {other.said[:_QUOTED]!r} and {statement.said[:_QUOTED]!r}, one of which "
+                    "repeats or ends the other: propose the first, and the second once the first is applied."
+                )
+        self.statements.append(statement)
 
     def _evidence(self, shown: Mapping[str, object]) -> dict[str, object]:
         return {**shown, "proposal": self.kept.id, "agent": self.kept.agent, "why": self.kept.reason}

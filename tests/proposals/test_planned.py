@@ -110,6 +110,45 @@ def test_a_proposal_that_is_rejected_while_it_is_planned_leaves_no_plan_that_wai
     assert ask(acme, "SELECT state FROM night.plans") == [("rejected",)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "planned"),
+    [
+        ("Mara lives in Ghent.", "Mara lives in Bruges.", False),
+        ("Mara lives in Ghent.", "Mara lives in Ghent.", False),
+        ("Mara lives in Ghent.", "Mara plays the oboe.", True),
+    ],
+)
+def test_what_one_proposal_says_of_a_subject_holds_together(
+    acme: Store, first: str, second: str, planned: bool
+) -> None:
+    """Items of one plan do not make each other stale: both would stand of a relation that takes one object."""
+    tell(acme, "Mara keeps bees.", "Mara", role="owner", scope="person")
+    actions = [{"statement": {"subject": "Mara", "content": content}} for content in (first, second)]
+    request = ProposalRequest.model_validate({"actions": actions})
+    with acme.connect("owner") as connection:
+        id_ = propose(connection, "acme", request, Settings()).id
+    done = settle(acme, "acme")
+    assert ([*done.sealed] == [id_], "repeats or ends the other" in done.refused.get(id_, "")) == (planned, not planned)
+
+
+def test_a_replacement_stands_alone_among_statements_of_its_kind(acme: Store) -> None:
+    """It ends what was said of the subject, and another of its kind in the same proposal would come after it or before."""
+    tell(acme, "Mara keeps bees.", "Mara", role="owner", scope="person")
+    said = [
+        {"subject": "Mara", "content": "Mara plays the oboe."},
+        {"subject": "Mara", "content": "Mara keeps hens.", "action": "replace"},
+    ]
+    with acme.connect("owner") as connection:
+        propose(
+            connection,
+            "acme",
+            ProposalRequest.model_validate({"actions": [{"statement": s} for s in said]}),
+            Settings(),
+        )
+    ((why,),) = [settle(acme, "acme").refused.values()]
+    assert "one of which repeats or ends the other" in why
+
+
 def test_what_was_forgotten_is_told_by_no_proposal(acme: Store) -> None:
     """It was said by a plan that somebody proposed: the proposal stays on record without its words, and the answer counts the plan."""
     token = token_of(acme, "acme", "read", "propose", "approve")
