@@ -114,15 +114,16 @@ def test_summary_shows_beginnings_and_none_all(marked: Store) -> None:
     with marked.connect("owner") as connection:
         connection.execute("UPDATE memory.entities SET description = %s", (long,))
         connection.execute("UPDATE memory.entities SET name = name || %s WHERE random() < 0.2", (f" {long}",))
+    some = {"slowwave/ops": "census,orphans,dedupe_entities"}
     set_level(marked, "summary")
     with project(marked, NAMESPACE) as night:
-        assert night.run("night_job", NAMESPACE).success
+        assert night.run("night_job", NAMESPACE, tags=some).success
         texts = [text for _, text in logged(night)]
         assert any(found(text) for text in texts)
         assert not any(f"{MARKER}tail" in text for text in texts)
     set_level(marked, "none")
     with project(marked, NAMESPACE) as night:
-        assert night.run("night_job", NAMESPACE).success
+        assert night.run("night_job", NAMESPACE, tags=some).success
         kinds = {what.split(" ")[-1] for what, text in logged(night) if found(text)}
     assert {"audit__census", "audit__orphans", "plan__dedupe_entities", "models", "night__plan"} <= kinds
 
@@ -137,7 +138,7 @@ def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypat
     instead(monkeypatch, "census", quoting)
     set_level(marked, "all")
     with project(marked, NAMESPACE) as night:
-        result = night.run("night_job", NAMESPACE)
+        result = night.run("night_job", NAMESPACE, tags={"slowwave/ops": "census"})
         assert not result.success
         assert "ValueError (" in failure(result)
         assert not {what for what, text in logged(night) if found(text)}

@@ -577,6 +577,7 @@ def test_the_cheap_look_hides_no_phrase(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)  # a pattern that goes back over the text takes far longer
+@pytest.mark.timeout(30)  # some 0.5 s are needed
 @pytest.mark.parametrize(
     "piece",
     [
@@ -616,5 +617,5 @@ def test_the_cheap_look_hides_no_phrase(text: str) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    """Memory text is untrusted."""
-    absolutize(piece * (100_000 // len(piece)) + " yesterday", ANCHOR)
+    """Memory text is untrusted: what looks at each phrase for each other one takes a minute here, and the limit ends it."""
+    absolutize(piece * (25_000 // len(piece)) + " yesterday", ANCHOR)
