@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
 from slowwave.cli.listing import one_line, telling, wrapped
+from slowwave.cli.plan_lines import print_chosen, print_every_cell, print_item, print_losses
 from slowwave.cli.session import (
     Json,
     Namespace,
     open_store,
     out,
-    plain,
     program,
     say,
     short,
@@ -26,16 +26,19 @@ from slowwave.cli.session import (
 )
 from slowwave.errors import Refused
 from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
-from slowwave.plans.diff import Rewording, changes, lost_lines, rewordings
+from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
 from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
+from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
-from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.revocation import revoke as withdraw
+from slowwave.plans.row_changes import row_changes
+from slowwave.plans.row_names import called, named_rows, read_names
+from slowwave.plans.selection import Selection, choose
 from slowwave.plans.states import items_text, shown_state
-from slowwave.plans.writings import KINDS, about, cited, writing
+from slowwave.plans.writings import KINDS, cited, writing
 from slowwave.store.connect import Store
-from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
 
 app = typer.Typer(help="Look at plans, approve or reject them, revoke approvals.", no_args_is_help=True)
@@ -74,12 +77,35 @@ def list_(
 
 
 @app.command()
-def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
-    """Show a plan: its items, its probes, and the command that approves it."""
+def show(
+    namespace: Namespace,
+    plan: Plan = None,
+    decision: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these: review, auto (all but review), or a decision. May be said again."),
+    ] = None,
+    operation: Annotated[
+        list[str] | None, typer.Option(help="Only what these operations propose. May be said again.")
+    ] = None,
+    sort: Annotated[str, typer.Option(help="Under each heading: plan, probability, risk or operation.")] = "plan",
+    limit: Annotated[int | None, typer.Option(help="Items of a page; 25, and with --json all.", min=1)] = None,
+    page: Annotated[int, typer.Option(help="Which page.", min=1)] = 1,
+    wide: Annotated[bool, typer.Option("--wide", help="Whole ids and texts, however narrow the terminal.")] = False,
+    json: Json = False,
+) -> None:
+    """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
     store = open_store()
     found = read_stored(store, namespace, plan)
+    size = limit if json or limit else _SHOWN
+    chosen = choose(found.items, Selection(_commas(decision), _commas(operation), sort, size, page))
     if json:
-        show_json(found.to_json())
+        about = (
+            {"matching": chosen.matching, "page": chosen.page, "pages": chosen.pages}
+            if chosen.matching < chosen.of or size
+            else {}
+        )
+        items = chosen.items if about or sort != "plan" else found.items
+        show_json(replace(found, items=items).to_json() | {"counts": found.counts, "state": found.shown_state} | about)
         return
     say(
         f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
@@ -87,29 +113,19 @@ def show(namespace: Namespace, plan: Plan = None, json: Json = False) -> None:
     )
     for sentence in _sentences(found):
         say(sentence, indent=2)
-    digits = telling([s.id for s in found.items])
-    decided = any(s.status != "pending" for s in found.items)
-    show_table(
-        "Items",
-        ("item", "operation", "decision", "risk", *(("status",) if decided else ()), "probability", "rows"),
-        [
-            (
-                *(
-                    s.id[:digits],
-                    s.operation,
-                    s.decision,
-                    s.risk,
-                    *((s.status,) if decided else ()),
-                ),
-                *(f"{s.probability:.3f}", _rows(found, n)),
-            )
-            for n, s in enumerate(found.items[:_SHOWN])
-        ],
-    )
-    if len(found.items) > _SHOWN:
-        say(f"… and {len(found.items) - _SHOWN:,} more; --json shows all.")
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows(s.item for s in chosen.items))
+    print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
+    out.print()
+    filters = _options(decision, operation, sort, limit, wide=wide)
+    if chosen.pages > 1:
+        last = chosen.first + len(chosen.items) - 1
+        say(f"Items {chosen.first:,} to {last:,} of {chosen.matching:,}.")
+        if page < chosen.pages:
+            named = f" --plan {found.plan_hash[:12]}" if plan else ""
+            suggest("The next", f"{program()} plans show {argument(namespace)}{named}{filters} --page {page + 1}")
     if found.items:
-        suggest("Why an item is there", f"{program()} why {argument(namespace)} {found.items[0].id}")
+        suggest("Why an item is there", f"{program()} why {argument(namespace)} {(chosen.items or found.items)[0].id}")
     with store.connect("reader") as connection:
         suggest_decision(undecided(connection, found.plan_hash))
         others = [h for h in waiting_plans(connection, namespace) if h != found.plan_hash]
@@ -139,25 +155,50 @@ def suggest_decision(left: Undecided | None) -> None:
 
 
 @app.command()
-def diff(namespace: Namespace, plan: Plan = None, items: Items = None) -> None:
-    """Show what a plan would change: every cell before and after, pages by line, claims, and what of a memory's text would be lost."""
+def diff(
+    namespace: Namespace,
+    plan: Plan = None,
+    items: Items = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Each cell: stamps and counters too, and what is written to a connected store."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what a plan would change: each row by its name, pages by line, claims, and what of a memory's text would be lost."""
     store = open_store()
     found = read_stored(store, namespace, plan)
     wanted = _split(items)
-    shown = [(s.item, s.status) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
-    reworded = [r for item, _ in shown for r in rewordings(item)]
+    shown = [(s, s.item) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
+    reworded = [r for _, item in shown for r in rewordings(item)]
     texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by)])
-    texts |= stored_texts(store, [id_ for item, status in shown for id_ in cited(item.mutation, status)])
-    for item, status in shown:
-        out.print(f"[bold]{item.id}[/] {plain(item.operation)} {plain(item.decision)} ({status})")
+    texts |= stored_texts(store, [id_ for stored, item in shown for id_ in cited(item.mutation, stored.status)])
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows(item for _, item in shown))
+    if json:
+        show_json([_diff_json(stored, item, names, texts) for stored, item in shown])
+        return
+    digits = telling([s.id for s in found.items])
+    hidden = 0
+    for stored, item in shown:
+        print_item(stored, item, names, 36 if every else digits)
         if item.mutation.kind in KINDS:
             print_writing(writing(item.mutation, texts), indent=2)
-            continue
-        for c in changes(item):
-            name = ".".join(p for p in (c.table, c.column) if p)
-            say(f"{name} {c.row}: {short(quotable(c.before))} → {short(quotable(c.after))}", indent=2)
-        for reworded in rewordings(item):
-            _print_losses(reworded, texts)
+        elif not every:
+            told = row_changes(item, names)
+            hidden += told.hidden
+            for line in told.lines:
+                say(short(line), indent=2)
+        if every:
+            print_every_cell(item, [] if item.mutation.kind in KINDS else quoted(changes(item)), names)
+            if physical := quoted(physical_changes(item)):
+                say("written to the store:", indent=2)
+                print_every_cell(item, physical, {})
+        lost = rewordings(item) if item.mutation.kind not in KINDS else []
+        for one in lost:
+            print_losses(one, texts, names.get(one.memory, "") if lost[1:] else "")
+    if hidden:
+        say(f"{hidden:,} stamps, counters, vectors and records are not shown; --all shows each.")
 
 
 @app.command()
@@ -269,23 +310,35 @@ def print_writing(lines: Sequence[str], *, indent: int = 0) -> None:
             out.print(Text(part, style))
 
 
-def _print_losses(reworded: Rewording, texts: Mapping[str, str]) -> None:
-    """What a memory would no longer say, without what screening would redact."""
-    if reworded.version not in texts:
-        return
-    before = quotable(texts[reworded.version])
-    after = quotable(texts.get(reworded.by, "") if reworded.by else reworded.text)
-    lost = losses(before, after)
-    was, now = lost.tokens
-    where = "leaves recall" if not after else "stands in other words"
-    out.print(
-        f"  [bold]memory {reworded.memory}[/] {where}: {lost.lost:,} of {lost.passages:,} passages go, {was:,} → {now:,} tokens"
-    )
-    for line in lost_lines(lost):
-        style = {"-": "red", "+": "green", "~": "yellow"}.get(line[0], "dim")
-        out.print(f"    [{style}]{plain(line, _LONGEST_LINE)}[/]")
-    if lost.terms:
-        out.print(f"    no longer said: {plain(', '.join(lost.terms), _LONGEST_LINE)}")
+def quoted(found: Sequence[ItemChange]) -> list[ItemChange]:
+    """Changes without what screening would redact."""
+    return [replace(c, before=quotable(c.before), after=quotable(c.after)) for c in found]
+
+
+def _diff_json(stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, object]:
+    told = writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names).lines
+    return {
+        **{"id": stored.id, "operation": stored.operation, "decision": stored.decision, "status": stored.status},
+        "name": called(item, names),
+        "lines": list(told),
+        "changes": [asdict(c) for c in quoted(changes(item))],
+        "physical": [asdict(c) for c in quoted(physical_changes(item))],
+    }
+
+
+def _commas(given: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for part in given or () for name in part.split(",") if name.strip())
+
+
+def _options(
+    decision: list[str] | None, operation: list[str] | None, sort: str, limit: int | None, *, wide: bool
+) -> str:
+    """The options of a page, as the command of the next one repeats them."""
+    lists = (("decision", decision), ("operation", operation))
+    parts = [f" --{name} {argument(value)}" for name, values in lists for value in values or ()]
+    parts += [f" --sort {argument(sort)}"] if sort != "plan" else []
+    parts += [f" --limit {limit}"] if limit else []
+    return "".join(parts) + (" --wide" if wide else "")
 
 
 def _in_plan(counts: object) -> int:
@@ -297,19 +350,6 @@ def _in_plan(counts: object) -> int:
 def _sentences(plan: StoredPlan) -> list[str]:
     found = plan.summary.get("sentences")
     return [str(s) for s in found] if isinstance(found, list) else []
-
-
-def _rows(plan: StoredPlan, n: int) -> str:
-    """What an item is about: its names when the planner gave them, else its rows."""
-    item = plan.items[n].item
-    if item.mutation.kind in KINDS:
-        return about(item.mutation)
-    names = item.evidence.get("names")
-    if isinstance(names, (list, tuple)):
-        return " = ".join(str(name) for name in names)
-    mutation = item.mutation
-    rows = [mutation.keep, *mutation.absorb] if mutation.keep else list(mutation.rows)
-    return f"{mutation.table} " + ", ".join((r.external_id or r.id[:8]) for r in rows if r)
 
 
 def _split(items: str | None) -> list[str] | None:

@@ -7,6 +7,8 @@ from itertools import groupby
 from typing import Final
 
 from slowwave.mutations.cells import Value
+from slowwave.mutations.change import Change
+from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.vectors import decode
 from slowwave.plans.items import Item
 from slowwave.store.tables import VECTORS
@@ -26,25 +28,34 @@ class ItemChange:
 
 def changes(item: Item) -> list[ItemChange]:
     """All changes of an item, in cell order, inserts and deleted rows last."""
+    return _listed(item.id, item.mutation)
+
+
+def physical_changes(item: Item) -> list[ItemChange]:
+    """What an item writes to the tables of a store that is not ours, by their names and keys; nothing in our own memory."""
+    return _listed(item.id, item.mutation.physical) if item.mutation.physical else []
+
+
+def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:
     shown: list[ItemChange] = []
-    for w in item.mutation.writes:
+    for w in change.writes:
         match w.action:
             case "add":
                 before, after = "n", f"n {int(str(w.value)):+d}"
             case "now":
-                before, after = _text(w.cell.table, w.seen), "time of apply"
+                before, after = text_of(w.cell.table, w.seen), "time of apply"
             case "item":
-                before, after = _text(w.cell.table, w.seen), f"item {item.id}"
+                before, after = text_of(w.cell.table, w.seen), f"item {item_id}"
             case "row":
-                before, after = _text(w.cell.table, w.seen), "the new row"
+                before, after = text_of(w.cell.table, w.seen), "the new row"
             case "set":
-                before, after = _text(w.cell.table, w.seen), _text(w.cell.table, w.value)
+                before, after = text_of(w.cell.table, w.seen), text_of(w.cell.table, w.value)
         shown.append(ItemChange(w.cell.table, w.cell.row, w.cell.column, before, after))
-    for i in item.mutation.inserts:
-        values = ", ".join(f"{c}={_text(i.table, v)}" for c, v in sorted(i.values.items()))
+    for i in change.inserts:
+        values = ", ".join(f"{c}={text_of(i.table, v)}" for c, v in sorted(i.values.items()))
         shown.append(ItemChange(i.table, i.row or "new row", "", "nothing", values))
-    for d in item.mutation.deletes:
-        values = ", ".join(f"{c}={_text(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
+    for d in change.deletes:
+        values = ", ".join(f"{c}={text_of(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
         shown.append(ItemChange(d.table, d.row, "", values, "deleted"))
     return shown
 
@@ -117,7 +128,8 @@ _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
 
 
-def _text(table: str, value: Value) -> str:
+def text_of(table: str, value: Value) -> str:
+    """A cell's value as text: a list of ids as how many, a vector by its length and how it begins."""
     if value is None:
         return "nothing"
     if table in VECTORS and isinstance(value, str):

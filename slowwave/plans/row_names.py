@@ -1,0 +1,90 @@
+"""What rows are called by people: an entity by its name, a relationship by what it ties, a memory or fact by what it says.
+
+An item names its rows by id, and its evidence some of them in words. Where it does not, the words are read from memory, all of them at
+once. They are untrusted, and pass ``quotable``; surfaces escape them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from slowwave.plans.items import Item
+from slowwave.plans.writings import KINDS, about
+from slowwave.store.connect import Connection
+from slowwave.texts.quotation import quotable, quotable_all
+
+LONGEST: Final = 300
+"""Characters of a name. What a memory says is longer at times, and is shown whole where what it loses is told."""
+
+_NAMES: Final = """
+SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT r.id::text, concat_ws(' ', s.name, r.relationship_type, t.name) FROM memory.relationships r
+  JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
+  WHERE r.id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT m.id::text, v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+  WHERE m.id = ANY(%(ids)s::uuid[]) AND m.state <> 'quarantined' UNION ALL
+SELECT id::text, coalesce(nullif(path, ''), title) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+"""
+
+
+def read_names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    """Row → what it is called now, in one query; rows of other stores, and what is quarantined, have no name here."""
+    if not ids:
+        return {}
+    rows = connection.execute(_NAMES, {"ids": sorted(ids)}).fetchall()
+    names = quotable_all([str(name) for _, name in rows])
+    return {str(id_): str(name)[:LONGEST] for (id_, _), name in zip(rows, names, strict=True) if name}
+
+
+def named_rows(items: Iterable[Item]) -> set[str]:
+    """The rows whose names tell what the items change: those that they are about, and those that they write."""
+    found: set[str] = set()
+    for item in items:
+        found.update(item.mutation.row_ids())
+        found.update(w.cell.row for w in item.mutation.writes)
+        found.update(str(w.value) for w in item.mutation.writes if w.cell.column in POINTERS and w.value)
+    return found
+
+
+POINTERS: Final = frozenset(("superseded_by", "merged_into", "source_entity_id", "target_entity_id", "entity_id"))
+"""Columns that name another row of memory."""
+
+
+def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
+    """Row of an item → its name: as the plan saw it where its evidence says so, else as it is called now, else its external id."""
+    mutation = item.mutation
+    merged = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
+    said = _said(item) if mutation.keep else ()
+    found = dict(names)
+    for row, name in zip(merged, said if len(said) == len(merged) else ("",) * len(merged), strict=True):
+        found[row.id] = name or names.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}"
+    return found
+
+
+def called(item: Item, names: Mapping[str, str]) -> str:
+    """What an item is about, in a line: its rows by their names, and of two that do not fit together both."""
+    mutation, evidence = item.mutation, item.evidence
+    if mutation.kind in KINDS:
+        return about(mutation)
+    if (winner := evidence.get("winner")) and (loser := evidence.get("loser")):
+        return f"{quotable(str(winner))} ≠ {quotable(str(loser))}"
+    if (earlier := evidence.get("earlier")) and (later := evidence.get("later")):
+        return f"{quotable(str(earlier))} → {quotable(str(later))}"
+    own = own_names(item, names)
+    rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
+    if said := [own[row.id] for row in rows]:
+        return " = ".join(said) if mutation.keep else _few(said)
+    return " = ".join(_said(item)) or f"new {mutation.table}"
+
+
+def _few(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+
+
+def _said(item: Item) -> tuple[str, ...]:
+    """The names that the planner gave, without secrets."""
+    said: Any = item.evidence.get("names")
+    return tuple(str(quotable(str(name))) for name in said) if isinstance(said, (list, tuple)) else ()
