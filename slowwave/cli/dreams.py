@@ -14,6 +14,7 @@ from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, program, say, show_json, show_table, suggest
 from slowwave.plans.commands import argument, undecided
+from slowwave.plans.run_states import run_states
 from slowwave.plans.scope import DreamScope
 from slowwave.store.connect import Store
 
@@ -74,9 +75,12 @@ def dream(
 
 def show_runs(namespace: str, limit: int, *, json: bool) -> None:
     """The runs of a namespace, the newest first."""
-    runs = dream_history(namespace, limit, store=open_store())
+    store = open_store()
+    runs = dream_history(namespace, limit, store=store)
+    with store.connect("reader") as connection:
+        became = run_states(connection, [run.run_id for run in runs])
     if json:
-        show_json([run.to_json() for run in runs])
+        show_json([run.to_json() | {"became": became.get(run.run_id, run.state)} for run in runs])
         return
     columns = ("run", "mode", "state", "began", "seconds", "counts", "reason")
     show_table(
@@ -84,7 +88,7 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
         columns,
         [
             (
-                *(run.run_id, run.mode, run.state, f"{run.started_at:%Y-%m-%d %H:%M}"),
+                *(run.run_id, run.mode, became.get(run.run_id, run.state), f"{run.started_at:%Y-%m-%d %H:%M}"),
                 *(f"{run.duration_ms / 1000:,.1f}", counts_text(run.counts), run.reason),
             )
             for run in runs

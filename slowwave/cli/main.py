@@ -19,6 +19,11 @@ VERBS: Final = {
         "demo",
         "Load the demo, run a night for each of its namespaces, and compare what was found with what was planted.",
     ),
+    "status": Verb(
+        "status",
+        "status",
+        "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
+    ),
     "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --approver approves."),
     "dream-now": Verb(
         "dream_now",

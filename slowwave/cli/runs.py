@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from slowwave.api.dream_results import DreamStatus
-from slowwave.api.dreams import dream_history, dream_pause, dream_resume, dream_status, dream_undo
+from slowwave.api.dreams import dream_pause, dream_resume, dream_status, dream_undo
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.applying.undo import Undoing
 from slowwave.applying.waiting import waiting_approvals
-from slowwave.cli.dreams import counts_text
+from slowwave.cli.dreams import show_runs
 from slowwave.cli.progress import progress
-from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, show_table, suggest
+from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.latest import latest_plan, no_plan
@@ -113,19 +113,7 @@ def tail(
     json: Json = False,
 ) -> None:
     """Show the newest runs of a namespace."""
-    runs = dream_history(namespace, limit, store=open_store())
-    if json:
-        show_json([run.to_json() for run in runs])
-    else:
-        columns = ("run", "mode", "state", "began", "seconds", "counts")
-        rows = [
-            (
-                *(r.run_id, r.mode, r.state, f"{r.started_at:%Y-%m-%d %H:%M:%S}"),
-                *(f"{r.duration_ms / 1000:,.1f}", counts_text(r.counts)),
-            )
-            for r in runs
-        ]
-        show_table(f"Runs of {namespace}", columns, rows)
+    show_runs(namespace, limit, json=json)
 
 
 @app.command()

@@ -1,0 +1,61 @@
+"""``slowwave status``: how every namespace stands, a line each, or as the morning's page."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.session import Json, open_store, program, show_json, show_table, suggest
+from slowwave.errors import Refused
+from slowwave.night.digest import ago, ahead, digest
+from slowwave.night.standing import Standing, read_standing
+from slowwave.plans.commands import argument
+
+
+def status(
+    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None,
+    as_page: Annotated[
+        bool, typer.Option("--digest", help="A page in Markdown that is read in a minute: what needs somebody first.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
+    with open_store().connect("reader") as connection:
+        found = read_standing(connection, namespace)
+    if namespace is not None and not found:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    now = datetime.now(UTC)
+    if json:
+        show_json([one.to_json() for one in found])
+        return
+    if as_page:
+        sys.stdout.write(digest(found, now))
+        return
+    stale = any(one.stale for one in found)
+    columns = ("namespace", "stands", "waits", *(("stale",) if stale else ()), "last night", "next")
+    show_table(
+        "Namespaces",
+        columns,
+        [
+            (
+                *(one.namespace, one.word, _waits(one), *((one.stale or "",) if stale else ())),
+                *(ago(one.last_night, now), ahead(one.next_night, now)),
+            )
+            for one in found
+        ],
+    )
+    if asking := [one for one in found if one.to_approve or one.questions]:
+        suggest("What the first of them asks", f"{program()} plans show {argument(asking[0].namespace)}")
+    elif signed := [one for one in found if one.approvals]:
+        suggest("Apply what is approved", f"{program()} apply {argument(signed[0].namespace)}")
+
+
+def _waits(one: Standing) -> str:
+    """Items to approve and questions, as short as a line needs it."""
+    asked = f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else ""
+    items = f"{one.to_approve:,}{'' if asked else ' items'}" if one.to_approve else ""
+    signed = f"{one.approvals:,} to apply" if one.approvals else ""
+    return ", ".join(part for part in (" + ".join(part for part in (items, asked) if part), signed) if part)

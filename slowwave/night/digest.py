@@ -1,0 +1,114 @@
+"""The morning digest: what a person reads of all namespaces in a minute, as Markdown. What needs somebody comes first, with its command.
+
+Names of namespaces and sentences of probes may hold memory text, which is untrusted: it is escaped. Nothing else of memory is in it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from slowwave.night.standing import Standing, words
+from slowwave.plans.states import items_text
+from slowwave.reports.model import escape
+
+MOST: Final = 20
+"""Namespaces of a section that are told one by one."""
+
+_OPERATIONS: Final = 4
+
+
+def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
+    """The page; at most ``MOST`` namespaces a section, however many there are."""
+    at = now or datetime.now(UTC)
+    lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(standing)]
+    wrong = [s for s in standing if s.failed or s.last_failure or s.run.endswith("stuck")]
+    asks = [s for s in standing if s not in wrong and (s.to_approve or s.questions or s.approvals)]
+    rest = [s for s in standing if s not in wrong and s not in asks]
+    for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
+        if chosen:
+            lines += ["", f"## {title}", ""]
+            for one in chosen[:MOST]:
+                lines += told(one)
+            if len(chosen) > MOST:
+                lines.append(f"- … and {len(chosen) - MOST:,} more: {_command('status')}")
+    return "\n".join(lines) + "\n"
+
+
+def ago(then: datetime | None, now: datetime) -> str:
+    """How long ago, in the largest unit of which there are two."""
+    if then is None:
+        return "never"
+    return f"{_span((now - then).total_seconds())} ago"
+
+
+def ahead(then: datetime | str, now: datetime) -> str:
+    """In how long, or the word that keeps it from happening."""
+    return then if isinstance(then, str) else f"in {_span((then - now).total_seconds())}"
+
+
+def waits(one: Standing) -> str:
+    """What waits for a person, in words."""
+    parts = [
+        f"{one.to_approve:,} to approve" if one.to_approve else "",
+        f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else "",
+        f"{one.approvals:,} to apply" if one.approvals else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _head(standing: Sequence[Standing]) -> str:
+    counted = ", ".join(f"{word} {n:,}" for word, n in sorted(words(standing).items(), key=lambda w: -w[1]))
+    many = f"{len(standing):,} {'namespace' if len(standing) == 1 else 'namespaces'}"
+    items, asked = sum(s.to_approve for s in standing), sum(s.questions for s in standing)
+    wait = f" {items:,} changes wait for approval, {asked:,} questions for an answer." if items or asked else ""
+    return f"{many}: {counted}.{wait}" if standing else "There is no namespace yet."
+
+
+def _asks(one: Standing) -> Iterator[str]:
+    yield f"- **{escape(one.namespace)}**: {waits(one)}, of plan `{one.plan_hash[:12]}`.{_what(one)}"
+    yield f"  {_next_step(one)}"
+
+
+def _wrong(one: Standing) -> Iterator[str]:
+    why = [
+        *(escape(sentence, 300) for sentence in one.failed),
+        *(["Its last night failed."] if one.last_failure else []),
+        *([f"Its {one.run.replace(' stuck', '')} run is stuck."] if one.run.endswith("stuck") else []),
+    ]
+    wait = f" ({waits(one)})" if waits(one) else ""
+    yield f"- **{escape(one.namespace)}**{wait}: {' '.join(why)}"
+    yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
+
+
+def _rest(one: Standing) -> Iterator[str]:
+    stale = f", {one.stale:,} of it stale" if one.stale else ""
+    counts = f" ({items_text(one.counts)})" if one.counts else ""
+    yield f"- **{escape(one.namespace)}**: {one.word}{counts if one.state else ''}{stale}"
+
+
+def _what(one: Standing) -> str:
+    most = sorted(one.operations.items(), key=lambda o: (-o[1], o[0]))
+    told = ", ".join(f"{n:,} {escape(name.replace('_', ' '))}" for name, n in most[:_OPERATIONS])
+    return f" Most: {told}." if told else ""
+
+
+def _next_step(one: Standing) -> str:
+    if one.to_approve or one.questions:
+        return _command("plans show", one.namespace)
+    return _command("apply", one.namespace)
+
+
+def _command(name: str, *arguments: str) -> str:
+    """A command in Markdown's code; an argument that cannot stand in it is left out."""
+    words_ = f"slowwave {name} {shlex.join(arguments)}".strip()
+    return f"`{words_}`" if words_.isprintable() and "`" not in words_ else f"`slowwave {name}`"
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0, seconds):.0f} s"

@@ -1,0 +1,52 @@
+"""``slowwave status``: a line a namespace, the same as JSON, and as the morning's page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slowwave.cli import session
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.memories import remember
+from tests.nights import new_world, write_a_plan
+
+
+def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits, and the command that shows it."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    remember(store, "quiet", memories=[])
+    monkeypatch.setattr(session.out, "_width", 80)
+    monkeypatch.setattr(session.out, "_force_terminal", True)
+    out = run("status")[1]
+    (line,) = [line for line in out.splitlines() if line.startswith(world.slug)]
+    assert "needs a person" in line
+    assert f"{len(plan.items) - 1} + 1 question" in line
+    assert "no night yet" in next(line for line in out.splitlines() if line.startswith("quiet"))
+    assert f"slowwave plans show {world.slug}" in out
+    found = json.loads(run("status", "--json")[1])
+    assert {one["namespace"]: one["word"] for one in found} == {world.slug: "needs a person", "quiet": "no night yet"}
+    page = run("status", "--digest")[1]
+    assert page.startswith("# Slowwave, ")
+    assert plan.plan_hash[:12] in page
+    assert [one["namespace"] for one in json.loads(run("status", "quiet", "--json")[1])] == ["quiet"]
+    assert run("status", "nobody")[0] == 2
+
+
+def test_history_says_what_became_of_runs(store: Store, run: Run) -> None:
+    """An apply run that was undone is undone, and so is its plan, in both lists."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    run("plans", "approve", world.slug, plan.plan_hash, "--approver", "mara", "--include-review")
+    run("apply", world.slug)
+    run("undo", "last")
+    for command in (("history", world.slug), ("runs", "tail", world.slug)):
+        runs = json.loads(run(*command, "--json")[1])
+        assert [(r["mode"], r["state"], r["became"]) for r in runs] == [
+            ("undo", "completed", "completed"),
+            ("apply", "completed", "undone"),
+            ("plan", "approved", "undone"),
+        ]
+        assert run(*command)[1].count("undone") >= 2
