@@ -6,11 +6,12 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredItem
-from slowwave.plans.selection import Selection, asked, choose
+from slowwave.plans.questions import CODES
+from slowwave.plans.selection import QUESTIONS, Selection, asked, choose
 
 
 def stored(id_: str, operation: str, decision: str, **more: object) -> StoredItem:
-    said = {"risk": "low", "probability": 1.0, "status": "pending", "reason": "", **more}
+    said = {"risk": "low", "probability": 1.0, "status": "pending", "reason": "", "question": "", **more}
     return StoredItem(
         **{"id": id_, "operation": operation, "decision": decision, "tokens": 0},
         **{"mutation": "{}", "evidence": "{}", "sources": "[]", "kind": "merge_rows", **said},
@@ -38,7 +39,7 @@ def test_questions_come_first_under_what_they_ask() -> None:
     chosen = choose(ITEMS, Selection())
     assert [(heading, "".join(s.id for s in items)) for heading, items in chosen.groups()] == [
         ("Are these rows one thing?", "bf"),
-        ("May a value be lost?", "d"),
+        ("May this value be lost?", "d"),
         ("merge_things · merge · low risk", "ah"),
         ("retire · retire · medium risk", "c"),
         ("Are these rows one thing?", "g"),
@@ -76,7 +77,9 @@ def test_what_the_plan_has_none_of_is_refused_with_what_it_has(wrong: dict[str, 
 
 
 def test_a_question_is_told_without_what_it_is_about() -> None:
-    """So that all that ask the same stand together."""
-    assert asked("Which of the two is right? number") == "Which of the two is right?"
-    assert asked("Would lose Tuesday of row 3.") == "May a value be lost?"
-    assert asked("") == "May this be changed?"
+    """So that all that ask the same stand together; every code has its heading, and an older plan's sentence has its own."""
+    assert asked(stored("x", "y", "review", question="value_lost", reason="Would lose 3.")) == "May this value be lost?"
+    assert asked(stored("x", "y", "review", reason="Which of the two is right? number")) == "Which of the two is right?"
+    assert asked(stored("x", "y", "review", reason="Would lose Tuesday of row 3.")) == "May this value be lost?"
+    assert asked(stored("x", "y", "review")) == "May this change?"
+    assert QUESTIONS.keys() == set(CODES)
