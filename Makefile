@@ -31,8 +31,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
 
-up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000
-	@$(BIN)/slowwave dev
+up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000; PORT=3001 takes another port
+	@$(BIN)/slowwave dev $(if $(PORT),--port $(PORT))
 
 # While pyright has one core, the other compiles the tests, which each worker would otherwise do for itself.
 test: chromium $(VENV)/.installed-dev ## everything that CI runs

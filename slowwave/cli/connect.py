@@ -116,11 +116,14 @@ app.command("write")(write)
 
 
 @app.command("remove")
-def remove(store: Annotated[str, typer.Argument(help="The store's name here.")]) -> None:
+def remove(store: Annotated[str, typer.Argument(help="The store's name here.")], json: Json = False) -> None:
     """Read a store no more. Nothing of it is changed, and what nights found in it stays."""
     from slowwave.bindings.connecting import disconnect_store
 
     disconnect_store(open_store(), store)
+    if json:
+        show_json({"store": store, "connected": False})
+        return
     say(f"The store {store} is disconnected: none of its rows was changed, and nights read it no more.")
 
 

@@ -49,10 +49,16 @@ def dev(port: int = 3000) -> NoReturn:
                 f"Port {port} is in use, perhaps by another UI. Open it, or start this one with --port."
             ) from None
     _migrate(environment)
+    note_started(Path(environment["SLOWWAVE_HOME"]), port)
     # It recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
     dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
     os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
+
+
+def note_started(home: Path, port: int) -> None:
+    """Keep which process serves the UI of a port, for ``slowwave stop``: this one, which becomes it."""
+    (home / f"dev-{port}.pid").write_text(f"{os.getpid()}\n")
 
 
 def dagster_environment() -> dict[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from pydantic import BaseModel, ValidationError
 
-from slowwave.cli.session import Json, Namespace, open_store, plain, say, show_json, show_table
+from slowwave.cli.session import Json, Namespace, err, open_store, plain, say, show_json, show_table
 from slowwave.corpus.link_graph import LinkRequest, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, get_page
 from slowwave.errors import Refused
 
+_OPS: Final = ("neighbors", "backlinks", "lint")
 _Request = TypeVar("_Request", bound=BaseModel)
 PathOf = Annotated[str, typer.Argument(help="Path of a page, relative to its corpus.")]
 
@@ -38,8 +39,8 @@ def get(
 
 
 def link(
-    op: Annotated[str, typer.Argument(help="neighbors, backlinks or lint.")],
     namespace: Namespace,
+    op: Annotated[str, typer.Argument(help="neighbors, backlinks or lint.")],
     path: Annotated[str | None, typer.Argument(help="Path of a page (neighbors, backlinks).")] = None,
     direction: Annotated[str, typer.Option(help="out, in or both (neighbors).")] = "out",
     depth: Annotated[int, typer.Option(help="Steps from the page (neighbors).")] = 1,
@@ -49,6 +50,12 @@ def link(
     json: Json = False,
 ) -> None:
     """What a page links to, what links to it, or which links of a namespace are broken."""
+    if namespace in _OPS and op not in _OPS:
+        say(
+            f"The namespace comes first: slowwave link {op} {namespace}. The other order is accepted until 1.0.",
+            console=err,
+        )
+        namespace, op = op, namespace
     asked = {"op": op, "path": path, "direction": direction, "depth": depth, "max_edges": max_edges, "corpus": corpus}
     request = _checked(LinkRequest, asked | {"exclude_prefixes": exclude or []})
     with open_store().connect("reader") as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -84,6 +84,9 @@ VERBS: Final = {
         "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
     ),
     "dev": Verb("dev", "command", "Start the UI and the daemon on this machine."),
+    "stop": Verb(
+        "stop", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
+    ),
     "namespaces": Verb(
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
     ),
@@ -149,8 +152,20 @@ app = typer.Typer(
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"slowwave {version('slowwave')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def _program() -> None:  # pyright: ignore[reportUnusedFunction] - Typer keeps it
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:  # pyright: ignore[reportUnusedFunction] - Typer keeps it
     """The night shift for an agent's memory: audit, plan, approve, apply, undo."""
 
 

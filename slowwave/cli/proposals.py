@@ -114,24 +114,42 @@ def approve(
     by: By,
     items: Annotated[str | None, typer.Option("--items", help="Ids of items of its plan, separated by commas.")] = None,
     note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+    json: Json = False,
 ) -> None:
     """Approve the plan of a proposal, or some of its items."""
     store = open_store()
     found = _found(namespace, id_)
     chosen = None if items is None else [item.strip() for item in items.split(",") if item.strip()]
     signed = sign(store, namespace, _plan_of(found), approver=by, channel="cli", items=chosen, note=note)
+    if json:
+        show_json(
+            {
+                "approval_id": signed.id,
+                "proposal": found.id,
+                "plan_hash": signed.plan_hash,
+                "items": list(signed.item_ids),
+            }
+        )
+        return
     say(f"Approved {len(signed.item_ids):,} of the changes of proposal {found.id[:8]}.")
     suggest("Apply it", f"{program()} apply {argument(namespace)}")
 
 
 @app.command()
 def reject(
-    namespace: Namespace, id_: Id, by: By, reason: Annotated[str, typer.Option("--reason", help="Why.")]
+    namespace: Namespace,
+    id_: Id,
+    by: By,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")],
+    json: Json = False,
 ) -> None:
     """Reject a proposal: it is not proposed again until what it rests on changes."""
     store = open_store()
     found = _found(namespace, id_)
     count = turn_down(store, namespace, _plan_of(found), rejected_by=by, reason=reason)
+    if json:
+        show_json({"proposal": found.id, "plan_hash": found.plan_hash, "rejected": count})
+        return
     say(f"Rejected {count:,} of the changes of proposal {found.id[:8]}.")
 
 

@@ -57,7 +57,13 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
 
 
 def undo(
-    target: Annotated[str, typer.Argument(help="Run id, its first characters, `last`, or an item's id.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAMESPACE] TARGET",
+            help="Run id, its first characters, `last`, or an item's id; its namespace may stand before it.",
+        ),
+    ],
     items: Annotated[str | None, typer.Option("--items", help="Only these items, separated by commas.")] = None,
     operation: Annotated[str | None, typer.Option(help="Only what this operation did.")] = None,
     namespace: InNamespace = None,
@@ -65,6 +71,9 @@ def undo(
     json: Json = False,
 ) -> None:
     """Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it."""
+    if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):
+        raise Refused(f"{' '.join(names)[:200]} is no namespace and what to undo in it. Nothing was done.")
+    target, namespace = names[-1], names[0] if len(names) == 2 else namespace
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
     result = dream_undo(
         target,
@@ -139,10 +148,13 @@ def status(
 
 
 @app.command()
-def cancel(run: RunName, namespace: InNamespace = None) -> None:
+def cancel(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Stop a run after its batch; one that plans stops at once. It can be gone on with."""
-    found = request_cancel(open_store(), run, namespace)
-    if found.state == "cancelled":
+    store = open_store()
+    found = request_cancel(store, run, namespace)
+    if json:
+        _show_status(store, found.run_id)
+    elif found.state == "cancelled":
         say(f"Run {found.run_id} is cancelled.")
         if found.mode != "deep":  # whose scratch copy is gone
             suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
@@ -156,16 +168,23 @@ def kill(
     run: RunName,
     namespace: InNamespace = None,
     force: Annotated[bool, typer.Option("--force", help="Yes, stop it: what it did so far is thrown away.")] = False,
+    json: Json = False,
 ) -> None:
     """Stop a run that is under way for good, a deep pass with its model's loop; exit code 2 without --force."""
     store = open_store()
     shown = dream_status(run, namespace=namespace, store=store)
     if shown.state not in ("planning", "applying"):
+        if json:
+            show_json(shown.to_json())
+            return
         say(f"Run {shown.run_id} is {shown.state} already; there is nothing to stop.")
         return
     if not force:
         raise Refused(f"Run {shown.run_id} is {shown.state}. Stop it with `slowwave runs kill {shown.run_id} --force`.")
     found = request_cancel(store, shown.run_id, namespace)
+    if json:
+        _show_status(store, found.run_id)
+        return
     say(
         f"Run {found.run_id} is {found.state}."
         if found.state == "cancelled"
@@ -174,17 +193,28 @@ def kill(
 
 
 @app.command()
-def pause(run: RunName, namespace: InNamespace = None) -> None:
+def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Let a run wait after its batch; it keeps its namespace until it is resumed or cancelled."""
     shown = dream_pause(run, namespace=namespace, store=open_store())
+    if json:
+        show_json(shown.to_json())
+        return
     say(f"Run {shown.run_id} waits after its batch.")
     suggest("Let it go on", f"{program()} runs resume {shown.run_id}")
 
 
 @app.command()
-def resume(run: RunName, namespace: InNamespace = None) -> None:
+def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Let a paused run go on."""
-    say(f"Run {dream_resume(run, namespace=namespace, store=open_store()).run_id} goes on.")
+    shown = dream_resume(run, namespace=namespace, store=open_store())
+    if json:
+        show_json(shown.to_json())
+    else:
+        say(f"Run {shown.run_id} goes on.")
+
+
+def _show_status(store: Store, run_id: str) -> None:
+    show_json(dream_status(run_id, store=store).to_json())
 
 
 def _line(shown: DreamStatus) -> str:

@@ -13,11 +13,15 @@ from slowwave.errors import Refused
 from slowwave.store.connect import Store
 
 
-def digest(namespace: Namespace) -> None:
+def digest(namespace: Namespace, json: Json = False) -> None:
     """Print one hash of all that a namespace's memory tables hold."""
     from slowwave.store.digest import digest as compute
 
-    sys.stdout.write(compute(open_store(), namespace) + "\n")
+    found = compute(open_store(), namespace)
+    if json:
+        show_json({"namespace": namespace, "digest": found})
+    else:
+        sys.stdout.write(f"{found}\n")
 
 
 def migrate(

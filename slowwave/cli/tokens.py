@@ -51,10 +51,15 @@ def list_tokens(
 
 
 @app.command("revoke")
-def revoke_token(token: Annotated[str, typer.Argument(help="Id of the token: the 12 digits after slw_.")]) -> None:
+def revoke_token(
+    token: Annotated[str, typer.Argument(help="Id of the token: the 12 digits after slw_.")], json: Json = False
+) -> None:
     """End a token now. A server that runs takes it no more."""
     from slowwave.serving.tokens import revoke
 
     with open_store().connect("owner") as connection:
         row = revoke(connection, token)
+    if json:
+        show_json({"id": row.id, "namespace": row.namespace, "revoked": True})
+        return
     say(f"The token {row.id} of {row.namespace} is revoked.")

@@ -57,8 +57,8 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
             "broken_links": 1,
         },
     }
-    assert [one["to"] for one in said(run, "link", "lint", "work")["broken"]] == ["gone"]
-    assert [edge["to"] for edge in said(run, "link", "neighbors", "work", "harbor")["edges"]] == ["crane.md"]
+    assert [one["to"] for one in said(run, "link", "work", "lint")["broken"]] == ["gone"]
+    assert [edge["to"] for edge in said(run, "link", "work", "neighbors", "harbor")["edges"]] == ["crane.md"]
     assert said(run, "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
     assert run("get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
     (done,) = said(run, "corpus", "export", "work", str(tmp_path / "out"))
@@ -75,8 +75,8 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
         (("corpus", "add", "No Slug!", "."), "cannot be used"),
         (("corpus", "status", "absent"), "no namespace"),
         (("get", "work", "a.md"), "no namespace"),
-        (("link", "ring", "work"), "neighbors"),
-        (("link", "neighbors", "work", "a.md", "--depth", "99"), "depth"),
+        (("link", "work", "ring"), "neighbors"),
+        (("link", "work", "neighbors", "a.md", "--depth", "99"), "depth"),
         (("import", "sessions", "absent.jsonl", "-n", "work"), "cannot be read"),
     ],
 )

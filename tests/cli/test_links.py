@@ -32,14 +32,14 @@ def test_a_page_is_printed_as_text_that_cannot_speak_to_a_terminal(notes: Folder
 
 
 def test_edges_that_are_cut_off_are_told(notes: Folder, run: Run) -> None:
-    code, out, _ = run("link", "neighbors", "notes", "a.md", "--max-edges", "1")
+    code, out, _ = run("link", "notes", "neighbors", "a.md", "--max-edges", "1")
     assert code == 0
     assert "1 of 2 edges; --max-edges shows more" in out
-    assert json.loads(run("link", "neighbors", "notes", "a.md", "--exclude", "b", "--json")[1])["count"] == 1
+    assert json.loads(run("link", "notes", "neighbors", "a.md", "--exclude", "b", "--json")[1])["count"] == 1
 
 
 def test_lint_tells_how_much_is_broken(notes: Folder, run: Run) -> None:
-    code, out, _ = run("link", "lint", "notes")
+    code, out, _ = run("link", "notes", "lint")
     assert code == 0
     assert "Links that lead nowhere: 2, on 2 pages." in out
     assert "Pages that link to themselves: a.md" in out
@@ -48,9 +48,9 @@ def test_lint_tells_how_much_is_broken(notes: Folder, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("link", "neighbors", "notes"), "asks for a page"),
-        (("link", "neighbors", "notes", "a.md", "--direction", "up"), "direction"),
-        (("link", "lint", "notes", "--corpus", "absent"), "Corpora: notes"),
+        (("link", "notes", "neighbors"), "asks for a page"),
+        (("link", "notes", "neighbors", "a.md", "--direction", "up"), "direction"),
+        (("link", "notes", "lint", "--corpus", "absent"), "Corpora: notes"),
         (("get", "notes", "a.md", "--from", "0"), "from"),
         (("get", "notes", "a.md", "--from", "99"), "no line 99"),
     ],
@@ -61,3 +61,12 @@ def test_what_may_not_be_asked_is_refused_in_words(
     code, _, err = run(*arguments)
     assert code == 2
     assert words in err
+
+
+def test_the_order_of_before_is_accepted_with_a_word(notes: Folder, run: Run) -> None:
+    """The namespace comes first as everywhere; what was written before does the same and says so."""
+    del notes
+    now, before = run("link", "notes", "lint"), run("link", "lint", "notes")
+    assert (now[0], now[1]) == (before[0], before[1])
+    assert now[2] == ""
+    assert "slowwave link notes lint" in before[2]

@@ -1,6 +1,7 @@
 """Dead links: links of pages that mean no page, headings and blocks that are not there, and pages that nothing links to.
 
-A link's heading is compared as ``slowwave link lint`` compares it: by its letters and digits. Mentions are no links: nobody wrote them.
+A link's heading is compared as ``slowwave link NAMESPACE lint`` compares it: by its letters and digits. Mentions are no links: nobody wrote
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entit
 def dead_links(inputs: Inputs) -> Report:
     """Links of pages that mean no page or no heading or block of one, links to the page itself, and pages that nothing links to.
 
-    Numbers and findings only; `slowwave link lint` lists the same by day. Pages belong to a corpus (`slowwave corpus add`).
+    Numbers and findings only; `slowwave link NAMESPACE lint` lists the same by day. Pages belong to a corpus (`slowwave corpus add`).
     """
     pages = inputs.snapshot.live("documents", ("id", "path", "plane", "metadata", "corpus_id"))
     pages = pages.filter(pc.is_valid(pages["corpus_id"]))
