@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -53,6 +54,9 @@ def dev(port: int = 3000) -> NoReturn:
     # It recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
     dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # started in a script's background, Dagster would ignore every request to end
     os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
 
 

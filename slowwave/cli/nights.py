@@ -110,8 +110,12 @@ def _show_demo(
     verbose: bool,
 ) -> None:
     """What was loaded, what was found of it, the plans that wait, and what to do next: on one page, or with all that nights say."""
-    rows = ", ".join(f"{added[table]:,} {table.replace('_', ' ')}" for table in _COUNTED if added.get(table))
-    say(f"Loaded {added.get('namespaces', 0)} namespaces: {rows}." if rows else "The demo is loaded already.")
+    rows = sum(n for table, n in added.items() if table != "namespaces")
+    say(
+        f"Loaded {added.get('namespaces', 0):,} namespaces with {rows:,} rows."
+        if rows
+        else "The demo is loaded already."
+    )
     if verbose:
         for one in nights:
             show_night(one, store)
@@ -119,7 +123,6 @@ def _show_demo(
             found = [[s[c] for c in columns] for s in scores[one.namespace]]
             show_table(f"{one.namespace}: found against planted", columns, found)
     else:
-        out.print()
         _show_scores(scores)
     if not all(one.new_items for one in nights):
         say(
@@ -131,21 +134,19 @@ def _show_demo(
         out.print()
         show_table(
             "Plans that wait for you",
-            ("plan", "namespace", "to approve", "for review", "probes"),
+            ("plan", "namespace", "to approve", "questions", "probes"),
             [
                 (w.plan_hash[:12], w.namespace, w.decided, w.reviews, "failed" if w.failed else "passed")
                 for w in waiting
             ],
         )
     out.print()
-    if not verbose:
-        suggest("All that the nights say", f"{program()} demo --verbose")
-    suggest("The same in a browser (http://127.0.0.1:3000)", "make up")
+    more = "" if verbose else f"All that the nights say: `{program()} demo --verbose`. "
+    say(f"{more}The same in a browser: `make up`.")
     if waiting:
         first = argument(waiting[0].namespace)
-        suggest(
-            "What the first plan would change, and why", *(f"{program()} plans {c} {first}" for c in ("show", "diff"))
-        )
+        suggest("What the first plan asks and would do", f"{program()} plans show {first}")
+        suggest("What it would change, row by row", f"{program()} plans diff {first}")
         if waiting[0].failed:
             say(
                 f"Probes of it failed: {' '.join(waiting[0].failed)} To approve it all the same takes --force and a reason."
@@ -153,32 +154,37 @@ def _show_demo(
         suggest("Approve it", waiting[0].approve(program()))
 
 
-_COUNTED = ("memories", "documents", "chunks", "entities", "relationships", "memory_facts", "recall_events")
-
-
 def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
-    """Found of planted, a column a namespace; what was reported or merged and should not have been is said beside it."""
-    by_problem: dict[str, dict[str, Score]] = {}
-    for namespace, found in scores.items():
-        for score in found:
-            by_problem.setdefault(str(score["problem"]), {})[namespace] = score
-    off = [
-        p for p, cells in by_problem.items() if all(str(s["note"]).startswith("Did not run") for s in cells.values())
-    ]
-    rows = [
-        (problem, *(_found(cells[namespace]) if namespace in cells else "" for namespace in scores))
-        for problem, cells in by_problem.items()
-        if problem not in off
-    ]
-    show_table("Found of what was planted", ("problem", *scores), rows)
-    if off:
+    """A line a namespace: how much of what was planted was found, and where not all of it was; then what was wrong, and what was off."""
+    rows = [(namespace, *_planted_and_found(found)) for namespace, found in scores.items()]
+    show_table("Found of what was planted", ("namespace", "found", "of", "wrong", "not all of"), rows)
+    every = [score for found in scores.values() for score in found]
+    if off := sorted({str(s["problem"]) for s in every if not _ran(s)}):
         say(f"Off by default, and so not looked for: {', '.join(off)}.")
+    if trapped := [s for s in every if _is_trap(s)]:
+        fell = sum(int(str(s["found"])) for s in trapped)
+        planted = sum(int(str(s["planted"])) for s in trapped)
+        say(f"Of {planted:,} pairs that look alike and are not, {fell:,} were merged.")
+
+
+def _planted_and_found(found: Sequence[Score]) -> tuple[str, str, str, str]:
+    """Found, planted, reported or merged and wrong, and the problems of which some were missed."""
+    counted = [s for s in found if _ran(s) and not _is_trap(s)]
+    found_, planted, wrong = (f"{sum(int(str(s[name])) for s in counted):,}" for name in ("found", "planted", "false"))
+    missed = [f"{s['problem']} ({_found(s)})" for s in counted if int(str(s["found"])) < int(str(s["planted"]))]
+    return found_, planted, wrong, ", ".join(missed) or "-"
+
+
+def _ran(score: Score) -> bool:
+    return not str(score["note"]).startswith("Did not run")
+
+
+def _is_trap(score: Score) -> bool:
+    return str(score["note"]).startswith("merged, must be 0")
 
 
 def _found(score: Score) -> str:
     wrong = f", {score['false']} wrong" if score["false"] else ""
-    if str(score["note"]).startswith("merged, must be 0"):
-        return f"{score['found']} merged of {score['planted']}{wrong}"
     return f"{score['found']} of {score['planted']}{wrong}"
 
 

@@ -17,7 +17,7 @@ from slowwave.cli.session import Json, say, show_json
 from slowwave.errors import StoreError
 from slowwave.store import server
 
-_SECONDS: Final = 60.0
+_SECONDS: Final = 150.0
 """How long a UI may take to end: it ends its daemon and its code servers first."""
 
 

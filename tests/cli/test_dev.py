@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -125,3 +126,22 @@ def test_dagster_is_started_and_never_imported() -> None:
     """The library and its command line stay usable without the extra."""
     program = "import sys, slowwave.cli.dev; sys.exit('dagster' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_ui_that_a_script_starts_in_its_background_can_be_ended(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell has such a process ignore interrupts, and Dagster takes every request to end for one; and it is written down."""
+    home = checkout / "home"
+    home.mkdir()
+    seen: list[object] = []
+    monkeypatch.setattr(dev, "dagster_environment", lambda: {"SLOWWAVE_HOME": str(home)})
+    monkeypatch.setattr(dev, "_migrate", lambda _: None)
+    monkeypatch.setattr(os, "execve", lambda *_: seen.append(signal.getsignal(signal.SIGINT)))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        dev.dev(0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIG_DFL]
+    assert (home / "dev-0.pid").read_text() == f"{os.getpid()}\n"

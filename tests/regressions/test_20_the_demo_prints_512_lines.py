@@ -17,7 +17,7 @@ from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.dreamers import forgetful
 
-MOST = 40
+MOST = 25
 PROBLEMS = 17
 
 
@@ -38,7 +38,7 @@ def small(store: Store, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 def test_the_demo_fits_a_screen_and_ends_with_what_to_do(store: Store, run: Run, small: tuple[str, ...]) -> None:
-    """At most 40 lines; every namespace with its plan; the last line is a command, and it works."""
+    """At most 25 lines; every namespace with its plan; the last line is a command, and it works."""
     del store
     code, out, _ = run("demo")
     lines = out.splitlines()
