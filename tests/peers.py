@@ -1,4 +1,4 @@
-"""Stores that are not ours, in a schema of their own: one shaped like Mem0, one like LangGraph's store, and a table of a person's own.
+"""Stores that are not ours, in a schema of their own: shaped like Mem0, LangGraph's store, LangChain's tables, and a person's own table.
 
 Two users keep notes in each. What their client does is done here by plain SQL, as that client does it.
 """
@@ -24,6 +24,7 @@ from slowwave.bindings.binding import (
     Retirement,
     Stamp,
 )
+from slowwave.bindings.files import built_in, built_in_text, read_binding
 from slowwave.bindings.row_ids import row_id_sql
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import Catalogue
@@ -43,6 +44,12 @@ CREATE TABLE {schema}.store_vectors (prefix text NOT NULL, key text NOT NULL, fi
   created_at timestamptz DEFAULT now(), updated_at timestamptz DEFAULT now(), PRIMARY KEY (prefix, key, field_name),
   FOREIGN KEY (prefix, key) REFERENCES {schema}.store (prefix, key) ON DELETE CASCADE);
 """,
+    "langchain": """
+CREATE TABLE {schema}.langchain_pg_collection (uuid uuid PRIMARY KEY, name varchar NOT NULL UNIQUE, cmetadata json);
+CREATE TABLE {schema}.langchain_pg_embedding (id varchar PRIMARY KEY, collection_id uuid REFERENCES {schema}.langchain_pg_collection
+  ON DELETE CASCADE, embedding public.vector, document varchar, cmetadata jsonb);
+INSERT INTO {schema}.langchain_pg_collection VALUES ('00000000-0000-0000-0000-000000000001', 'notes', null);
+""",
     "notes": """
 CREATE TABLE {schema}."User Notes" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner varchar(40), body text NOT NULL, meta json,
   "gone at" timestamptz, embedding public.vector(4), words tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED);
@@ -52,6 +59,8 @@ CREATE TABLE {schema}."User Notes" (id bigint GENERATED ALWAYS AS IDENTITY PRIMA
 
 def binding_of(shape: str, schema: str) -> Binding:
     """The binding of a shape's tables in a schema."""
+    if shape in built_in() and shape not in _TABLES:
+        return read_binding(built_in_text(shape), {"schema": schema})
     return Binding(shape, {"mem0": "Mem0", "langgraph": "LangGraph", "notes": "Notes"}[shape], _TABLES[shape](schema))
 
 
@@ -141,6 +150,14 @@ def _notes(schema: str) -> Mapping[str, BoundTable]:
 
 _TABLES: Final = {"mem0": _mem0, "langgraph": _langgraph, "notes": _notes}
 
+_WHOSE: Final = {
+    "mem0": ("mem0", "payload ->> 'user_id'"),
+    "langgraph": ("store", "prefix"),
+    "langchain": ("langchain_pg_embedding", "cmetadata ->> 'user_id'"),
+    "notes": ('"User Notes"', "owner"),
+}
+"""The table with the texts of a shape, and whose a row of it is."""
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -167,8 +184,7 @@ class Peer:
     def ids(self, connection: Connection, user: str = ANNA) -> list[str]:
         """Ids of a user's rows as snapshots have them, sorted."""
         id_ = row_id_sql(self.binding, self.bound, "t").as_string(connection)
-        owner = {"mem0": "t.payload ->> 'user_id'", "langgraph": "t.prefix", "notes": "t.owner"}[self.shape]
-        table = {"mem0": "mem0", "langgraph": "store", "notes": '"User Notes"'}[self.shape]
+        table, owner = _WHOSE[self.shape]
         rows = connection.execute(
             f"SELECT {id_}::text FROM {self.schema}.{table} t WHERE {owner} = %s ORDER BY 1".encode(), (user,)
         )
@@ -235,6 +251,11 @@ def add(connection: Connection, peer: Peer, user: str, text: str, n: int, r: Ran
                 f"INSERT INTO {s}.store_vectors (prefix, key, field_name, embedding) VALUES (%s, %s, %s, %s)".encode(),
                 (user, key, name, vector),
             )
+    elif peer.shape == "langchain":
+        connection.execute(
+            f"INSERT INTO {s}.langchain_pg_embedding VALUES (%s, '00000000-0000-0000-0000-000000000001', %s, %s, %s)".encode(),
+            (f"{user} {n} \"'{{,}}", vector, text, json.dumps({"user_id": user, "source": f"day {n}"})),
+        )
     else:
         meta = f'{{"z": 1,  "from": "chat",\n "hash": "{_md5(text)}"}}' if n % 3 else None
         connection.execute(
@@ -249,11 +270,8 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
     if doing == "add":
         add(connection, peer, user, f"New {r.randrange(99)}", 100 + r.randrange(10**6), r)
         return
-    table, owner = {
-        "mem0": (f"{s}.mem0", "payload ->> 'user_id'"),
-        "langgraph": (f"{s}.store", "prefix"),
-        "notes": (f'{s}."User Notes"', "owner"),
-    }[peer.shape]
+    name, owner = _WHOSE[peer.shape]
+    table = f"{s}.{name}"
     rows = connection.execute(
         f"SELECT ctid::text FROM {table} WHERE {owner} = %s ORDER BY ctid".encode(), (user,)
     ).fetchall()
@@ -277,6 +295,10 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
         connection.execute(
             f"UPDATE {table} SET value = %s, updated_at = now() WHERE ctid = %s::tid".encode(),
             (json.dumps({"content": text}), ctid),
+        )
+    elif peer.shape == "langchain":
+        connection.execute(
+            f"UPDATE {table} SET document = %s, embedding = '[1,0,0,1]' WHERE ctid = %s::tid".encode(), (text, ctid)
         )
     else:
         connection.execute(f"UPDATE {table} SET body = %s WHERE ctid = %s::tid".encode(), (text, ctid))

@@ -34,6 +34,12 @@ SELECT has_schema_privilege('slowwave_reader', n.oid, 'USAGE'), has_table_privil
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s
 """
 
+_WORDS: Final = """
+SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+  AND a.atttypid = 'pg_catalog.tsvector'::regtype AND a.attname <> ALL (%s) ORDER BY 1
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -110,6 +116,12 @@ def recipes(store: Store, of: ConnectedStore) -> list[Diagnosis]:
     """Whether columns that follow a text follow it as the binding says, on rows that are there: what rewriting a text rests on."""
     found: list[Diagnosis] = []
     for bound in of.binding.tables.values():
+        with store.connect("reader") as connection:
+            filled = _filled_by_client(connection, bound)
+        if filled:
+            found.append(
+                Diagnosis(f"Texts of the store {of.name} are not rewritten: {filled}", _REMEDIES["copy"], problem=False)
+            )
         for derived in bound.derived:
             with store.connect("reader") as connection, reading(of):
                 why = (
@@ -206,6 +218,19 @@ def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
             )
         ]
     return []
+
+
+def _filled_by_client(connection: Connection, bound: BoundTable) -> str:
+    """Words of a text that no generated column keeps in step with it, as a sentence; empty where there are none."""
+    if "content" not in bound.columns:
+        return ""
+    known = [column.column for column in bound.columns.values()]
+    row = connection.execute(_WORDS, (bound.schema, bound.table, known)).fetchone()
+    return (
+        f"the client itself fills {bound.table}.{str(row[0])[:64]} with the words of a text, in a way that nothing tells."
+        if row
+        else ""
+    )
 
 
 def _copied(connection: Connection, of: ConnectedStore, bound: BoundTable, derived: Derived) -> str:

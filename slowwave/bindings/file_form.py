@@ -13,16 +13,29 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _place(at: Any) -> Any:
+    """The parts of a place that are not empty: a parameter may be."""
+    parts: Any = [at] if isinstance(at, str) else at
+    return [part for part in parts if part != ""] if isinstance(parts, list) else parts
+
+
 class ColumnForm(_Form):
     """``"column"``, ``["column", "key", …]`` for what lies in JSON, or ``{ at = …, type = …, json = … }``."""
 
-    at: Annotated[list[str], Field(min_length=1), BeforeValidator(lambda at: [at] if isinstance(at, str) else at)]
+    at: Annotated[list[str], Field(min_length=1), BeforeValidator(_place)]
     type: str = "text"
     json_type: Literal["json", "jsonb"] = Field("jsonb", alias="json")
 
 
 def _whole(value: Any) -> Any:
     return {"at": value} if isinstance(value, (str, list)) else value
+
+
+def _or_nothing(value: Any) -> Any:
+    """The same, and none where all parts of the place are empty."""
+    whole: Any = _whole(value)
+    at: Any = whole.get("at") if isinstance(whole, dict) else None
+    return None if at and not _place(at) else whole
 
 
 At = Annotated[ColumnForm, BeforeValidator(_whole)]
@@ -78,7 +91,7 @@ class TableForm(_Form):
     table: str
     key: dict[str, str] = Field(min_length=1)
     columns: dict[str, At]
-    namespace: At | None = None
+    namespace: Annotated[ColumnForm | None, BeforeValidator(_or_nothing)] = None
     constants: dict[str, Constant] = {}
     apart: list[At] = []
     only: dict[str, str] = {}

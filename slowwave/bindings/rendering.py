@@ -332,5 +332,4 @@ def joined_sql(rows: BoundTable, holder: BoundTable) -> sql.Composable:
 
 
 def _vector(holder: BoundTable, column: BoundColumn, rows: BoundTable) -> sql.Composable:
-    name = sql.Identifier("t" if holder is rows else "c", column.column)
-    return sql.SQL("{}::vector").format(name) if column.type == "halfvec" else name
+    return sql.SQL("{}::vector").format(sql.Identifier("t" if holder is rows else "c", column.column))

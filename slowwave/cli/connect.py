@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from slowwave.store.connect import Store
 
 app = typer.Typer(
-    help="Stores that are not ours, worked on where they lie: Mem0, LangGraph, or any table.", no_args_is_help=True
+    help="Stores that are not ours, worked on where they lie, from Mem0 to any table of yours.",
+    no_args_is_help=True,
 )
 
 Url = Annotated[
@@ -71,6 +72,79 @@ def langgraph(
     """Connect LangGraph's PostgresStore, and what LangMem keeps in it, to be read. Each prefix is a namespace."""
     given = {"schema": schema, "text": text, "field": field or text}
     _connect("langgraph", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
+UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
+UserColumn = Annotated[
+    str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")
+]
+Whole = Annotated[bool, typer.Option("--whole", help="The table is one namespace, whoever's its rows are.")]
+
+
+@app.command("langchain")
+def langchain(
+    url: Url = None,
+    table: Annotated[
+        str, typer.Option(help="The table of a PGVectorStore; none: PGVector's langchain_pg_embedding.")
+    ] = "",
+    user_key: UserKey = "user_id",
+    user_column: UserColumn = "",
+    whole: Whole = False,
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect LangChain's PGVector, or one table of its PGVectorStore, to be read."""
+    given = {"schema": schema, **_users(user_key, user_column, whole=whole)} | ({"table": table} if table else {})
+    _connect(
+        "langchain_v2" if table else "langchain", url, given, name=name, model=embedding_model, grant=grant, json=json
+    )
+
+
+@app.command("llamaindex")
+def llamaindex(
+    table: Annotated[str, typer.Option(help="The table in PostgreSQL: data_ and the table_name of the vector store.")],
+    url: Url = None,
+    user_key: UserKey = "user_id",
+    user_column: UserColumn = "",
+    whole: Whole = False,
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect a table of LlamaIndex's PGVectorStore, to be read."""
+    given = {"schema": schema, "table": table, **_users(user_key, user_column, whole=whole)}
+    _connect("llamaindex", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
+@app.command("supabase")
+def supabase(
+    url: Url = None,
+    table: Annotated[str, typer.Option(help="The table with content, metadata and embedding.")] = "documents",
+    id_type: Annotated[str, typer.Option(help="The type of its id: bigint or uuid.")] = "bigint",
+    user_key: UserKey = "user_id",
+    user_column: UserColumn = "",
+    whole: Whole = False,
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect a table of documents as Supabase's guides make it, to be read."""
+    given = {"schema": schema, "table": table, "id_type": id_type, **_users(user_key, user_column, whole=whole)}
+    _connect("supabase", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
+def _users(key: str, column: str, *, whole: bool) -> dict[str, str]:
+    """Where a table says whose its rows are, as parameters of its binding."""
+    if whole:
+        return {"user_in": "", "user_key": ""}
+    return {"user_in": column, "user_key": ""} if column else {"user_key": key}
 
 
 @app.command("table")

@@ -120,7 +120,7 @@ VERBS: Final = {
     ),
     "link": Verb("links", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
     "connect": Verb(
-        "connect", "app", "Stores that are not ours, worked on where they lie: Mem0, LangGraph, or any table."
+        "connect", "app", "Stores that are not ours, worked on where they lie, from Mem0 to any table of yours."
     ),
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),

@@ -140,3 +140,15 @@ def test_a_client_that_lemmatizes_is_found_by_its_rows(store: Store) -> None:
     run_as_owner(store, *MADE, lemmas)
     connect_store(store, "mem0", parameters=GIVEN, grant=True)
     assert ["lemmas" in finding and "1 of 4" in finding for finding in said(store)] == [True]
+
+
+def test_words_of_a_text_that_the_client_fills_keep_texts_as_they_are(store: Store) -> None:
+    """LangChain's hybrid search has such a column; one that the table generates follows by itself."""
+    words = "tsvector GENERATED ALWAYS AS (to_tsvector('simple', content)) STORED"
+    made = "CREATE TABLE notes (langchain_id uuid PRIMARY KEY, content text NOT NULL, embedding vector(3), langchain_metadata json"
+    run_as_owner(store, f"{made}, content_tsv {words})")
+    connect_store(store, "langchain_v2", parameters={"table": "notes"}, grant=True)
+    assert said(store) == {}
+    run_as_owner(store, "DROP TABLE notes", f"{made}, content_tsv tsvector)")
+    connect_store(store, "langchain_v2", parameters={"table": "notes"}, grant=True)
+    assert ["content_tsv" in finding for finding in said(store)] == [True]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 from tests.bindings.test_connected import MADE, NOTES
@@ -65,3 +67,38 @@ def test_doctor_speaks_of_stores_as_well(store: Store, run: Run, tmp_path: Path)
     run_as_owner(store, "DROP TABLE notes")
     code, out, _ = run("doctor")
     assert (code, "public.notes" in out, "slowwave connect remove notes" in out) == (1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "table", "key"),
+    [
+        (
+            ("langchain", "--table", "notes"),
+            "notes",
+            "langchain_id uuid PRIMARY KEY, content text, langchain_metadata json",
+        ),
+        (("llamaindex", "--table", "data_notes"), "data_notes", "id bigint PRIMARY KEY, text varchar, metadata_ json"),
+        (("supabase", "--id-type", "uuid"), "documents", "id uuid PRIMARY KEY, content text, metadata jsonb"),
+    ],
+)
+def test_whose_rows_of_a_table_are_is_told_by_a_key_a_column_or_not_at_all(
+    store: Store, run: Run, command: tuple[str, ...], table: str, key: str
+) -> None:
+    """Two users by the metadata, three by a column, and one namespace of all."""
+    meta = key.split()[-2]
+    text = key.split(", ")[1].split()[0]
+    ids = ["00000000-0000-0000-0000-00000000000" + n if "uuid" in key else n for n in "123"]
+    rows = ", ".join(
+        f"('{id_}', 'likes tea', '{{\"user_id\": \"{user}\"}}', '{owner}')"
+        for id_, user, owner in zip(ids, ("anna", "ben", "ben"), "xyz", strict=True)
+    )
+    run_as_owner(
+        store,
+        f"CREATE TABLE {table} ({key}, owner text, embedding vector(3))",
+        f"INSERT INTO {table} ({key.split()[0]}, {text}, {meta}, owner) VALUES {rows}",
+    )
+    for number, options in ((2, ()), (3, ("--user-column", "owner")), (1, ("--whole",))):
+        name = f"notes_{number}"
+        code, out, _ = run("connect", *command, *options, "--name", name, "--grant", "--json")
+        found = json.loads(out)
+        assert (code, found["rows"]["read"], found["namespaces"]) == (0, 3, number)

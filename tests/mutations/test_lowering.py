@@ -33,7 +33,7 @@ from slowwave.store.connect import Store
 from tests.peers import ANNA, BEN, Peer, client_writes, make_peer
 from tests.worlds import few
 
-SHAPES = ("mem0", "langgraph", "notes", "notes, deleted")
+SHAPES = ("mem0", "langgraph", "langchain", "notes", "notes, deleted")
 
 
 def peer_of(store: Store, shape: str, r: Random) -> Peer:
