@@ -29,6 +29,7 @@ from slowwave.bindings.row_ids import row_id_sql
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import Catalogue
 from slowwave.store.connect import Connection, Store
+from tests.bindings import hindsight
 
 ANNA, BEN = "anna", "ben"
 
@@ -50,6 +51,7 @@ CREATE TABLE {schema}.langchain_pg_embedding (id varchar PRIMARY KEY, collection
   ON DELETE CASCADE, embedding public.vector, document varchar, cmetadata jsonb);
 INSERT INTO {schema}.langchain_pg_collection VALUES ('00000000-0000-0000-0000-000000000001', 'notes', null);
 """,
+    "hindsight": hindsight.DDL,
     "notes": """
 CREATE TABLE {schema}."User Notes" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner varchar(40), body text NOT NULL, meta json,
   "gone at" timestamptz, embedding public.vector(4), words tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED);
@@ -120,7 +122,7 @@ def _langgraph(schema: str) -> Mapping[str, BoundTable]:
             "vector": BoundColumn("embedding", type="vector"),
             "updated_at": BoundColumn("updated_at", type="timestamptz"),
         },
-        only=(("field_name", "content"),),
+        only=(("field_name", ("content",)),),
         stamps=(Stamp("updated_at", "instant"),),
         parent=Parent("memories", (("prefix", "prefix"), ("key", "key"))),
     )
@@ -154,6 +156,7 @@ _WHOSE: Final = {
     "mem0": ("mem0", "payload ->> 'user_id'"),
     "langgraph": ("store", "prefix"),
     "langchain": ("langchain_pg_embedding", "cmetadata ->> 'user_id'"),
+    "hindsight": ("memory_units", "bank_id"),
     "notes": ('"User Notes"', "owner"),
 }
 """The table with the texts of a shape, and whose a row of it is."""
@@ -211,7 +214,7 @@ def make_peer(store: Store, shape: str, r: Random, rows: int = 6) -> Peer:
     peer = Peer(shape, schema, namespace_id, f"{shape}-{schema}", binding_of(shape, schema))
     with store.connect("owner") as connection, connection.transaction():
         connection.execute(f"CREATE SCHEMA {schema}".encode())
-        connection.execute(_DDL[shape].format(schema=schema).encode())
+        connection.execute(_DDL[shape].format(schema=schema, dimensions=4).encode())
         connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO slowwave_applier, slowwave_reader".encode())
         connection.execute(
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO slowwave_applier".encode()
@@ -251,6 +254,8 @@ def add(connection: Connection, peer: Peer, user: str, text: str, n: int, r: Ran
                 f"INSERT INTO {s}.store_vectors (prefix, key, field_name, embedding) VALUES (%s, %s, %s, %s)".encode(),
                 (user, key, name, vector),
             )
+    elif peer.shape == "hindsight":
+        hindsight.add(connection, s, user, text, json.loads(vector), n, r)
     elif peer.shape == "langchain":
         connection.execute(
             f"INSERT INTO {s}.langchain_pg_embedding VALUES (%s, '00000000-0000-0000-0000-000000000001', %s, %s, %s)".encode(),
@@ -295,6 +300,11 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
         connection.execute(
             f"UPDATE {table} SET value = %s, updated_at = now() WHERE ctid = %s::tid".encode(),
             (json.dumps({"content": text}), ctid),
+        )
+    elif peer.shape == "hindsight":
+        connection.execute(
+            f"UPDATE {table} SET text = %s, embedding = '[1,0,0,1]', edited_at = now() WHERE ctid = %s::tid".encode(),
+            (text, ctid),
         )
     elif peer.shape == "langchain":
         connection.execute(

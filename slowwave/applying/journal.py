@@ -28,6 +28,7 @@ from slowwave.mutations.catalogue import OWN, Catalogue, Relation
 from slowwave.mutations.cells import canonical_json
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.statements import unsealed_cells, unsealed_deletes
+from slowwave.mutations.taken_rows import untaken
 from slowwave.mutations.undo import Fault, named
 from slowwave.plans.items import content_id
 from slowwave.runs.run import Run
@@ -114,7 +115,7 @@ WITH sealed AS (
   UNION ALL SELECT item_id, tbl, row_id, key, '', action FROM batch_rows
 ), written AS (
   SELECT e.*, row_number() OVER (PARTITION BY item_id, table_name, row_id, row_key, column_name, action ORDER BY id) AS n
-  FROM undo_entries e WHERE item_id = ANY(%(items)s::uuid[])
+  FROM undo_entries e WHERE item_id = ANY(%(items)s::uuid[]) AND NOT (table_name = ANY(%(taken)s::text[]) AND action = 'delete')
 )
 SELECT item_id::text, coalesce(w.id, 0), table_name, column_name, row_id::text, action
 FROM (SELECT *, row_number() OVER (PARTITION BY item_id, table_name, row_id, row_key, column_name, action) AS n FROM sealed) s
@@ -188,14 +189,30 @@ def _unsealed(
     if not sealed:
         return found
     load_items(connection, namespace_id, sealed, catalogue)
-    parameters: dict[str, object] = {"namespace": namespace_id, "items": [i.id for i in sealed], **catalogue.parameters}
+    deleted = sorted({d.table for i in sealed for d in i.mutation.change.deletes})
+    takes = [(catalogue.relation(table), taken) for table in deleted for taken in catalogue.relation(table).takes]
+    parameters: dict[str, object] = {
+        "namespace": namespace_id,
+        "items": [i.id for i in sealed],
+        "taken": [taken.name for _, taken in takes],
+        **catalogue.parameters,
+    }
+    for relation, taken in takes:
+        found += [
+            Fault(
+                str(item),
+                int(str(entry)),
+                f"{named(taken.name, '', row)}: it belongs to no row that the sealed item takes away",
+            )
+            for item, entry, row in connection.execute(untaken(relation, taken).encode(), parameters)
+        ]
     found += _other_cells(connection, parameters)
     written: dict[str, set[str]] = defaultdict(set)
     for write in (w for i in sealed for w in i.mutation.change.writes):
         written[write.cell.table].add(write.cell.column)
     for table in sorted(written):
         found += _other_values(connection, catalogue.relation(table), written[table])
-    for table in sorted({d.table for i in sealed for d in i.mutation.change.deletes}):
+    for table in deleted:
         found += _other_rows(connection, catalogue.relation(table), parameters)
     connection.execute(_EMPTY_BATCH)
     return found
@@ -258,7 +275,8 @@ def _tables(mutation: Mutation) -> set[str]:
 def _other_cells(connection: Connection, parameters: dict[str, object]) -> list[Fault]:
     """Entries that are missing, and entries of what no sealed item writes."""
     rows = connection.execute(_CELLS.encode(), parameters).fetchall()
-    inserts = [(str(i), str(t), str(r)) for i, e, t, _, r, action in rows if not e and action == "insert"]
+    own = (row for row in rows if "." not in str(row[2]))  # a row that moved into a store's archive has no other cause
+    inserts = [(str(i), str(t), str(r)) for i, e, t, _, r, action in own if not e and action == "insert"]
     spared = {insert for insert in inserts if insert not in _present(connection, inserts)}
     return [
         Fault(

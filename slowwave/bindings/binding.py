@@ -17,8 +17,11 @@ things and cannot run any.
   ours is written into rows of others.
 - Writing a column takes its ``derived`` columns and the table's ``stamps`` along, in the same statement. ``volatile`` columns are moved by
   those who only read: they are no guards, and no digest or sign of change holds them.
-- A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name), or changed in some columns; who loses a conflict
-  is changed in those of ``lose`` as well. What no way is declared for is not retired.
+- A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name) and what it ``takes`` along, moved into an archive
+  of its store, or changed in some columns; who loses a conflict is changed in those of ``lose`` as well. What no way is declared for is not
+  retired.
+- What cascades is sealed row by row. What is taken along belongs to several rows, as links do, and its store makes more of it at any hour:
+  whatever is there when the row goes is journalled and goes with it, and comes back by undo.
 
 ``memory`` is the first binding (``slowwave.bindings.memory``): each of its tables is bound column by column, nothing is derived, and no
 overlay is needed. Reading bindings from files belongs to ``slowwave.bindings.files``, rendering to ``slowwave.bindings.rendering``.
@@ -43,7 +46,7 @@ StampForm = Literal["instant", "iso"]
 RetiredTest = Literal["past", "set", "true"]
 """When a column says that its row is retired: a date before today's or an instant that is not to come (UTC), any value, or true."""
 
-RetireBy = Literal["delete", "columns", "nothing"]
+RetireBy = Literal["delete", "move", "columns", "nothing"]
 
 COLUMN_TYPES: Final = frozenset(
     {
@@ -92,10 +95,11 @@ class BoundColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """One physical column of a primary key."""
+    """One physical column of a key; a ``nullable`` one counts as empty where it is null, as in a unique index over ``coalesce``."""
 
     column: str
     type: str
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +137,40 @@ class Stamp:
 class Retirement:
     """How a row is retired in its store's own way; ``puts`` are bound columns and what they are set to, where it is ``by`` columns.
 
-    ``why_not`` says why rows are not retired, where they are not.
+    ``to`` is the archive into which a row moves: all columns that both tables have go along, and the archive's ``defaults``, ``stamps`` and
+    ``gathers`` fill others. ``why_not`` says why rows are not retired, where they are not.
     """
 
     by: RetireBy = "nothing"
     puts: tuple[tuple[str, Constant], ...] = ()
     why_not: str = ""
+    to: str = ""
+
+    @property
+    def removes(self) -> bool:
+        """Whether a row that is retired is gone from its table."""
+        return self.by in ("delete", "move")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A bound column of an archive that holds, as an array, one key column (``key``) of the rows of a child (``table``) that went along."""
+
+    column: str
+    table: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The bound table whose rows those of another belong to; ``columns`` are pairs of (own physical column, the parent's)."""
+    """The bound table whose rows those of another belong to; ``columns`` are pairs of (own physical column, the parent's).
+
+    ``also`` are other ways in which a row belongs to one, as a link belongs to both of its ends.
+    """
 
     table: str
     columns: tuple[tuple[str, str], ...]
+    also: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +178,9 @@ class BoundTable:
     """One physical table. See the head of this page for what its parts mean.
 
     ``namespace`` is None where the whole table is one. ``apart`` are columns by which rows differ that are never one: they are read as the
-    logical ``scope``. ``only`` are physical columns and the text that they hold in rows which are read at all; writing and deleting go by
-    ``parent`` and meet all of a parent's rows. ``defaults`` are bound columns of a new row that nothing else fills.
+    logical ``scope``. ``only`` are physical columns and the texts of which they hold one in rows that are read at all; writing and
+    deleting go by ``parent`` and meet all of a parent's rows. ``defaults`` are bound columns of a new row that nothing else fills. A table
+    with a parent that has a ``namespace`` of its own is of that namespace whether the parent's row is there or not.
     """
 
     name: str
@@ -166,7 +191,7 @@ class BoundTable:
     namespace: BoundColumn | None = None
     constants: Mapping[str, Constant] = field(default_factory=dict)
     apart: tuple[BoundColumn, ...] = ()
-    only: tuple[tuple[str, str], ...] = ()
+    only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     retired: RetiredWhen | None = None
     derived: tuple[Derived, ...] = ()
     stamps: tuple[Stamp, ...] = ()
@@ -175,6 +200,8 @@ class BoundTable:
     lose: tuple[tuple[str, Constant], ...] = ()
     defaults: tuple[tuple[str, Constant], ...] = ()
     cascades: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    gathers: tuple[Gathered, ...] = ()
     parent: Parent | None = None
 
     @property
@@ -208,8 +235,16 @@ class Binding:
     overlay: bool = True
 
     def children(self, table: str) -> tuple[BoundTable, ...]:
-        """The bound tables whose rows belong to those of ``table``."""
-        return tuple(bound for bound in self.tables.values() if bound.parent and bound.parent.table == table)
+        """The bound tables whose rows are part of those of ``table``: neither what is only taken along, nor an archive."""
+        if (parent := self.tables.get(table)) is None:
+            return ()
+        apart = {*parent.takes, parent.retire.to}
+        held = (bound for bound in self.tables.values() if bound.parent and bound.parent.table == table)
+        return tuple(bound for bound in held if bound.name not in apart)
+
+    def owner(self, bound: BoundTable) -> BoundTable:
+        """The table whose rows those of a table belong to; itself where it has no parent."""
+        return self.tables[bound.parent.table] if bound.parent else bound
 
     def vector_of(self, table: str) -> tuple[BoundTable, BoundColumn] | None:
         """Where the vectors of a logical table's rows lie: in the table itself or in a child; None where it has none."""

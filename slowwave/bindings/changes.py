@@ -85,6 +85,8 @@ def _signs(connection: Connection, of: ConnectedStore, scope: Scope | None) -> d
     """Namespace as its store calls it → the sign of its rows."""
     signs: dict[str | None, str] = {}
     for bound in of.binding.tables.values():
+        if bound.parent and bound not in of.binding.children(bound.parent.table):
+            continue  # what is only taken along is made of the rows, and an archive holds what is none any more
         columns = connection.execute(_COLUMNS, (bound.schema, bound.table)).fetchall()
         for native, sign in connection.execute(_sign(of, bound, columns, scope)).fetchall():
             signs[_name(native)] = f"{signs.get(_name(native), '')}{bound.name}={sign};"

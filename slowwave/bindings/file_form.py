@@ -75,13 +75,23 @@ class RetireForm(PutsForm):
 
     by: RetireBy
     why_not: str = ""
+    archive: str = Field("", alias="to")
+
+
+class GatheredForm(_Form):
+    """A column of an archive that holds a key column of rows that went along."""
+
+    column: str
+    table: str
+    key: str
 
 
 class ParentForm(_Form):
-    """The table whose rows a row belongs to, and own column → the parent's."""
+    """The table whose rows a row belongs to, and own column → the parent's, in one way or in several."""
 
     table: str
     columns: dict[str, str] = Field(min_length=1)
+    also: list[dict[str, str]] = []
 
 
 class TableForm(_Form):
@@ -94,7 +104,7 @@ class TableForm(_Form):
     namespace: Annotated[ColumnForm | None, BeforeValidator(_or_nothing)] = None
     constants: dict[str, Constant] = {}
     apart: list[At] = []
-    only: dict[str, str] = {}
+    only: dict[str, str | list[str]] = {}
     retired: RetiredForm | None = None
     derived: list[DerivedForm] = []
     stamps: list[NotedForm] = []
@@ -103,6 +113,8 @@ class TableForm(_Form):
     lose: PutsForm | None = None
     defaults: dict[str, Constant] = {}
     cascades: list[str] = []
+    takes: list[str] = []
+    gathers: list[GatheredForm] = []
     parent: ParentForm | None = None
 
 

@@ -20,6 +20,7 @@ from slowwave.bindings.binding import (
     BoundTable,
     Constant,
     Derived,
+    Gathered,
     KeyColumn,
     KnownSchema,
     Parent,
@@ -27,7 +28,7 @@ from slowwave.bindings.binding import (
     Retirement,
     Stamp,
 )
-from slowwave.bindings.file_form import BindingForm, ColumnForm, PutsForm, TableForm
+from slowwave.bindings.file_form import BindingForm, ColumnForm, ParentForm, PutsForm, TableForm
 from slowwave.bindings.file_lines import line_of
 from slowwave.errors import BindingError
 from slowwave.store.tables import EXPORTED
@@ -35,6 +36,7 @@ from slowwave.store.tables import EXPORTED
 _FOLDER: Final = Path(__file__).with_name("stores")
 _PARAMETER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _LONGEST_FILE: Final = 200_000
+_OR_NULL: Final = " or null"
 
 _LOGICAL: Final = {table.name: table for table in EXPORTED if table.name not in ("memory_versions", "recall_events")}
 _MADE: Final = frozenset(
@@ -143,7 +145,7 @@ class _File:
         retired, retire = form.retired, form.retire
         for key, kind in form.key.items():
             self._identifier(key, (*at, "key"))
-            self._type(kind, (*at, "key"))
+            self._type(kind.removesuffix(_OR_NULL), (*at, "key"))
         for part, value in (
             ("schema", form.db_schema),
             ("table", form.table),
@@ -154,21 +156,26 @@ class _File:
             name=name,
             schema=form.db_schema,
             table=form.table,
-            key=tuple(KeyColumn(column, kind) for column, kind in form.key.items()),
+            key=tuple(
+                KeyColumn(column, kind.removesuffix(_OR_NULL), kind.endswith(_OR_NULL))
+                for column, kind in form.key.items()
+            ),
             columns={column: self._column(to, (*at, "columns", column)) for column, to in form.columns.items()},
             namespace=namespace,
             constants=form.constants,
             apart=tuple(column for column in apart if column != namespace),
-            only=tuple(form.only.items()),
+            only=tuple((c, (texts,) if isinstance(texts, str) else tuple(texts)) for c, texts in form.only.items()),
             retired=RetiredWhen(self._column(retired, (*at, "retired")), retired.test) if retired else None,
             derived=tuple(Derived(d.column, d.by, d.of, d.table) for d in form.derived),
             stamps=tuple(Stamp(s.column, s.form) for s in form.stamps),
             volatile=tuple(form.volatile),
-            retire=Retirement(retire.by, _puts(retire), retire.why_not) if retire else Retirement(),
+            retire=Retirement(retire.by, _puts(retire), retire.why_not, retire.archive) if retire else Retirement(),
             lose=_puts(form.lose),
             defaults=tuple(form.defaults.items()),
             cascades=tuple(form.cascades),
-            parent=Parent(form.parent.table, tuple(form.parent.columns.items())) if form.parent else None,
+            takes=tuple(form.takes),
+            gathers=tuple(Gathered(g.column, g.table, g.key) for g in form.gathers),
+            parent=_parent(form.parent) if form.parent else None,
         )
 
     def _column(self, form: ColumnForm, path: Sequence[str | int]) -> BoundColumn:
@@ -218,9 +225,15 @@ class _File:
             for column in missing:
                 if column not in table.columns and column not in table.constants:
                     self.refuse(at, f"every row of {name} has a {column}: bind it, or give a constant.")
-        for child in (*table.cascades, *(d.table for d in table.derived if d.table)):
+        apart = (*table.takes, *([table.retire.to] if table.retire.by == "move" else []))
+        for child in (*table.cascades, *(d.table for d in table.derived if d.table), *apart):
             if child not in tables or not (parent := tables[child].parent) or parent.table != name:
                 self.refuse(at, f"{child[:40]!r} is no table with {name} as its parent.")
+        for child in apart:
+            if tables[child].namespace is None:
+                self.refuse(
+                    ("tables", child), "its rows stand without their parent's, so it says whose they are: a namespace."
+                )
         for derived in table.derived:
             if derived.table and derived.column not in tables[derived.table].columns:
                 self.refuse((*at, "derived"), f"{derived.table} has no column {derived.column[:40]!r}.")
@@ -228,14 +241,36 @@ class _File:
                 self.refuse((*at, "derived"), f"{derived.of[:40]!r} is no column, so nothing can follow it.")
         if table.retire.by == "columns" and not table.retire.puts:
             self.refuse((*at, "retire"), "a row that is retired by columns has some to set or unset.")
+        if table.retire.by == "move":
+            self._check_archive(name, table, tables)
         if table.parent:
             above = tables.get(table.parent.table)
             keys = {key.column for key in above.key} if above else set[str]()
-            if {there for _, there in table.parent.columns} != keys:
+            if any({there for _, there in way} != keys for way in (table.parent.columns, *table.parent.also)):
                 self.refuse(
                     (*at, "parent"),
                     f"a parent is a table here, and all of its key is named: {', '.join(sorted(keys)) or 'none'}.",
                 )
+
+    def _check_archive(self, name: str, table: BoundTable, tables: Mapping[str, BoundTable]) -> None:
+        """Whether a row that moves there can be found again, and what fills columns that its own table has not."""
+        archive = tables[table.retire.to]
+        at = ("tables", archive.name)
+        own = dict(archive.parent.columns) if archive.parent else {}
+        if [own.get(key.column) for key in archive.key] != [key.column for key in table.key]:
+            self.refuse((*at, "key"), f"the key of an archive is that of {name}, in its order.")
+        if any(stamp.form != "instant" for stamp in archive.stamps):
+            self.refuse((*at, "stamps"), "an archive notes when a row came as an instant.")
+        for gathered in archive.gathers:
+            child = gathered.table
+            if child not in table.cascades or gathered.key not in {k.column for k in tables[child].key}:
+                self.refuse(
+                    (*at, "gathers"), f"{gathered.key[:40]!r} is no part of the key of what goes along with {name}."
+                )
+
+
+def _parent(form: ParentForm) -> Parent:
+    return Parent(form.table, tuple(form.columns.items()), tuple(tuple(way.items()) for way in form.also))
 
 
 def _puts(form: PutsForm | None) -> tuple[tuple[str, Constant], ...]:
@@ -244,4 +279,5 @@ def _puts(form: PutsForm | None) -> tuple[tuple[str, Constant], ...]:
 
 def _names(table: BoundTable) -> set[str]:
     """Bound columns that are named by what retires, loses or fills."""
-    return {column for column, _ in (*table.retire.puts, *table.lose, *table.defaults)}
+    filled = {column for column, _ in (*table.retire.puts, *table.lose, *table.defaults)}
+    return filled | {gathered.column for gathered in table.gathers}

@@ -316,8 +316,9 @@ def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = Non
     return sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
 
 
-def _held(alias: str, pair: tuple[str, str]) -> sql.Composable:
-    return sql.SQL("{}::text = {}").format(sql.Identifier(alias, pair[0]), sql.Literal(pair[1]))
+def _held(alias: str, pair: tuple[str, tuple[str, ...]]) -> sql.Composable:
+    texts = sql.SQL(", ").join(map(sql.Literal, pair[1]))
+    return sql.SQL("{}::text IN ({})").format(sql.Identifier(alias, pair[0]), texts)
 
 
 def joined_sql(rows: BoundTable, holder: BoundTable) -> sql.Composable:

@@ -149,8 +149,7 @@ def _named(connection: Connection, name: str) -> ConnectedStore:
 
 def _deletes(binding: Binding, bound: BoundTable) -> bool:
     """Whether rows of a table are ever deleted."""
-    owner = binding.tables[bound.parent.table] if bound.parent else bound
-    return owner.retire.by == "delete"
+    return binding.owner(bound).retire.removes
 
 
 def _few(said: list[str]) -> str:

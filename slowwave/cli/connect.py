@@ -74,6 +74,19 @@ def langgraph(
     _connect("langgraph", url, given, name=name, model=embedding_model, grant=grant, json=json)
 
 
+@app.command("hindsight")
+def hindsight(
+    url: Url = None,
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect the facts of Hindsight's banks, to be read. Each bank is a namespace."""
+    _connect("hindsight", url, {"schema": schema}, name=name, model=embedding_model, grant=grant, json=json)
+
+
 UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
 UserColumn = Annotated[
     str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")

@@ -39,6 +39,7 @@ from slowwave.mutations.statements import (
     stale_inserts,
     write_cells,
 )
+from slowwave.mutations.taken_rows import take_along
 from slowwave.mutations.vectors import decode
 from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.store.connect import Connection
@@ -96,6 +97,10 @@ def apply_items(
     for table in catalogue.parents_first({i.table for item in fresh for i in item.mutation.change.inserts}):
         connection.execute(insert_rows(relation(table), tables[table]).encode(), parameters)
     if going := {d.table for item in fresh for d in item.mutation.change.deletes}:
+        for table, taken in [(t, taken) for t in sorted(going) for taken in relation(t).takes]:
+            connection.execute(take_along(relation(table), taken).encode())
+            connection.execute(lock_rows(relation(taken.name), exclusive=True).encode(), parameters)
+            going.add(taken.name)
         connection.execute(PURGE_ON)
         for table in reversed(catalogue.parents_first(going)):
             connection.execute(delete_rows(relation(table)).encode(), parameters)
@@ -138,7 +143,10 @@ def load_items(
             for n, i in enumerate(item.mutation.change.inserts):
                 row, values = i.named(item.id)
                 stamped = dict.fromkeys(i.stamped, now)
-                rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, {**values, **stamped}))
+                if catalogue.relation(i.table).row is not None:
+                    rows.append((item.id, i.table, row, i.key, True, {**values, **stamped}))
+                else:
+                    rows.append(_new_row(item.id, n, namespace_id, i.table, row, i.key, {**values, **stamped}))
             for d in item.mutation.change.deletes:
                 gone.append((item.id, d.table, d.row, d.key, _seen_row(d)))
     if rows or gone:
@@ -185,8 +193,8 @@ def _stale_deletes(
         for item, row, column in connection.execute(stale_deletes(catalogue.relation(table)).encode(), parameters):
             changed = f"{changed_cell(table, column, row)} is no longer what the plan saw."
             stale.setdefault(str(item), changed if column else f"{table} has no row {row} any more.")
-        if query := referring_rows(catalogue.relation(table)):
-            for item, row, other, column, by in connection.execute(query.encode()):
+        if query := referring_rows(catalogue.relation(table), unplanned=True):
+            for item, row, other, column, by in connection.execute(query.encode(), parameters):
                 named = f"Row {row} of {table} is named by row {by} of {other} ({column}), which the plan did not see."
                 stale.setdefault(str(item), named)
     return stale

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from slowwave.bindings.binding import Binding, BoundColumn, BoundTable
+from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, KeyColumn
+from slowwave.bindings.row_ids import row_id_sql
 from slowwave.errors import Refused
-from slowwave.mutations.catalogue import Catalogue, Child, Field, Relation, own_relation, quoted_name, quoted_text
+from slowwave.mutations.catalogue import (
+    Catalogue,
+    Child,
+    Field,
+    Relation,
+    Taken,
+    own_relation,
+    quoted_name,
+    quoted_text,
+)
 from slowwave.mutations.cells import sql_type
 from slowwave.mutations.change import OVERLAY
 from slowwave.mutations.change_limits import change_fault, name_of
@@ -87,7 +98,7 @@ def key_json(native: tuple[str, ...]) -> str:
 
 def scope_of(binding: Binding, bound: BoundTable) -> str:
     """The condition by which a row ``t`` is the namespace's: its own column's, or that of the row to which it belongs."""
-    if bound.parent is None:
+    if bound.parent is None or bound.namespace is not None:
         return _inside(bound.namespace, "t")
     parent = binding.tables[bound.parent.table]
     same = " AND ".join(f"t.{quoted_name(own)} = p.{quoted_name(theirs)}" for own, theirs in bound.parent.columns)
@@ -113,15 +124,49 @@ def _relation(binding: Binding, bound: BoundTable, rank: int, rows: Rows) -> Rel
     return Relation(
         name=name_of(bound),
         sql=_sql(bound),
-        key=tuple(
-            (f"t.{quoted_name(k.column)}", f"({{}}.key::jsonb ->> {n})::{k.type}") for n, k in enumerate(bound.key)
-        ),
+        key=tuple(_key(k, n) for n, k in enumerate(bound.key)),
         scope=scope_of(binding, bound),
         fields=partial(_field, bound, row),
         rank=1_000 + rank,
         row=row,
         settled=tuple(c for c in row if c not in bound.volatile),
         children=tuple(_child(bound, child) for child in binding.children(bound.name)),
+        takes=tuple(_taken(binding, bound, binding.tables[name]) for name in bound.takes),
+        source=_source(binding, bound, rank, rows),
+    )
+
+
+def _key(key: KeyColumn, n: int) -> tuple[str, str]:
+    """A column of a key over a row ``t``, and over a row of a batch."""
+    own, other = f"t.{quoted_name(key.column)}", f"{{}}.key::jsonb ->> {n}"
+    return (f"coalesce({own}::text, '')", f"coalesce({other}, '')") if key.nullable else (own, f"({other})::{key.type}")
+
+
+def _source(binding: Binding, bound: BoundTable, rank: int, rows: Rows) -> Relation | None:
+    """The relation whose rows move into this one."""
+    owner = binding.owner(bound)
+    return (
+        _relation(binding, owner, rank, rows) if owner.retire.by == "move" and owner.retire.to == bound.name else None
+    )
+
+
+def _taken(binding: Binding, parent: BoundTable, taken: BoundTable) -> Taken:
+    assert taken.parent is not None  # noqa: S101 - that is what makes it one
+    ways: list[tuple[tuple[str, str], ...]] = []
+    parents: list[str] = []
+    for way in (taken.parent.columns, *taken.parent.also):
+        own = {theirs: mine for mine, theirs in way}
+        ways.append(tuple((f"t.{quoted_name(own[k.column])}", own[k.column]) for k in parent.key))
+        named = replace(parent, key=tuple(replace(k, column=own[k.column]) for k in parent.key))
+        parents.append(f"({row_id_sql(binding, named, 't').as_string(None)})")
+    return Taken(
+        name_of(taken),
+        _sql(taken),
+        scope_of(binding, taken),
+        tuple(ways),
+        tuple(parents),
+        f"({row_id_sql(binding, taken, 't').as_string(None)})",
+        f"array_to_json(ARRAY[{', '.join(f't.{quoted_name(k.column)}::text' for k in taken.key)}])::text",
     )
 
 

@@ -55,12 +55,28 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """A relation of which rows go with any row that they name, unplanned. ``ways`` are in how many ways one may: over ``t`` what the
+    parent's key is then, and the physical columns; ``parents`` are its ids. ``row_id`` and ``key`` are SQL over ``t`` of how the journal
+    calls the row itself."""
+
+    name: str
+    sql: str
+    scope: str
+    ways: tuple[tuple[tuple[str, str], ...], ...]
+    parents: tuple[str, ...]
+    row_id: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A table. ``sql`` is its name in a statement; ``key`` pairs expressions over a row ``t`` with those over a row ``{}`` of a batch.
 
     ``scope`` is the condition by which a row ``t`` is the namespace's own. ``row`` are the columns that make up a row of another store,
     with their types; None where a row is of our own catalogue. ``settled`` are those of them that a row's hash covers.
-    A row of a ``sparse`` relation is there while the JSON column of that name holds something.
+    A row of a ``sparse`` relation is there while the JSON column of that name holds something. A new row of one with a ``source`` is the
+    row of that relation with the same key, which goes: its columns of the same names are copied.
     """
 
     name: str
@@ -73,6 +89,8 @@ class Relation:
     settled: tuple[str, ...] = ()
     children: tuple[Child, ...] = ()
     sparse: str = ""
+    takes: tuple[Taken, ...] = ()
+    source: Relation | None = None
 
     @property
     def order(self) -> str:

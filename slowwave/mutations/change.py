@@ -20,6 +20,8 @@ from slowwave.mutations.cells import (
     deletes_from_json,
     guard_json,
     guards_from_json,
+    insert_json,
+    inserts_from_json,
     write_json,
     writes_from_json,
 )
@@ -33,16 +35,15 @@ ROW: Final = "#row"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Cells written and guarded, and rows deleted, by their native keys. Rows of others are never inserted, but by undoing a delete."""
+    """Cells written and guarded, rows deleted, and rows that move into their store's archive, by their native keys.
+
+    Of a row that moves, an insert holds what the archive has beside the columns of the row itself: those are copied as it goes.
+    """
 
     writes: tuple[Write, ...] = ()
     guards: tuple[Guard, ...] = ()
     deletes: tuple[Delete, ...] = ()
-
-    @property
-    def inserts(self) -> tuple[Insert, ...]:
-        """Its new rows: none."""
-        return ()
+    inserts: tuple[Insert, ...] = ()
 
     def stand_on(self) -> frozenset[Cell]:
         """The rows that have to be there for it, each as the cell without a column that whoever deletes the row writes."""
@@ -54,11 +55,13 @@ class Change:
         yield from (w.cell.table for w in self.writes)
         yield from (g.table for g in self.guards)
         yield from (d.table for d in self.deletes)
+        yield from (i.table for i in self.inserts)
 
     def canonical(self) -> str:
         """Its canonical JSON."""
+        added = f'"inserts":[{",".join(map(insert_json, self.inserts))}],' if self.inserts else ""
         return (
-            f'{{"deletes":[{",".join(map(delete_json, self.deletes))}],"guards":[{",".join(map(guard_json, self.guards))}],'
+            f'{{"deletes":[{",".join(map(delete_json, self.deletes))}],"guards":[{",".join(map(guard_json, self.guards))}],{added}'
             f'"writes":[{",".join(map(write_json, self.writes))}]}}'
         )
 
@@ -71,5 +74,8 @@ class Change:
             return found if isinstance(found, list) else []  # pyright: ignore[reportReturnType]
 
         return cls(
-            writes_from_json(rows("writes")), guards_from_json(rows("guards")), deletes_from_json(rows("deletes"))
+            writes_from_json(rows("writes")),
+            guards_from_json(rows("guards")),
+            deletes_from_json(rows("deletes")),
+            inserts_from_json(rows("inserts")),
         )

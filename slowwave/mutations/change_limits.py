@@ -51,7 +51,7 @@ def change_fault(binding: Binding, mutation: Mutation) -> str:
             return (
                 f"It would write {write.cell.table}.{write.cell.column} in a way that no change of {binding.title} has."
             )
-    return _delete_fault(binding, change, tables, retired)
+    return _delete_fault(binding, change, tables, retired) or _insert_fault(binding, change, tables, retired)
 
 
 def _delete_fault(binding: Binding, change: Change, tables: dict[str, BoundTable], retired: Collection[str]) -> str:
@@ -59,11 +59,30 @@ def _delete_fault(binding: Binding, change: Change, tables: dict[str, BoundTable
         bound = tables.get(delete.table)
         if bound is None:
             return f"It would delete from {delete.table[:64]}, which is no table of {binding.title}."
-        owner = binding.tables[bound.parent.table] if bound.parent else bound
-        goes = owner.retire.by == "delete" and (owner is bound or bound.name in owner.cascades)
+        owner = binding.owner(bound)
+        goes = owner.retire.removes and (owner is bound or bound.name in owner.cascades)
         if not goes or set(delete.seen) != {ROW}:
             return f"It would delete row {delete.row} of {delete.table}, which is not how that store retires one."
         if fault := _fault(binding, bound, delete.row, delete.key, retired):
+            return fault
+    return ""
+
+
+def _insert_fault(binding: Binding, change: Change, tables: dict[str, BoundTable], retired: Collection[str]) -> str:
+    """Rows come into a store by moving into its archive and in no other way."""
+    leaving = {(d.table, d.key) for d in change.deletes}
+    for insert in change.inserts:
+        bound = tables.get(insert.table)
+        owner = binding.owner(bound) if bound else None
+        if bound is None or owner is None or owner.retire.by != "move" or owner.retire.to != bound.name:
+            return f"It would add a row to {insert.table[:64]}, and nothing is added there."
+        named = (*(c for c, _ in bound.defaults), *(s.column for s in bound.stamps), *(g.column for g in bound.gathers))
+        filled = {bound.columns[c].column for c in named}
+        if insert.refs or not filled.issuperset((*insert.values, *insert.stamped)):
+            return f"It would fill columns of {insert.table} that are copied from the row that moves there."
+        if (name_of(owner), insert.key) not in leaving:
+            return f"It would add row {insert.row} to {insert.table}, and no such row leaves {name_of(owner)}."
+        if fault := _fault(binding, bound, insert.row, insert.key, retired):
             return fault
     return ""
 

@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 
 from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, Constant
+from slowwave.bindings.row_ids import row_id_of
 from slowwave.mutations.bound_relations import APART, RETIRED, cell_of
-from slowwave.mutations.cells import Cell, Delete, Guard, Value, Write, canonical_json, sql_type
+from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Value, Write, canonical_json, sql_type
 from slowwave.mutations.change import OVERLAY, ROW, Change
 from slowwave.mutations.change_limits import name_of, retired_rows
 from slowwave.mutations.mutation import Mutation
@@ -72,6 +73,7 @@ class _Lowering:
     guards: dict[tuple[str, str, str], dict[str, Value]] = field(default_factory=lambda: defaultdict(dict))
     passed: list[Guard] = field(default_factory=list)
     deletes: list[Delete] = field(default_factory=list)
+    inserts: list[Insert] = field(default_factory=list)
 
     def change(self) -> Change:
         """All that was taken, in the order of its cells."""
@@ -87,6 +89,7 @@ class _Lowering:
             tuple(self.writes[cell] for cell in sorted(self.writes)),
             tuple(sorted(guards, key=lambda g: (g.table, g.row, g.key))),
             tuple(sorted(self.deletes, key=lambda d: (d.table, d.key))),
+            tuple(sorted(self.inserts, key=lambda i: (i.table, i.key))),
         )
 
     def take(self, mutation: Mutation) -> None:
@@ -129,7 +132,7 @@ class _Lowering:
             if column == "current_version_id":
                 self._same_text(row, write.seen)
             elif column not in _RETIRES:
-                self._column(row, column, write, keeps=not (retired and self.bound.retire.by == "delete"))
+                self._column(row, column, write, keeps=not (retired and self.bound.retire.removes))
         if retired:
             lost = mutation.kind == "invalidate_rows" and "valid_to" in wanted
             self._retire(row, lost=lost)
@@ -176,7 +179,7 @@ class _Lowering:
         names = [k.column for k in child.key]
         for one in row.children.get(table, ()):
             native = dict(zip(names, json.loads(one.key), strict=True))
-            if all(native.get(c, text) == text for c, text in only.items()):
+            if all(native.get(c, texts[0]) in texts for c, texts in only.items()):
                 self._put(child, one, column, vector)
                 self._stamp(child, one)
 
@@ -184,17 +187,30 @@ class _Lowering:
         retire = self.bound.retire
         if retire.by == "nothing":
             raise Unlowered(retire.why_not or f"No way is declared to retire a row of {self.binding.title}.")
-        if retire.by == "delete":
+        if retire.removes:
             self.deletes.append(Delete(name_of(self.bound), row.id, row.key, {ROW: row.hash}))
             if left := sorted(n for n, found in row.children.items() if found and n not in self.bound.cascades):
                 raise Unlowered(f"Rows of {left[0]} belong to it, and the binding does not say that they go with it.")
             for name, children in sorted(row.children.items()):
                 table = name_of(self.binding.tables[name])
                 self.deletes += [Delete(table, one.id, one.key, {ROW: one.hash}) for one in children]
+            if retire.by == "move":
+                self._archive(row, self.binding.tables[retire.to])
             return
         for column, value in (*retire.puts, *(self.bound.lose if lost else ())):
             self._put(self.bound, row, column, value)
         self._stamp(self.bound, row)
+
+    def _archive(self, row: NativeRow, archive: BoundTable) -> None:
+        """What the archive holds of a row that moves there, beside the row's own columns."""
+        values: dict[str, Value] = {archive.columns[c].column: value for c, value in archive.defaults}
+        for gathered in archive.gathers:
+            at = [k.column for k in self.binding.tables[gathered.table].key].index(gathered.key)
+            found = (json.loads(one.key)[at] for one in row.children.get(gathered.table, ()))
+            values[archive.columns[gathered.column].column] = f"{{{','.join(map(_quoted, sorted(found)))}}}"
+        stamped = tuple(archive.columns[s.column].column for s in archive.stamps)
+        id_ = row_id_of(self.binding, archive, tuple(json.loads(row.key)))
+        self.inserts.append(Insert(name_of(archive), values, id_, row.key, stamped=stamped))
 
     def _stamp(self, bound: BoundTable, row: NativeRow) -> None:
         for stamp in bound.stamps:
@@ -292,6 +308,11 @@ def _physical(column: BoundColumn, value: Value | Constant) -> Value:
     if not column.path or value is None:
         return value
     return str(value) if column.type == "jsonb" else canonical_json(list(value) if isinstance(value, tuple) else value)
+
+
+def _quoted(text: str) -> str:
+    """A member of an array, as PostgreSQL reads it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _overlaid(column: str, value: Value) -> Value:

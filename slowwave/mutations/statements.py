@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
+from slowwave.errors import Refused
 from slowwave.mutations.catalogue import Field, Relation, quoted_name, quoted_path, quoted_text, sha256_of
 from slowwave.mutations.cells import SHARED, row_columns, sql_type, table_of
 from slowwave.mutations.change import ROW
 from slowwave.mutations.pointers import names_of, references_to
+from slowwave.mutations.taken_rows import taken_rows
 from slowwave.store.tables import COUNTERS, VECTORS
 
 BATCH_TABLES: Final = """
@@ -133,9 +135,10 @@ def stale_deletes(relation: Relation) -> str:
     )
 
 
-def referring_rows(relation: Relation) -> str:
+def referring_rows(relation: Relation, *, unplanned: bool = False) -> str:
     """Rows that name a row which the batch deletes, and which its item neither deletes nor points elsewhere:
     (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty when none may.
+    ``unplanned`` says that what goes along is taken along.
     """
     table = relation.name
     if table in SHARED:
@@ -160,6 +163,7 @@ def referring_rows(relation: Relation) -> str:
             f"AND NOT EXISTS (SELECT 1 FROM batch_rows d WHERE d.item_id = b.item_id AND d.tbl = {quoted_text(child.name)} "
             f"AND d.action = 'delete' AND d.key::jsonb = to_jsonb({own}))"
         )
+    found += [taken_rows(relation, taken, unplanned=unplanned) for taken in relation.takes]
     return " UNION ALL ".join(found)
 
 
@@ -230,11 +234,15 @@ def _changed(column: str, cells: Sequence[tuple[Field, int]]) -> str:
 
 
 def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
-    """Insert the batch's new rows and journal those that were not there already; ``columns`` are those of the bodies."""
+    """Insert the batch's new rows and journal those not there already. ``columns`` are the bodies'; a row that moves brings others."""
     for c in columns:
         if relation.row is None:
             relation.fields(c)
-    names = ", ".join(map(quoted_name, columns))
+        elif c not in relation.row:
+            raise Refused(f"{relation.name} has no column {c[:64]!r} that can be written. Nothing was done.")
+    source = relation.source
+    moved = [c for c in relation.row or () if source and c in (source.row or ()) and c not in columns]
+    names = ", ".join(map(quoted_name, (*columns, *moved)))
     tbl = quoted_text(relation.name)
     if relation.row is None:
         made = f", jsonb_populate_record(NULL::{relation.sql}, b.body) r"
@@ -242,7 +250,14 @@ def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
         own = ""
     else:
         made, own = "", " OVERRIDING SYSTEM VALUE"  # the very row, with the key that an identity column gave it
-        picked = ", ".join(f"(b.body ->> {quoted_text(c)})::{relation.row[c]}" for c in columns)
+        picked = ", ".join(
+            (
+                *(f"(b.body ->> {quoted_text(c)})::{relation.row[c]}" for c in columns),
+                *(f"t.{quoted_name(c)}" for c in moved),
+            )
+        )
+    if source and moved:
+        made = f" JOIN {source.sql} t ON {source.match('b')}"
     # A shared row that is there already is journalled as well: it goes when the last item that needs it is undone.
     there = f"(SELECT * FROM added UNION SELECT * FROM {relation.sql})" if relation.name in SHARED else "added"
     return f"""

@@ -44,6 +44,7 @@ from slowwave.mutations.statements import (
     stale_inserts,
     write_cells,
 )
+from slowwave.mutations.taken_rows import ends_gone
 from slowwave.store.connect import Connection
 
 _READ_TABLE: Final = """
@@ -64,6 +65,9 @@ WHERE j.run_id = %(source)s AND j.namespace_id = %(namespace)s AND (%(items)s::u
 """
 
 _ENTRIES: Final = "FROM undo_entries j WHERE j.undone_by IS NULL"
+
+KEYS_NOW: Final = "SET CONSTRAINTS ALL IMMEDIATE"
+"""What a row that comes back names has to be there now, whatever a store defers to the end of a transaction."""
 
 _SHOWN: Final = 10
 
@@ -186,6 +190,8 @@ def _restore(
     for table in sorted({*columns, *order}):
         if relation(table).sparse:
             connection.execute(drop_empty(relation(table)).encode(), parameters)
+    if any(relation(table).takes for table in order):
+        connection.execute(KEYS_NOW)
     if "links" in columns:
         connection.execute(LINKS_NOW)
     if "documents" in {*columns, *(table for table, _ in rows)}:
@@ -248,11 +254,14 @@ def _refuse_blocked(
         found = connection.execute(query.encode(), parameters)
         blocked += [(table, str(row), "", str(item)) for item, row in found]
         if action == "delete" and (query := referring_rows(relation(table))):
-            found = connection.execute(query.encode())
+            found = connection.execute(query.encode(), parameters)
             blocked += [(str(other), str(by), str(column), str(item)) for item, _, other, column, by in found]
         if action == "delete" and (query := built_on(table)):
             found = connection.execute(query.encode(), parameters)
             blocked += [(str(other), str(row), str(column), str(item)) for item, other, row, column in found]
+    for table, taken in [(t, taken) for t, a in sorted(rows) if a == "insert" for taken in relation(t).takes]:
+        query = ends_gone(relation(table), taken, relation(taken.name).row or {})
+        blocked += [(table, str(row), "", str(item)) for item, row in connection.execute(query.encode(), parameters)]
     if blocked:
         shown = "; ".join(_blocker(connection, str(parameters["source"]), *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""

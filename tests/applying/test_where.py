@@ -70,7 +70,7 @@ def applied(store: Store, slug: str, plan: Plan) -> ApplyResult:
     return apply_approval(store, approval.id)
 
 
-@pytest.mark.parametrize("shape", ["mem0", "langgraph", "notes"])
+@pytest.mark.parametrize("shape", ["mem0", "langgraph", "langchain", "hindsight", "notes"])
 def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(store: Store, shape: str) -> None:
     """Read-only at first; then the duplicates go, as their store lets rows go, and come back to the byte. A second night plans nothing."""
     peer = make_peer(store, shape, Random(2), rows=9)
@@ -165,11 +165,14 @@ def test_what_a_peer_changed_of_its_tables_is_refused_by_name(store: Store) -> N
         let_write(store, "nobody")
 
 
-def test_a_process_killed_at_a_batch_boundary_is_resumed_in_a_store_of_others(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", ["langgraph", "hindsight"])
+def test_a_process_killed_at_a_batch_boundary_is_resumed_in_a_store_of_others(
+    store: Store, tmp_path: Path, shape: str
+) -> None:
     """Half the items are there after kill -9, the rest after the next run, and all of it comes back."""
-    peer = make_peer(store, "langgraph", Random(2), rows=12)
+    peer = make_peer(store, shape, Random(2), rows=12)
     slug = connect(store, peer)
-    let_write(store, "langgraph", grant=True)
+    let_write(store, shape, grant=True)
     with store.connect("owner") as connection:
         before = peer.digest(connection)
     plan = planned(store, slug)

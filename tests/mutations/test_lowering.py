@@ -8,6 +8,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -33,7 +34,7 @@ from slowwave.store.connect import Store
 from tests.peers import ANNA, BEN, Peer, client_writes, make_peer
 from tests.worlds import few
 
-SHAPES = ("mem0", "langgraph", "langchain", "notes", "notes, deleted")
+SHAPES = ("mem0", "langgraph", "langchain", "hindsight", "notes", "notes, deleted")
 
 
 def peer_of(store: Store, shape: str, r: Random) -> Peer:
@@ -167,14 +168,23 @@ def test_any_subset_applies_once_in_any_order_and_comes_back_exactly(store: Stor
     assert [stale for _, stale in runs] == [{}, {}]
     once = digest(store, peer)
     assert (once == before) == (not chosen)
+    first, _ = runs[0]
     _, stale = apply(store, peer, chosen)
     assert stale.keys() == {i.id for i in chosen}, "what was applied is stale for a second apply"
     assert digest(store, peer) == once
     r.shuffle(runs)
-    for run, _ in runs:
-        undo(store, peer, run)
+    while (
+        runs
+    ):  # a link between two rows that went in two runs comes back with the one that went first, so it is undone last
+        run, _ = runs.pop(0)
+        try:
+            undo(store, peer, run)
+        except UndoBlocked:
+            assert peer.bound.takes
+            assert runs
+            runs.append((run, {}))
     assert digest(store, peer) == before
-    assert undo(store, peer, runs[0][0]) == ()
+    assert undo(store, peer, first) == ()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -212,7 +222,7 @@ def test_what_a_client_wrote_in_between_is_never_overwritten(store: Store, shape
         except UndoBlocked as problem:
             blocked = str(problem)
         if blocked:
-            assert any(row in blocked for row in (*item.mutation.row_ids(), *touched))
+            assert any(row in blocked for row in (*item.mutation.row_ids(), *touched, *seen))
             assert digest(store, peer) == now, "an undo that is refused changes nothing"
         now = digest(store, peer)
     assert {i: row.cells for i, row in rows_of(store, peer, BEN).items()} == others
@@ -271,7 +281,7 @@ def test_deleting_takes_what_the_plan_did_not_see_along_for_nobody(store: Store)
     assert digest(store, peer) == before
 
 
-@pytest.mark.parametrize("shape", ["mem0", "langgraph"])
+@pytest.mark.parametrize("shape", ["mem0", "langgraph", "hindsight"])
 def test_what_is_quarantined_leaves_the_store(store: Store, shape: str) -> None:
     """Its own client would go on finding it, were the state noted beside it alone; and undo brings every row back."""
     peer = peer_of(store, shape, Random(4))
@@ -360,6 +370,32 @@ def test_a_forged_change_reaches_no_other_row_or_table(store: Store) -> None:
     ours = [Item("test", "change", Mutation("new_version", "memories", rows=(Row(a),), physical=good))]
     with store.connect("applier") as connection, pytest.raises(Refused):
         apply_items(connection, peer.namespace_id, str(uuid.uuid4()), ours, OWN)
+
+
+def test_a_row_comes_into_an_archive_by_leaving_its_table_and_with_its_own_columns(store: Store) -> None:
+    """What a plan may say of a row in the archive is when, why and with which entities it came there, and no more."""
+    peer = make_peer(store, "hindsight", Random(6))
+    rows, others = rows_of(store, peer), rows_of(store, peer, BEN)
+    a, b = sorted(rows)[:2]
+    theirs = next(iter(others.values()))
+    mutation = merge(peer, rows[b], rows[a])
+    good = lower(peer.binding, peer.bound, mutation, rows)
+    (insert,) = good.inserts
+    table, archive = f"{peer.schema}.memory_units", f"{peer.schema}.invalidated_memory_units"
+    assert (insert.table, insert.key, insert.stamped) == (archive, rows[a].key, ("invalidated_at",))
+    assert insert.values.keys() == {"invalidation_reason", "entity_ids"}
+    for inserts, deletes, why in [
+        ((replace(insert, table=table),), good.deletes, "nothing is added"),
+        ((replace(insert, values={**insert.values, "bank_id": BEN}),), good.deletes, "copied"),
+        ((replace(insert, stamped=("created_at",)),), good.deletes, "copied"),
+        ((replace(insert, row=theirs.id, key=theirs.key),), good.deletes, "no such row leaves"),
+        ((insert,), (), "no such row leaves"),
+    ]:
+        forged = replace(mutation, physical=replace(good, inserts=inserts, deletes=deletes))
+        assert why in change_fault(peer.binding, forged)
+        with pytest.raises(Refused):
+            apply(store, peer, [Item("test", "change", forged)])
+    assert change_fault(peer.binding, replace(mutation, physical=good)) == ""
 
 
 def test_a_row_of_another_user_is_stale_whatever_an_item_says(store: Store) -> None:
