@@ -35,6 +35,18 @@ _ID: Final = """
 SELECT n.id::text FROM memory.namespaces n JOIN night.store_namespaces s ON s.namespace_id = n.id WHERE n.slug = %s
 """
 _KNOWN: Final = "SELECT namespace_id::text, native FROM night.store_namespaces WHERE store = %s"
+_ROWS: Final = """
+SELECT n.slug, k.store, coalesce(substring(k.sign FROM '=(\\d{1,15})[.]')::bigint, 0)
+FROM night.store_namespaces k JOIN memory.namespaces n ON n.id = k.namespace_id JOIN night.stores s ON s.name = k.store
+WHERE k.native IS NOT NULL AND s.disconnected_at IS NULL AND n.slug = ANY(%s) ORDER BY k.store, n.slug
+"""
+
+
+def noted_rows(store: Store, namespaces: Sequence[str]) -> list[tuple[str, str, int]]:
+    """(namespace, store, rows of its first table when it was looked at last) of those that share a connected store with others."""
+    with store.connect("reader") as connection:
+        found = connection.execute(_ROWS, (list(namespaces),)).fetchall()
+    return [(str(slug), str(name), int(str(rows))) for slug, name, rows in found]
 
 
 def note_changes(store: Store) -> int:

@@ -46,8 +46,18 @@ class Scope:
     whole: bool = False
 
 
-def select_rows(binding: Binding, table: Table, scope: Scope) -> sql.Composed:
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Several namespaces of one store, none of them the whole of it: their ids here, and what each is called in its store."""
+
+    namespace_ids: tuple[str, ...]
+    natives: tuple[str, ...]
+
+
+def select_rows(binding: Binding, table: Table, scope: Scope | Scopes) -> sql.Composed:
     """Rows of a logical table, with every column of the catalogue but ``namespace_id`` and those that triggers keep.
+
+    Those of several namespaces have ``namespace_id`` as their first column.
 
     What the binding does not hold lies in ``memory``, where pages and corpora of a connected store's namespaces are as well.
     """
@@ -58,42 +68,50 @@ def select_rows(binding: Binding, table: Table, scope: Scope) -> sql.Composed:
     return select_rows(memory_binding(), table, scope)
 
 
-def select_vectors(binding: Binding, table: str, scope: Scope, model: str, dimensions: int) -> sql.Composed:
-    """``id`` and ``vector`` of a vectors table's rows: of one model, or of a connected store's with as many dimensions."""
+def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: str, dimensions: int) -> sql.Composed:
+    """``id`` and ``vector`` of a vectors table's rows: of one model, or of a connected store's with as many dimensions.
+
+    Those of several namespaces have ``namespace_id`` as their first column.
+    """
     found = binding.vector_of(VECTORS[table]) if binding.overlay else None
     if found is None:
         own = memory_binding().tables[table]
-        return sql.SQL("SELECT t.id, t.vector FROM {} AS t WHERE {} AND t.model = {}").format(
-            _name(own), _inside(own, scope), sql.Literal(model)
+        return sql.SQL("SELECT {}t.id, t.vector FROM {} AS t WHERE {} AND t.model = {}").format(
+            _whose(scope, "t"), _name(own), _inside(own, scope), sql.Literal(model)
         )
     holder, column = found
     rows = binding.tables[VECTORS[table]]
     vector = _vector(holder, column, rows)
-    return sql.SQL("SELECT {} AS id, {} AS vector FROM {} WHERE {} AND {}({}) = {}").format(
+    return sql.SQL("SELECT {}{} AS id, {} AS vector FROM {} WHERE {} AND {}({}) = {}").format(
+        _whose(scope, "k"),
         row_id_sql(binding, rows, "t"),
         vector,
-        joined_sql(rows, holder),
-        standing_sql(rows, scope, holder),
+        _placed(rows, scope, holder),
+        _standing(rows, scope, holder),
         sql.SQL("vector_dims"),
         vector,
         sql.Literal(dimensions),
     )
 
 
-def select_dimensions(binding: Binding, table: str, scope: Scope) -> sql.Composed | None:
-    """The commonest length of a logical table's vectors, where a binding of another store holds any."""
+def select_dimensions(binding: Binding, table: str, scope: Scope | Scopes) -> sql.Composed | None:
+    """The commonest length of a logical table's vectors, where a binding of another store holds any; of several namespaces, the
+    ``namespace_id`` and the length for each."""
     found = binding.vector_of(VECTORS[table]) if binding.overlay else None
     if found is None:
         return None
     holder, column = found
     rows = binding.tables[VECTORS[table]]
+    source, standing = _placed(rows, scope, holder), _standing(rows, scope, holder)
+    vector = _vector(holder, column, rows)
+    if isinstance(scope, Scopes):
+        return sql.SQL(
+            "SELECT DISTINCT ON (1) k.namespace_id::text, vector_dims({vector}) FROM {source} WHERE {standing} "
+            "AND {vector} IS NOT NULL GROUP BY 1, 2 ORDER BY 1, count(*) DESC, 2"
+        ).format(vector=vector, source=source, standing=standing)
     return sql.SQL(
         "SELECT vector_dims({vector}) FROM {source} WHERE {standing} AND {vector} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
-    ).format(
-        vector=_vector(holder, column, rows),
-        source=joined_sql(rows, holder),
-        standing=standing_sql(rows, scope, holder),
-    )
+    ).format(vector=vector, source=source, standing=standing)
 
 
 def text_of(column: BoundColumn, alias: str) -> sql.Composable:
@@ -114,41 +132,45 @@ def instant_of(column: BoundColumn, alias: str) -> sql.Composable:
     return sql.SQL("CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0}::timestamptz END").format(name)
 
 
-def _own_rows(bound: BoundTable, table: Table, scope: Scope) -> sql.Composed:
+def _own_rows(bound: BoundTable, table: Table, scope: Scope | Scopes) -> sql.Composed:
     columns = sql.SQL(", ").join(sql.Identifier("t", c.name) for c in _columns(table))
-    return sql.SQL("SELECT {} FROM {} AS t WHERE {}").format(columns, _name(bound), _inside(bound, scope))
+    return sql.SQL("SELECT {}{} FROM {} AS t WHERE {}").format(
+        _whose(scope, "t"), columns, _name(bound), _inside(bound, scope)
+    )
 
 
-def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope) -> sql.Composed:
+def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope | Scopes) -> sql.Composed:
     columns = [
         sql.SQL("{} AS {}").format(_logical(binding, bound, column), sql.Identifier(column.name))
         for column in _columns(table)
     ]
     return sql.SQL(
-        "SELECT {columns} FROM {table} AS t LEFT JOIN night.overlay AS o ON o.namespace_id = {namespace} AND o.table_name = {name} "
+        "SELECT {whose}{columns} FROM {source} LEFT JOIN night.overlay AS o ON o.namespace_id = {namespace} AND o.table_name = {name} "
         "AND o.row_id = {id} WHERE {standing}"
     ).format(
+        whose=_whose(scope, "k"),
         columns=sql.SQL(", ").join(columns),
-        table=_name(bound),
-        namespace=sql.Literal(scope.namespace_id),
+        source=_placed(bound, scope, bound),
+        namespace=sql.SQL("k.namespace_id") if isinstance(scope, Scopes) else sql.Literal(scope.namespace_id),
         name=sql.Literal(bound.name),
         id=row_id_sql(binding, bound, "t"),
-        standing=standing_sql(bound, scope),
+        standing=_standing(bound, scope, bound),
     )
 
 
-def _versions(binding: Binding, bound: BoundTable, scope: Scope) -> sql.Composed:
+def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes) -> sql.Composed:
     """The text of each memory as its only version."""
     return sql.SQL(
-        "SELECT {version} AS id, {id} AS memory_id, 1 AS ordinal, {content} AS content, 'import' AS reason, {recorded} AS recorded_at, "
-        "NULL::uuid AS recorded_by FROM {table} AS t WHERE {standing}"
+        "SELECT {whose}{version} AS id, {id} AS memory_id, 1 AS ordinal, {content} AS content, 'import' AS reason, "
+        "{recorded} AS recorded_at, NULL::uuid AS recorded_by FROM {source} WHERE {standing}"
     ).format(
+        whose=_whose(scope, "k"),
         version=_version_id(binding, bound),
         id=row_id_sql(binding, bound, "t"),
         content=text_of(bound.columns["content"], "t"),
         recorded=_recorded(bound),
-        table=_name(bound),
-        standing=standing_sql(bound, scope),
+        source=_placed(bound, scope, bound),
+        standing=_standing(bound, scope, bound),
     )
 
 
@@ -293,9 +315,35 @@ def _name(bound: BoundTable) -> sql.Composable:
     return sql.Identifier(bound.schema, bound.table)
 
 
-def _inside(bound: BoundTable, scope: Scope) -> sql.Composable:
-    """That a row of our own tables is in the namespace."""
+def _inside(bound: BoundTable, scope: Scope | Scopes) -> sql.Composable:
+    """That a row of our own tables is in the namespace, or in one of them."""
+    if isinstance(scope, Scopes):
+        return sql.SQL("t.namespace_id = ANY({}::uuid[])").format(sql.Literal(list(scope.namespace_ids)))
     return sql.SQL("t.namespace_id = {}").format(sql.Literal(scope.namespace_id))
+
+
+def _whose(scope: Scope | Scopes, alias: str) -> sql.Composable:
+    """The first column of what is read for several namespaces; nothing for one."""
+    return sql.SQL("{}, ").format(sql.Identifier(alias, "namespace_id")) if isinstance(scope, Scopes) else sql.SQL("")
+
+
+def _placed(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
+    """``joined_sql``, with the namespace of each row as ``k`` where there are several."""
+    source = joined_sql(rows, holder)
+    if not isinstance(scope, Scopes):
+        return source
+    assert rows.namespace is not None  # noqa: S101 - a store that is one namespace has no others
+    return sql.SQL("{} JOIN unnest({}::uuid[], {}::text[]) AS k (namespace_id, native) ON k.native = {}").format(
+        source,
+        sql.Literal(list(scope.namespace_ids)),
+        sql.Literal(list(scope.natives)),
+        text_of(rows.namespace, "t"),
+    )
+
+
+def _standing(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
+    """``standing_sql``; which of several namespaces a row is in is for ``_placed`` to say."""
+    return standing_sql(rows, Scope("", whole=True) if isinstance(scope, Scopes) else scope, holder)
 
 
 def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = None) -> sql.Composable:

@@ -25,8 +25,9 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.errors import SlowwaveError
-from slowwave.night.night import OPERATIONS, STEPS, run_night
+from slowwave.night.night import OPERATIONS, STEPS, Progress
 from slowwave.night.outcome import Night
+from slowwave.night.several import run_nights
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.latest import latest_plan
@@ -255,20 +256,23 @@ def _run_nights(
     nights: list[Night] = []
     failures: list[tuple[str, SlowwaveError]] = []
     with progress("Night") as tell:
-        for place, name in enumerate(names):
-            begun = 0
+        total, place, begun = len(names) * STEPS, 0, 0
 
-            def say_step(step: str, name: str = name, place: int = place) -> None:
+        def steps(name: str) -> Progress:
+            def say_step(step: str) -> None:
                 nonlocal begun
-                tell(place * STEPS + begun, len(names) * STEPS, f"{name}: {step}")
+                tell(place * STEPS + begun, total, f"{name}: {step}")
                 begun += 1
 
-            try:
-                noted = len(names) > 1
-                nights.append(run_night(store, name, force=force, ops=ops, progress=say_step, now=now, noted=noted))
-            except SlowwaveError as problem:
-                failures.append((name, problem))
-            tell((place + 1) * STEPS, len(names) * STEPS, "")
+            return say_step
+
+        for name, found in run_nights(store, names, force=force, ops=ops, now=now, progress=steps):
+            if isinstance(found, Night):
+                nights.append(found)
+            else:
+                failures.append((name, found))
+            place, begun = place + 1, 0
+            tell(place * STEPS, total, "")
     return nights, failures
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeVar
 
@@ -313,10 +314,18 @@ class Settings(BaseSettings):
         known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in _OPERATORS}
         if known.get("embedding_model") in OFFLINE_MODELS:
             known["embedding_endpoint"] = ""
+        asked = _asked(known)
+        if asked in _made:
+            return _made[asked]
         try:
-            return cls.model_validate(known)  # what is given goes over variables, option by option
+            made = cls.model_validate(known)  # what is given goes over variables, option by option
         except ValidationError as problem:
             raise _refused(problem) from None
+        if len(_made) >= _KEPT:
+            _made.clear()
+        if asked:
+            _made[asked] = made
+        return made
 
     def options(self, operation: str, declared: type[Options]) -> Options:
         """What is set of the options that an operation declares, and their defaults. Raises ``SettingsError`` for what cannot be."""
@@ -347,6 +356,20 @@ class Settings(BaseSettings):
                 elif field is None or value != defaults[option]:
                     unnamed.setdefault(operation, {})[option] = value
         return {**values, "operations": unnamed}
+
+
+_KEPT: Final = 64
+_made: Final[dict[str, Settings]] = {}
+"""What was asked for → the settings that it gave: a night asks eight times for the same, and reading them takes milliseconds."""
+
+
+def _asked(known: Mapping[str, Any]) -> str:
+    """All that settings come from: what is given and the variables, as JSON; empty for what has none."""
+    variables = {k: v for k, v in os.environ.items() if k.upper().startswith("SLOWWAVE_")}
+    try:
+        return json.dumps([known, variables], sort_keys=True)
+    except (TypeError, ValueError):
+        return ""
 
 
 def _refused(problem: ValidationError, *place: str) -> SettingsError:

@@ -54,6 +54,10 @@ STEPS: Final = len(OPERATIONS) + 3
 """How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
 
 
+_FEW: Final = 16
+"""Steps of a small namespace's night after which it is asked whether somebody cancelled it: each costs a commit, and all take no second."""
+
+
 @each_text_once()
 @few_collections()
 @tight_memory()
@@ -70,6 +74,7 @@ def run_night(
     run_id: str = "",
     now: datetime | None = None,
     noted: bool = False,
+    exported: Snapshot | None = None,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
@@ -77,6 +82,8 @@ def run_night(
     already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
     gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
     ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
+    ``exported`` is the namespace as it was read with others a moment ago (``slowwave.night.several``): it is small, so people can pause
+    or cancel the run at a few of its steps only. Where anything happened since, the namespace is read again.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
     """
@@ -88,14 +95,14 @@ def run_night(
     if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
-    say = _steps(store, run_id, progress)
+    say = _steps(store, run_id, progress, every=1 if exported is None else _FEW)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     try:
         with beating(store, "planner", run_id, expiry(store, namespace)):
             say("snapshot")
             with stream.phase("snapshot"):
-                snapshot = load_snapshot(take_snapshot(store, namespace, now=now))
+                snapshot = load_snapshot(take_snapshot(store, namespace, now=now, exported=exported, run_id=run_id))
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)
             reports: dict[str, Report] = {}
@@ -129,14 +136,16 @@ def run_night(
         stream.close()
 
 
-def _steps(store: Store, run_id: str, tell: Progress | None) -> Progress:
-    """What says that a step begins: to the ledger, where a person may cancel or pause the run, and to whoever waits."""
+def _steps(store: Store, run_id: str, tell: Progress | None, *, every: int) -> Progress:
+    """What says that a step begins: to the ledger at each, or at ``every`` so many, where a person may cancel or pause the run, and to
+    whoever waits."""
     begun = 0
 
     def say(step: str) -> None:
         nonlocal begun
-        release()
-        check_cancelled(store, run_id, {"phase": step, "done": begun, "total": STEPS})
+        if begun % every == 0:
+            release()
+            check_cancelled(store, run_id, {"phase": step, "done": begun, "total": STEPS})
         begun += 1
         if tell:
             tell(step)

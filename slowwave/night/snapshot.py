@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from slowwave.config.settings import Settings
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import database_base, remove_snapshot, save_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 
 _NOTE_SNAPSHOT: Final = """
@@ -28,16 +29,39 @@ ORDER BY s.taken_at DESC, s.id OFFSET %s
 _NOTE_DELETED: Final = "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)"
 
 
-def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime | None = None) -> str:
+_UNTOUCHED: Final = """
+SELECT n.settings = %(settings)s AND (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = %(counter)s
+  AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.namespace_id = n.id AND r.id::text <> %(run)s
+    AND coalesce(r.finished_at, r.heartbeat_at) >= %(taken)s)
+  AND NOT EXISTS (SELECT 1 FROM night.rejections r WHERE r.namespace_id = n.id AND r.recorded_at >= %(taken)s)
+FROM memory.namespaces n WHERE n.id = %(namespace)s
+"""
+"""Whether nothing that Slowwave itself did since a snapshot was read makes it another."""
+
+
+def take_snapshot(
+    store: Store,
+    namespace: str,
+    base: str = "",
+    *,
+    now: datetime | None = None,
+    exported: Snapshot | None = None,
+    run_id: str = "",
+) -> str:
     """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
 
     The newest ``snapshot_keep_nights`` stay, and beside them that of every plan of which items wait for an approval.
+
+    ``exported`` is the namespace as it was read a moment ago with others, before the run ``run_id`` held it: it is taken unless another run
+    or a person was there since.
 
     With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
     """
     base = base or database_base(store)
     settings = Settings.for_namespace({})
-    snapshot = export_snapshot(store, namespace, model=settings.embedding_model)
+    if exported is None or not _untouched(store, exported, run_id):
+        exported = export_snapshot(store, namespace, model=settings.embedding_model)
+    snapshot = exported
     dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
     location = save_snapshot(dated, base)
     with store.connect("planner") as connection:
@@ -56,3 +80,16 @@ def take_snapshot(store: Store, namespace: str, base: str = "", *, now: datetime
         gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
         connection.execute(_NOTE_DELETED, (gone,))
     return location
+
+
+def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:
+    since = {
+        "settings": Jsonb(dict(snapshot.settings)),
+        "counter": snapshot.change_counter,
+        "run": run_id,
+        "taken": snapshot.taken_at,
+        "namespace": snapshot.namespace_id,
+    }
+    with store.connect("reader") as connection:
+        row = connection.execute(_UNTOUCHED, since).fetchone()
+    return bool(row and row[0])

@@ -7,9 +7,12 @@ anew. Texts are rewritten only where the store's own derived columns, its vector
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Final
 
 from slowwave.bindings.binding import Binding
 from slowwave.bindings.checks import recipes
@@ -21,6 +24,19 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.native_rows import NativeRow, native_rows
 from slowwave.plans.items import Item
 from slowwave.store.connect import Connection, Store
+
+_REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
+"""Store → why its texts are not rewritten, where several nights ask one after another."""
+
+
+@contextmanager
+def each_recipe_once() -> Generator[None]:
+    """Look once at how the texts of a store are derived from, until this ends: it takes a pass over all of its rows."""
+    token = _REWORDED.set({})
+    try:
+        yield
+    finally:
+        _REWORDED.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +70,16 @@ def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> Lower
             return LoweredItems(tuple(items))
         of, scope = found
 
+        known = _REWORDED.get()
+
         @cache
         def why_not_reworded() -> str:
-            return next((d.finding for d in recipes(store, of)), "")
+            if known is not None and of.name in known:
+                return known[of.name]
+            why = next((d.finding for d in recipes(store, of)), "")
+            if known is not None:
+                known[of.name] = why
+            return why
 
         native = None if scope.whole else scope.native
         with reading(of):

@@ -25,7 +25,7 @@ from sqlalchemy import Table
 from slowwave.bindings.binding import Binding
 from slowwave.bindings.connected import connected_store, reading
 from slowwave.bindings.memory import memory_binding
-from slowwave.bindings.rendering import Scope, select_dimensions, select_rows, select_vectors
+from slowwave.bindings.rendering import Scope, Scopes, select_dimensions, select_rows, select_vectors
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot, Vectors
@@ -34,7 +34,11 @@ from slowwave.store.tables import VECTORS
 
 _COPY_HEADER = 19
 
+NAMESPACE = "namespace_id"
+"""The first column of what is read for several namespaces."""
+
 _DECISIONS = """
+SELECT whose.namespace_id, made.* FROM unnest({ids}::uuid[]) AS whose (namespace_id), LATERAL (
 SELECT id, operation, decision, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
   (SELECT jsonb_agg(jsonb_build_array(cell -> 1, name, seen))  -- cells as slowwave.mutations.cells stores them
    FROM (SELECT g, g -> 3, g ->> 3, g -> 4 FROM jsonb_array_elements(mutation -> 'guards') AS g
@@ -44,21 +48,22 @@ SELECT id, operation, decision, status, mutation -> 'keep' ->> 'id' AS keep_id, 
 FROM (
   SELECT DISTINCT ON (i.item_id) i.item_id AS id, i.operation, i.decision, i.status, i.mutation, p.recorded_at
   FROM night.plan_items i JOIN night.plans p USING (plan_hash)
-  WHERE i.namespace_id = {namespace} AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
+  WHERE i.namespace_id = whose.namespace_id AND i.status IN ('applied', 'rejected', 'undone') AND i.mutation ->> 'kind' = 'merge_rows'
   AND (i.status = 'applied' OR (i.plan_hash, i.item_id) NOT IN (SELECT r.plan_hash, r.item_id FROM night.rejections r
     JOIN night.withdrawals w ON w.rejection_id = r.id
-    WHERE r.namespace_id = {namespace} AND r.plan_hash IS NOT NULL AND r.item_id IS NOT NULL))
+    WHERE r.namespace_id = whose.namespace_id AND r.plan_hash IS NOT NULL AND r.item_id IS NOT NULL))
   ORDER BY i.item_id, p.recorded_at DESC
 ) decided
 ORDER BY recorded_at DESC, id LIMIT 10000
+) AS made
 """
 
 _LEDGER: Final[Mapping[str, LiteralString]] = {
     "decisions": _DECISIONS,
-    "rejections": "SELECT * FROM {table} r WHERE namespace_id = {namespace} "
+    "rejections": "SELECT * FROM {table} r WHERE namespace_id = ANY({ids}::uuid[]) "
     "AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)",
 }
-"""What of the ledger's tables counts: of all others every row of the namespace."""
+"""What of the ledger's tables counts: of all others every row of the namespaces."""
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
@@ -113,7 +118,7 @@ def _read(
     connection: Connection, binding: Binding, scope: Scope, model: str
 ) -> tuple[dict[str, pa.Table], dict[str, Vectors]]:
     """All tables and all vectors of a namespace, from where its binding says that they lie."""
-    tables = {name: _rows(connection, binding, scope, table) for name, table in SNAPSHOT_TABLES.items()}
+    tables = {name: read_rows(connection, binding, scope, table) for name, table in SNAPSHOT_TABLES.items()}
     return tables, {name: _vectors(connection, binding, scope, name, model) for name in VECTORS}
 
 
@@ -136,16 +141,19 @@ def _current_model(connection: Connection, namespace_id: str, preferred: str) ->
     return str(found[0]) if found else preferred
 
 
-def _rows(connection: Connection, binding: Binding, scope: Scope, table: Table) -> pa.Table:
+def read_rows(connection: Connection, binding: Binding, scope: Scope | Scopes, table: Table) -> pa.Table:
+    """Rows of a table, by id; those of several namespaces with ``namespace_id`` as their first column, by that and by id."""
     schema = arrow_schema(table)
+    if several := isinstance(scope, Scopes):
+        schema = schema.insert(0, pa.field(NAMESPACE, pa.string()))
     if table.schema == "memory":
         rows = select_rows(binding, table, scope)
     else:  # what the ledger knows of the namespace
-        rows = sql.SQL(_LEDGER.get(table.name, "SELECT * FROM {table} WHERE namespace_id = {namespace}")).format(
-            table=sql.Identifier(str(table.schema), table.name), namespace=sql.Literal(scope.namespace_id)
+        rows = sql.SQL(_LEDGER.get(table.name, "SELECT * FROM {table} WHERE namespace_id = ANY({ids}::uuid[])")).format(
+            table=sql.Identifier(str(table.schema), table.name), ids=sql.Literal([*_ids(scope)])
         )
-    statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY id) TO STDOUT (FORMAT csv)").format(
-        sql.SQL(", ").join(_expression(f) for f in schema), rows
+    statement = sql.SQL("COPY (SELECT {} FROM ({}) AS found ORDER BY {}id) TO STDOUT (FORMAT csv)").format(
+        sql.SQL(", ").join(_expression(f) for f in schema), rows, sql.SQL("namespace_id, " if several else "")
     )
     text = _copy(connection, statement)
     if not text.getbuffer().nbytes:
@@ -165,6 +173,10 @@ def _rows(connection: Connection, binding: Binding, scope: Scope, table: Table) 
     )
     columns = [_from_wire(read[f.name].combine_chunks(), f.type) for f in schema]
     return pa.table(columns, schema=schema)
+
+
+def _ids(scope: Scope | Scopes) -> tuple[str, ...]:
+    return scope.namespace_ids if isinstance(scope, Scopes) else (scope.namespace_id,)
 
 
 def _expression(field: pa.Field) -> sql.Composable:
@@ -198,11 +210,22 @@ def _vectors(connection: Connection, binding: Binding, scope: Scope, table: str,
     found = connection.execute(counting).fetchone()
     if found is None:
         return Vectors.empty(model)
-    dimensions = int(str(found[0]))
+    _, ids, matrix = read_vectors(connection, binding, scope, table, model, int(str(found[0])))
+    return Vectors(model, ids, matrix)
+
+
+def read_vectors(
+    connection: Connection, binding: Binding, scope: Scope | Scopes, table: str, model: str, dimensions: int
+) -> tuple[pa.Array, pa.Array, np.ndarray]:
+    """The vectors of so many ``dimensions``, by id: namespaces (of several alone, and then by those first), ids, and (n, d) float32."""
+    several = isinstance(scope, Scopes)
     chosen = select_vectors(binding, table, scope, model, dimensions)
-    raw = _copy(connection, sql.SQL("COPY ({} ORDER BY id) TO STDOUT (FORMAT binary)").format(chosen))
+    order = sql.SQL("namespace_id, " if several else "")
+    raw = _copy(connection, sql.SQL("COPY ({} ORDER BY {}id) TO STDOUT (FORMAT binary)").format(chosen, order))
+    whose = [("whose_size", ">i4"), ("whose", "V16")] if several else []
     head = [
         ("fields", ">i2"),
+        *whose,
         ("id_size", ">i4"),
         ("id", "V16"),
         ("size", ">i4"),
@@ -216,12 +239,20 @@ def _vectors(connection: Connection, binding: Binding, scope: Scope, table: str,
     rows = np.frombuffer(body, dtype=row)
     if (rows["id_size"] != 16).any() or (rows["dimensions"] != dimensions).any():
         raise SnapshotError(_odd_vectors(table, model, dimensions))
-    hexes = rows["id"].tobytes().hex()
-    ids = [
-        f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
-        for h in (hexes[i : i + 32] for i in range(0, len(hexes), 32))
-    ]
-    return Vectors(model, pa.array(ids, pa.string()), np.ascontiguousarray(rows["vector"], dtype=np.float32))
+    namespaces = _uuids(rows["whose"]) if several else pa.array([], pa.string())
+    return namespaces, _uuids(rows["id"]), np.ascontiguousarray(rows["vector"], dtype=np.float32)
+
+
+def _uuids(column: np.ndarray) -> pa.Array:
+    """(n,) of 16 bytes each → their 36 characters."""
+    hexes = column.tobytes().hex()
+    return pa.array(
+        [
+            f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+            for h in (hexes[i : i + 32] for i in range(0, len(hexes), 32))
+        ],
+        pa.string(),
+    )
 
 
 def _odd_vectors(table: str, model: str, dimensions: int) -> str:

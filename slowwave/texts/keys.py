@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.texts.screened import known_keys
+
 _BEFORE: Final[tuple[tuple[str, str], ...]] = (  # which the decomposition would run into the digits beside them
     (r"([²³¹⁰⁴-⁹₀-₉]+)", r"^\1"),
     (r"([¼-¾⅐-⅞])", r" \1"),
@@ -35,6 +37,9 @@ _OF_ASCII: Final = _REWRITES[3:]
 _LEVEL: Final = "^[a-z0-9]+(?: [a-z0-9]+)*$"
 """Texts in which no rewrite finds anything: to see that once costs a tenth of the rewrites."""
 
+_SHORT: Final = 4_096
+_REMEMBERED: Final = 100_000
+
 
 def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
     """(n,) texts → (n,) keys, null where the text is null.
@@ -44,7 +49,27 @@ def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
     """
     column = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     encoded = column.dictionary_encode()
-    distinct = encoded.dictionary
+    return pc.take(_distinct_keys(encoded.dictionary), encoded.indices)
+
+
+def _distinct_keys(distinct: pa.Array) -> pa.Array:
+    """Keys of different texts. Short columns are asked for again and again, and the rewrites cost milliseconds however few texts there
+    are: within a night they are looked up."""
+    if len(distinct) > _SHORT:
+        return _found(distinct)
+    known = known_keys()
+    if known is None:
+        return _found(distinct)
+    texts = distinct.to_pylist()
+    if new := [text for text in texts if text not in known]:
+        if len(known) + len(new) > _REMEMBERED:
+            known.clear()
+            new = texts
+        known |= dict(zip(new, _found(pa.array(new, distinct.type)).to_pylist(), strict=True))
+    return pa.array([known[text] for text in texts], distinct.type)
+
+
+def _found(distinct: pa.Array) -> pa.Array:
     plain = pc.string_is_ascii(distinct).to_numpy(zero_copy_only=False).astype(bool)
     parts = pa.concat_arrays(
         [
@@ -55,17 +80,20 @@ def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
     places = np.empty(len(distinct), np.int64)
     places[np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])] = np.arange(len(distinct))
     found = parts.take(pa.array(places))
-    found = pc.if_else(pc.equal(found, ""), distinct, found)
-    return pc.take(found, encoded.indices)
+    return pc.if_else(pc.equal(found, ""), distinct, found)
 
 
 def _decomposed(texts: pa.Array) -> pa.Array:
+    if not len(texts):
+        return texts
     for pattern, replacement in _BEFORE:
         texts = pc.replace_substring_regex(texts, pattern, replacement)
     return pc.utf8_normalize(texts, "NFKD")
 
 
 def _levelled(texts: pa.Array, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
+    if not len(texts):  # a pattern is compiled at each call
+        return texts
     found = pc.utf8_lower(texts)
     rough = pc.invert(pc.match_substring_regex(found, _LEVEL))
     rest = found.filter(rough)

@@ -106,6 +106,8 @@ def _names_one(key: str) -> bool:
 
 
 def _clean(text: str) -> str:
+    if screened.is_clean(text):  # labels and headlines are those of the last night, and of the last user
+        return text
     remembered = screened.known()
     found = remembered.get(screened.key(text)) if remembered else None
     if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
@@ -114,7 +116,10 @@ def _clean(text: str) -> str:
     from slowwave.texts.screening import redact
     from slowwave.texts.secrets import secrets
 
-    return redact(text) if hidden(text) or secrets(text) else text
+    if hidden(text) or secrets(text):
+        return redact(text)
+    screened.note_clean(text)
+    return text
 
 
 def _named(text: str, key: str) -> str:

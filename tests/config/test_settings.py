@@ -119,3 +119,15 @@ def test_settings_of_operations_that_are_no_mapping_are_refused(operations: obje
     """Beside a former name too."""
     with pytest.raises(SettingsError, match="operations"):
         Settings.for_namespace({"operations": operations, "reembed_max_per_night": 3})
+
+
+def test_settings_that_were_read_before_follow_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same overlay under the same variables is read once; under others it is read again."""
+    overlay: dict[str, object] = {"batch_items": 7}
+    first = Settings.for_namespace(overlay)
+    assert Settings.for_namespace(dict(overlay)) is first
+    monkeypatch.setenv("slowwave_plan_expiry_days", "3")
+    assert Settings.for_namespace(overlay).plan_expiry_days == 3
+    assert Settings.for_namespace({"batch_items": 8}).batch_items == 8
+    monkeypatch.delenv("slowwave_plan_expiry_days")
+    assert Settings.for_namespace(overlay) is first

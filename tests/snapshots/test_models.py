@@ -310,3 +310,14 @@ def test_arrow_schemas_leave_out_what_triggers_keep_and_refuse_vectors() -> None
     assert {"rejections", "conflicts"} < {*SNAPSHOT_TABLES}
     with pytest.raises(TypeError, match="has no place in a snapshot"):
         arrow_schema(entity_vectors)
+
+
+def test_what_models_give_of_nothing_is_not_asked_twice_and_rows_are_always_looked_at() -> None:
+    """A store that is not ours has most tables empty. Rows that come, and a result with rows, are never answered from memory."""
+    models = load_models()
+    empty = run_models(models, make_snapshot(), Settings())
+    again = run_models(models, make_snapshot(), Settings())
+    assert all(again[name] is empty[name] for name in empty)
+    with_rows = run_models(models, make_snapshot(entities=entities("Anna")), Settings())
+    assert [with_rows[n].num_rows for n in ("live_entities", "entity_degree", "type_census")] == [1, 1, 1]
+    assert all(table.equals(empty[name]) for name, table in run_models(models, make_snapshot(), Settings()).items())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from slowwave.texts import keys as module
 from slowwave.texts.keys import keys
+from slowwave.texts.screened import each_text_once, known_keys
 
 
 def key(text: str) -> str:
@@ -83,3 +84,24 @@ def test_ascii_needs_half_of_the_rewrites(text: str) -> None:
     short, whole = (module._levelled(pa.array([text]), rewrites) for rewrites in (module._OF_ASCII, module._REWRITES))
     assert short.equals(whole)
     assert module._decomposed(pa.array([text])).to_pylist() == [text]
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=12)), max_size=20))
+def test_keys_that_are_remembered_are_those_that_are_made(texts: list[str | None]) -> None:
+    """Within a night a text is levelled once: the same keys, in any company and in any order."""
+    column = pa.array(texts, pa.string())
+    alone = keys(column)
+    with each_text_once():
+        assert keys(column).equals(alone)
+        assert keys(column[::-1]).equals(alone[::-1])
+        assert known_keys() == {t: k for t, k in zip(texts, alone.to_pylist(), strict=True) if t is not None}
+    assert known_keys() is None
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of many users does not hold all that they ever said."""
+    monkeypatch.setattr(module, "_REMEMBERED", 3)
+    with each_text_once():
+        assert keys(pa.array(["A", "B!", "C"])).to_pylist() == ["a", "b", "c"]
+        assert keys(pa.array(["C", "D", "A"])).to_pylist() == ["c", "d", "a"]
+        assert set(known_keys() or ()) == {"C", "D", "A"}

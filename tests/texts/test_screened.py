@@ -61,3 +61,21 @@ def test_a_quotation_of_what_was_screened_is_not_looked_at_again(monkeypatch: py
         assert quotable(TEXTS[0]) == TEXTS[0]
         with pytest.raises(TypeError):
             quotable("Tea with Ann at six.")
+
+
+def test_what_is_clean_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A label that every night's report has is read by the rules once, and what holds a secret is marked each time."""
+    from slowwave.texts import secrets
+
+    read: list[str] = []
+    rules = secrets.secrets
+    monkeypatch.setattr(secrets, "secrets", lambda text: [read.append(text), *rules(text)][1:])
+    said = "Predicates that take one object"
+    key = "The key is sk-live-4f9aQ7rT2mZx8LpKc3VbN6wYdHsE1uJg0oRi5tAe"
+    with each_text_once():
+        for _ in range(3):
+            assert quotable([said]) == [said]
+            assert "sk-live" not in quotable([key])[0]
+        assert read.count(said) == 1
+    quotable([said])
+    assert read.count(said) == 2

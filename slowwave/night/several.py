@@ -1,0 +1,94 @@
+"""Nights of many namespaces, one after another in this process. Those of one connected store that are small are read together.
+
+A store may have thousands of users, and its table no index by them: read one by one, each would take a pass over the whole table. What
+is looked at of the store itself (whether its texts may be rewritten) is looked at once. A plan is one namespace's all the same, and the
+one that a night of that namespace alone would have sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import groupby
+from typing import Final
+
+from slowwave.bindings.changes import noted_rows
+from slowwave.errors import SlowwaveError
+from slowwave.night.night import Progress, run_night
+from slowwave.night.outcome import Night
+from slowwave.night.runs import unchanged
+from slowwave.plans.lowering import each_recipe_once
+from slowwave.snapshots.several import export_snapshots
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.collector import few_collections
+from slowwave.store.connect import Store
+from slowwave.texts.screened import each_text_once
+
+SMALL: Final = 2_000
+"""Rows up to which a namespace is read with others."""
+
+AT_ONCE: Final = 20_000
+"""Rows that are read together: with vectors of 1,536 numbers some 130 MB."""
+
+
+def run_nights(
+    store: Store,
+    namespaces: Sequence[str],
+    *,
+    force: bool = False,
+    ops: str | Collection[str] | None = None,
+    now: datetime | None = None,
+    progress: Callable[[str], Progress] | None = None,
+) -> Iterator[tuple[str, Night | SlowwaveError]]:
+    """A night of each namespace, or why there was none: one that fails does not stop the others. Those that are read together come
+    together, otherwise they come in the order that is given.
+
+    ``progress`` gives, for the name of a namespace, what is called with each step of its night. Of more than one namespace the changes of
+    connected stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
+    """
+    noted = len(namespaces) > 1
+    whole = not force and ops is None and now is None
+    with each_text_once(), few_collections(), each_recipe_once():
+        for of, names in _together(store, namespaces):
+            read: Mapping[str, Snapshot] = {}
+            with suppress(SlowwaveError):  # the night of each says why
+                due = [name for name in names if not (whole and unchanged(store, name))] if of else []
+                read = export_snapshots(store, of, due) if len(due) > 1 else {}
+            for name in names:
+                tell = progress(name) if progress else None
+                try:
+                    yield (
+                        name,
+                        run_night(
+                            store,
+                            name,
+                            force=force,
+                            ops=ops,
+                            progress=tell,
+                            now=now,
+                            noted=noted,
+                            exported=read.get(name),
+                        ),
+                    )
+                except SlowwaveError as problem:
+                    yield name, problem
+
+
+def _together(store: Store, namespaces: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """(connected store, namespaces that are read together); without a store, one that is read alone."""
+    small = [(name, of, rows) for name, of, rows in noted_rows(store, namespaces) if rows <= SMALL]
+    shared = {name for name, _, _ in small}
+    for name in namespaces:
+        if name not in shared:
+            yield "", [name]
+    for of, group in groupby(small, key=lambda row: row[1]):
+        names: list[str] = []
+        held = 0
+        for name, _, rows in group:
+            if names and held + rows > AT_ONCE:
+                yield of, names
+                names, held = [], 0
+            names.append(name)
+            held += rows
+        yield of, names

@@ -1,0 +1,120 @@
+"""Many namespaces in one run: each has the plan that a night of it alone has, and one that fails stops no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from slowwave.bindings import checks
+from slowwave.bindings.changes import note_changes
+from slowwave.errors import DreamDisabledError
+from slowwave.night import several
+from slowwave.night.night import run_night
+from slowwave.night.outcome import Night
+from slowwave.night.several import run_nights
+from slowwave.night.snapshot import take_snapshot
+from slowwave.plans import lowering
+from slowwave.plans.ledger import read_plan
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.files import load_snapshot
+from slowwave.store.connect import Store
+from tests.bindings.clients import run_as_owner
+from tests.bindings.collections import USERS, collection
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def hashes(store: Store, names: list[str]) -> dict[str, str]:
+    found = dict(run_nights(store, names, now=AT))
+    assert all(isinstance(night, Night) and night.plan for night in found.values()), found
+    return {name: night.plan.plan_hash for name, night in found.items() if isinstance(night, Night) and night.plan}
+
+
+def test_each_has_the_plan_of_a_night_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are read together, or none because all are too large: the same hash, and so the same cells."""
+    names = collection(store)
+    alone = {name: run_night(store, name, now=AT).plan for name in names}
+    assert sum(len(plan.items) for plan in alone.values() if plan) > len(names)
+    expected = {name: plan.plan_hash for name, plan in alone.items() if plan}
+    assert len(set(expected.values())) == len(names)
+    read: list[int] = []
+    export = several.export_snapshots
+
+    def counted(store: Store, of: str, some: list[str]) -> object:
+        read.append(len(some))
+        return export(store, of, some)
+
+    monkeypatch.setattr(several, "export_snapshots", counted)
+    assert hashes(store, names) == expected
+    assert read == [4]
+    monkeypatch.setattr(several, "AT_ONCE", 24)
+    assert hashes(store, names) == expected
+    assert read == [4, 2, 2]
+    monkeypatch.setattr(several, "SMALL", 0)
+    assert hashes(store, names) == expected
+    assert read == [4, 2, 2]
+
+
+def test_what_did_not_change_is_skipped_and_one_that_fails_stops_no_other(store: Store) -> None:
+    """Nights are off for one user; another one's client writes; the rest have nothing to do, and are not read."""
+    names = collection(store)
+    assert all(isinstance(night, Night) for _, night in run_nights(store, names))
+    with store.connect("owner") as connection:
+        connection.execute(
+            """UPDATE memory.namespaces SET settings = '{"enabled": false}' WHERE slug = %s""", (names[-1],)
+        )
+    run_as_owner(
+        store, f"DELETE FROM mem0 WHERE payload ->> 'user_id' = '{USERS[0]}' AND payload ->> 'data' LIKE 'Anna met%'"
+    )
+    assert note_changes(store) == 1
+    found = dict(run_nights(store, names))
+    (changed,) = [name for name, night in found.items() if isinstance(night, Night) and not night.skipped]
+    assert changed.endswith(f"-{USERS[0]}")
+    assert isinstance(found[names[-1]], DreamDisabledError)
+    assert sum(isinstance(night, Night) and bool(night.skipped) for night in found.values()) == 2
+
+
+def test_what_was_read_with_others_is_read_again_when_something_happened_since(store: Store) -> None:
+    """A change of the store, a setting, or another run: an old picture is not planned on."""
+    (name, *_) = collection(store)
+    old = export_snapshot(store, name)
+    assert load_snapshot(take_snapshot(store, name, exported=old)).snapshot_id == old.snapshot_id
+    again = replace(export_snapshot(store, name), change_counter=old.change_counter - 1)
+    assert load_snapshot(take_snapshot(store, name, exported=again)).snapshot_id != again.snapshot_id
+    for statement in (
+        f"""UPDATE memory.namespaces SET settings = settings || '{{"enabled": true}}' WHERE slug = '{name}'""",
+        f"INSERT INTO night.rejections (id, namespace_id, operation, subject, reason, rejected_by) "
+        f"SELECT gen_random_uuid(), id, 'a', 'b', '', 'mara' "
+        f"FROM memory.namespaces WHERE slug = '{name}'",
+    ):
+        fresh = export_snapshot(store, name)
+        run_as_owner(store, statement)
+        assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
+    fresh = export_snapshot(store, name)
+    run_night(store, name, force=True)
+    assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
+
+
+def test_how_texts_follow_is_looked_at_once_a_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a pass over all rows of the store: not one for each user whose text would be rewritten."""
+    names = collection(store)
+    asked: list[str] = []
+    recipes = checks.recipes
+
+    def counted(store: Store, of: object) -> object:
+        asked.append(str(of))
+        return recipes(store, of)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(lowering, "recipes", counted)
+    found = [night for _, night in run_nights(store, names) if isinstance(night, Night)]
+    assert sum(1 for night in found if any("nobody said which model" in s for s in told(store, night))) == 3
+    assert len(asked) == 1
+
+
+def told(store: Store, night: Night) -> list[str]:
+    """What the plan says that it left out."""
+    assert night.plan is not None
+    with store.connect("reader") as connection:
+        return [str(s) for s in read_plan(connection, night.plan.plan_hash).summary.get("sentences", ())]  # pyright: ignore
