@@ -26,6 +26,7 @@ from slowwave.imports.loading import LoadedVectors
 from slowwave.imports.namespaces import claim
 from slowwave.imports.screening import BadRow, Screening, State
 from slowwave.store.connect import Connection
+from slowwave.store.namespaces import refuse_connected
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -183,6 +184,7 @@ class ItemWriter:
             return claim(connection, self._slug, Counter(), self._vectors.model)
         if row[1]:
             raise Refused(f"Read-only: {self._slug}. Nothing was stored. Make it writable first.")
+        refuse_connected(connection, [self._slug])
         return str(row[0])
 
     def _insert_vectors(self, connection: Connection, namespace: str, embedded: Sequence[tuple[str, str]]) -> None:

@@ -37,7 +37,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.language.embedder import Embedder, embedder_for, entity_text
 from slowwave.store.connect import Connection
-from slowwave.store.namespaces import namespace_id
+from slowwave.store.namespaces import namespace_id, refuse_connected
 
 _ATTEMPTS: Final = 3
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 4))"
@@ -99,6 +99,7 @@ def remember(
     """
     moment = now()
     scope = namespace_id(connection, namespace)
+    refuse_connected(connection, [namespace])
     screened = screened_request(namespace, request, settings, moment)
     call = _Call(connection, namespace, scope, token, settings, screened, moment)
     if request.force_inbox:

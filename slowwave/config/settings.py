@@ -365,7 +365,7 @@ _made: Final[dict[str, Settings]] = {}
 
 def _asked(known: Mapping[str, Any]) -> str:
     """All that settings come from: what is given and the variables, as JSON; empty for what has none."""
-    variables = {k: v for k, v in os.environ.items() if k.upper().startswith("SLOWWAVE_")}
+    variables = {k: os.environ[k] for k in os.environ if k.upper().startswith("SLOWWAVE_")}
     try:
         return json.dumps([known, variables], sort_keys=True)
     except (TypeError, ValueError):

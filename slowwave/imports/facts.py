@@ -31,6 +31,7 @@ from slowwave.imports.rows import (
 from slowwave.language.embedder import Embedder
 from slowwave.store import tables
 from slowwave.store.load import analyse
+from slowwave.store.namespaces import refuse_connected
 
 FIELDS: Final = ("subject", "predicate", "object", "id", "text", "confidence", "valid_from", "valid_to", "session")
 REQUIRED: Final = ("subject", "object", "predicate")
@@ -84,6 +85,7 @@ def import_facts(
         if earlier[1].values != fact.values:
             check.bad(line, f"its id was used in line {earlier[0]} for another fact")
     refuse_read_only(connection, [slug])
+    refuse_connected(connection, [slug])
     facts, steps = [fact for _, fact in first.values()], Steps(progress, len(first))
     added, known, left = Counter[str](), 0, list[str]()
     for batch in batches(facts, lambda fact: len(str(fact.values)), BATCH_CHARACTERS):

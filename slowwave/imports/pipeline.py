@@ -25,6 +25,7 @@ from slowwave.imports.turns import ImportTally, ImportTarget, Turn
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 from slowwave.store.load import analyse
+from slowwave.store.namespaces import refuse_connected
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def write_turns(
     tally = ImportTally()
     steps = Steps(progress, len(turns))
     refuse_read_only(connection, groups)
+    refuse_connected(connection, groups)
     for slug, group in groups.items():
         vectors = LoadedVectors(namespace_embedder(connection, slug, embedder))
         target = ImportTarget(connection, slug, source, vectors, tally)
@@ -112,6 +114,7 @@ def write_records(
     tally = ImportTally()
     steps = Steps(progress, len(records))
     refuse_read_only(connection, [slug])
+    refuse_connected(connection, [slug])
     embedder = namespace_embedder(connection, slug, embedder)
     for batch in batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
         step, vectors = steps.part(len(batch)), LoadedVectors(embedder)

@@ -38,7 +38,7 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Store
-from slowwave.store.namespaces import namespaces
+from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.store.tables import VECTORS
 from slowwave.texts.screened import each_text_once
 
@@ -104,6 +104,7 @@ def planned_migration(
         if there:
             with store.connect("reader") as connection:
                 refuse_read_only(connection, [namespace])
+                refuse_connected(connection, [namespace])
     if model and not dry_run:
         _refuse_without_model(store, namespace, there=there)
     found: list[Migration] = []

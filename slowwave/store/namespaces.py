@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import Refused
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 _SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 _ALL: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
+_CONNECTED: Final = """
+SELECT n.slug, k.store FROM memory.namespaces n JOIN night.store_namespaces k ON k.namespace_id = n.id
+WHERE n.slug = ANY(%s) ORDER BY n.slug LIMIT 1
+"""
+
+
+def refuse_connected(connection: Connection, namespaces: Iterable[str]) -> None:
+    """Refuse to add memory to a namespace of a connected store, whose memories are read from that store's own tables alone."""
+    with connection.transaction():
+        row = connection.execute(_CONNECTED, (list(namespaces),)).fetchone()
+    if row:
+        raise Refused(
+            f"{row[0]} is a namespace of the connected store {row[1]}: its memories lie in that store's own tables, and what is added here "
+            "would be read by nobody. Nothing was stored. Let the store's client add it, or choose another namespace."
+        )
 
 
 def namespace_id(connection: Connection, namespace: str) -> str:

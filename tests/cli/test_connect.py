@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.agents.langgraph_store import SlowwaveStore
+from slowwave.bindings.connecting import connect_store
+from slowwave.errors import Refused
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import refuse_connected
 from tests.bindings.clients import run_as_owner
 from tests.bindings.test_connected import MADE, NOTES
 from tests.cli.conftest import Run
@@ -102,3 +106,34 @@ def test_whose_rows_of_a_table_are_is_told_by_a_key_a_column_or_not_at_all(
         code, out, _ = run("connect", *command, *options, "--name", name, "--grant", "--json")
         found = json.loads(out)
         assert (code, found["rows"]["read"], found["namespaces"]) == (0, 3, number)
+
+
+def test_memory_is_not_added_to_a_namespace_of_a_store(store: Store, run: Run, tmp_path: Path) -> None:
+    """Imports, statements and items of agents would lie in tables of ours that nothing of that namespace reads: each is refused, by the
+    store's name, and nothing of it is kept."""
+    run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
+    connect_store(store, "table", own_text=NOTES, grant=True)
+    message = {"namespace": "notes-anna", "created_at": "2026-03-01T08:00:00Z", "role": "user", "content": "Hi."}
+    files = {
+        "messages": ("messages.jsonl", json.dumps(message)),
+        "entities": ("entities.csv", "id,source,entity_type,name,attrs\n1,a,person,Anna,{}"),
+        "facts": ("facts.csv", "subject,predicate,object\nAnna,likes,tea"),
+    }
+    for kind, (name, text) in files.items():
+        file = tmp_path / name
+        file.write_text(f"{text}\n")
+        there = [] if kind == "messages" else ["--namespace", "notes-anna"]
+        code, _, err = run("import", kind, str(file), *there)
+        assert (code, "connected store notes" in " ".join(err.split())) == (2, True), (kind, err)
+    code, _, err = run("remember", "notes-anna", "Anna likes tea.", "--subject", "Anna", "--scope", "person")
+    assert (code, "connected store notes" in " ".join(err.split())) == (2, True), err
+    with SlowwaveStore("notes-anna", store) as items, pytest.raises(Refused, match="connected store notes"):
+        items.put(("memories",), "tea", {"content": "Anna likes tea."})
+    with store.connect("server") as connection, pytest.raises(Refused, match="connected store notes"):
+        refuse_connected(connection, ["notes-anna"])
+    with store.connect("owner") as connection:
+        counted = [
+            connection.execute(f"SELECT count(*) FROM memory.{name}".encode()).fetchone()
+            for name in ("memories", "entities", "memory_facts", "documents")
+        ]
+    assert counted == [(0,)] * 4

@@ -252,6 +252,7 @@ def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) ->
     assert {t for t in held(store, "slowwave_server", "SELECT") if t.startswith("night.")} == {
         "night.plans",
         "night.plan_items",
+        "night.store_namespaces",  # to what is in a store of others nothing is added
     }
     with store.connect("owner") as connection:
         called = {str(name) for (name,) in connection.execute(CALLED)}

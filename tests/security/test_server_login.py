@@ -54,8 +54,12 @@ def _allowed(store: Store, server: str, schema: str) -> tuple[set[object], list[
 
 
 def test_of_the_nights_it_reads_plans_alone(store: Store, server: str) -> None:
-    """Neither runs nor approvals, journal or before-images; and it writes none of them."""
-    assert _allowed(store, server, "night") == ({"night.plans", "night.plan_items"}, [])
+    """Neither runs nor approvals, journal or before-images; and it writes none of them. Which namespaces are of connected stores it may
+    know, and not what they are called there."""
+    assert _allowed(store, server, "night") == ({"night.plans", "night.plan_items", "night.store_namespaces"}, [])
+    with psycopg.connect(server, autocommit=True) as connection:
+        assert _refused(connection, "SELECT native FROM night.store_namespaces")
+        assert _refused(connection, "SELECT sign FROM night.store_namespaces")
 
 
 def test_of_memory_it_reads_all_and_adds_recalls_alone(store: Store, server: str) -> None:
