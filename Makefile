@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents bench-stores chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -62,6 +62,9 @@ bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for m
 
 bench-agents: $(VENV)/.installed-dev ## how fast agents put and find items, beside LangGraph's own store on Postgres
 	$(BIN)/python -m benchmarks.agent_stores
+
+bench-stores: $(VENV)/.installed-dev ## what nights cost and do in stores that are not ours: many users, and what Mem0's and LangGraph's clients find; WRITE=1
+	$(BIN)/python -m benchmarks.stores $(DIR) $(if $(WRITE),--write)
 
 bench-pairs: $(VENV)/.installed ## how fast all pairs of near vectors are found, beside a matrix product in blocks
 	$(BIN)/python -m benchmarks.pairs
