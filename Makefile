@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-agents bench-stores chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock docs clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -59,6 +59,9 @@ bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds l
 
 bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for merges; DIR=folder adds labelled sets, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.answers $(DIR) $(if $(WRITE),--write)
+
+bench-review: $(VENV)/.installed ## after how many answers merges are good, in four orders of asking; DIR=folder adds labelled sets
+	$(BIN)/python -m benchmarks.review_orders $(DIR)
 
 bench-agents: $(VENV)/.installed-dev ## how fast agents put and find items, beside LangGraph's own store on Postgres
 	$(BIN)/python -m benchmarks.agent_stores

@@ -184,8 +184,8 @@ def test_of_two_that_sign_at_once_one_signs(review: Review) -> None:
 _STEPS = st.lists(
     st.tuples(
         st.sampled_from(("mara", "jon")),
-        st.sampled_from(("yes", "no", "skip", "none", "undo")),
-        st.integers(0, 2),
+        st.sampled_from(("yes", "no", "yes", "no", "skip", "none", "undo")),
+        st.sampled_from((0, 0, 1, 2)),
     ),
     max_size=12,
 )
