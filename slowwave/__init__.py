@@ -1,6 +1,7 @@
 """Slowwave: the night shift for an agent's memory.
 
-``slowwave.dream(namespace)`` and its companions are the Python API; they are loaded when they are first used.
+``slowwave.plan(namespace)``, ``slowwave.dream(namespace)`` and their companions are the Python API; they are loaded when they are first
+used.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         dream_undo,
     )
     from slowwave.api.memory import Memory
+    from slowwave.api.night_plan import AppliedRun, NightPlan, PlannedItem, plan
     from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.errors import (
         DreamApplyDisabled,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from slowwave.search.recall_events import log_recall
 
 __all__ = [
+    "AppliedRun",
     "DreamApplyDisabled",
     "DreamDiff",
     "DreamDisabledError",
@@ -60,7 +63,9 @@ __all__ = [
     "JournalDamaged",
     "Memory",
     "ModelUsage",
+    "NightPlan",
     "OpSummary",
+    "PlannedItem",
     "Refused",
     "SkipReason",
     "SlowwaveError",
@@ -76,6 +81,7 @@ __all__ = [
     "dream_status",
     "dream_undo",
     "log_recall",
+    "plan",
 ]
 
 _ELSEWHERE: Final = {
@@ -83,6 +89,7 @@ _ELSEWHERE: Final = {
     "Memory": "slowwave.api.memory",
     "log_recall": "slowwave.search.recall_events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
+    **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "plan"), "slowwave.api.night_plan"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),
     **dict.fromkeys(
         (
