@@ -29,7 +29,7 @@ from slowwave.bindings.row_ids import row_id_sql
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import Catalogue
 from slowwave.store.connect import Connection, Store
-from tests.bindings import hindsight
+from tests.bindings import hindsight, khora
 
 ANNA, BEN = "anna", "ben"
 
@@ -52,6 +52,7 @@ CREATE TABLE {schema}.langchain_pg_embedding (id varchar PRIMARY KEY, collection
 INSERT INTO {schema}.langchain_pg_collection VALUES ('00000000-0000-0000-0000-000000000001', 'notes', null);
 """,
     "hindsight": hindsight.DDL,
+    "khora": khora.DDL,
     "notes": """
 CREATE TABLE {schema}."User Notes" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner varchar(40), body text NOT NULL, meta json,
   "gone at" timestamptz, embedding public.vector(4), words tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED);
@@ -157,6 +158,7 @@ _WHOSE: Final = {
     "langgraph": ("store", "prefix"),
     "langchain": ("langchain_pg_embedding", "cmetadata ->> 'user_id'"),
     "hindsight": ("memory_units", "bank_id"),
+    "khora": ("chronicle_events", "namespace_id"),
     "notes": ('"User Notes"', "owner"),
 }
 """The table with the texts of a shape, and whose a row of it is."""
@@ -177,7 +179,11 @@ class Peer:
         return self.binding.tables["memories"]
 
     def catalogue(self, connection: Connection, user: str = ANNA) -> Catalogue:
-        return bound_catalogue(self.binding, user, row_types(connection, self.binding))
+        return bound_catalogue(self.binding, self.native(user), row_types(connection, self.binding))
+
+    def native(self, user: str) -> str:
+        """What the store calls a user."""
+        return {ANNA: khora.ANNA, BEN: khora.BEN}[user] if self.shape == "khora" else user
 
     def deleting(self) -> Peer:
         """The same store, whose rows are retired by deleting them."""
@@ -189,7 +195,8 @@ class Peer:
         id_ = row_id_sql(self.binding, self.bound, "t").as_string(connection)
         table, owner = _WHOSE[self.shape]
         rows = connection.execute(
-            f"SELECT {id_}::text FROM {self.schema}.{table} t WHERE {owner} = %s ORDER BY 1".encode(), (user,)
+            f"SELECT {id_}::text FROM {self.schema}.{table} t WHERE {owner} = %s ORDER BY 1".encode(),
+            (self.native(user),),
         )
         return [str(i) for (i,) in rows]
 
@@ -254,6 +261,8 @@ def add(connection: Connection, peer: Peer, user: str, text: str, n: int, r: Ran
                 f"INSERT INTO {s}.store_vectors (prefix, key, field_name, embedding) VALUES (%s, %s, %s, %s)".encode(),
                 (user, key, name, vector),
             )
+    elif peer.shape == "khora":
+        khora.add(connection, s, peer.native(user), text, json.loads(vector), r)
     elif peer.shape == "hindsight":
         hindsight.add(connection, s, user, text, json.loads(vector), n, r)
     elif peer.shape == "langchain":
@@ -278,7 +287,7 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
     name, owner = _WHOSE[peer.shape]
     table = f"{s}.{name}"
     rows = connection.execute(
-        f"SELECT ctid::text FROM {table} WHERE {owner} = %s ORDER BY ctid".encode(), (user,)
+        f"SELECT ctid::text FROM {table} WHERE {owner} = %s ORDER BY ctid".encode(), (peer.native(user),)
     ).fetchall()
     if not rows:
         return
@@ -300,6 +309,10 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
         connection.execute(
             f"UPDATE {table} SET value = %s, updated_at = now() WHERE ctid = %s::tid".encode(),
             (json.dumps({"content": text}), ctid),
+        )
+    elif peer.shape == "khora":
+        connection.execute(
+            f"UPDATE {table} SET source_text = %s, embedding = '[1,0,0,1]' WHERE ctid = %s::tid".encode(), (text, ctid)
         )
     elif peer.shape == "hindsight":
         connection.execute(

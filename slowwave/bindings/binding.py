@@ -135,7 +135,8 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """How a row is retired in its store's own way; ``puts`` are bound columns and what they are set to, where it is ``by`` columns.
+    """How a row is retired in its store's own way; where it is ``by`` columns, ``puts`` are bound columns and what they are set to, and
+    ``notes`` those that hold the instant.
 
     ``to`` is the archive into which a row moves: all columns that both tables have go along, and the archive's ``defaults``, ``stamps`` and
     ``gathers`` fill others. ``why_not`` says why rows are not retired, where they are not.
@@ -145,6 +146,7 @@ class Retirement:
     puts: tuple[tuple[str, Constant], ...] = ()
     why_not: str = ""
     to: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def removes(self) -> bool:
@@ -180,7 +182,8 @@ class BoundTable:
     ``namespace`` is None where the whole table is one. ``apart`` are columns by which rows differ that are never one: they are read as the
     logical ``scope``. ``only`` are physical columns and the texts of which they hold one in rows that are read at all; writing and
     deleting go by ``parent`` and meet all of a parent's rows. ``defaults`` are bound columns of a new row that nothing else fills. A table
-    with a parent that has a ``namespace`` of its own is of that namespace whether the parent's row is there or not.
+    with a parent that has a ``namespace`` of its own is of that namespace whether the parent's row is there or not. Rows of a
+    ``read_only`` one are in snapshots, and no plan writes them.
     """
 
     name: str
@@ -199,6 +202,7 @@ class BoundTable:
     retire: Retirement = Retirement()
     lose: tuple[tuple[str, Constant], ...] = ()
     defaults: tuple[tuple[str, Constant], ...] = ()
+    read_only: bool = False
     cascades: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     gathers: tuple[Gathered, ...] = ()
@@ -223,7 +227,8 @@ class Binding:
     """A store: its tables by name, parents first, the schemas it is known to have, and the operations that do nothing good there.
 
     ``off`` is operation → sentence why. ``overlay`` says whether columns without a place lie in ``night.overlay``; those of ``memory`` have
-    all their places. ``warnings`` are sentences that whoever connects the store reads.
+    all their places. ``warnings`` are sentences that whoever connects the store reads. ``read_only`` is a sentence why nothing is written
+    to the store at all, empty where something may be.
     """
 
     store: str
@@ -233,6 +238,7 @@ class Binding:
     off: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     overlay: bool = True
+    read_only: str = ""
 
     def children(self, table: str) -> tuple[BoundTable, ...]:
         """The bound tables whose rows are part of those of ``table``: neither what is only taken along, nor an archive."""

@@ -76,6 +76,7 @@ class RetireForm(PutsForm):
     by: RetireBy
     why_not: str = ""
     archive: str = Field("", alias="to")
+    now: list[str] = []
 
 
 class GatheredForm(_Form):
@@ -112,6 +113,7 @@ class TableForm(_Form):
     retire: RetireForm | None = None
     lose: PutsForm | None = None
     defaults: dict[str, Constant] = {}
+    read_only: bool = False
     cascades: list[str] = []
     takes: list[str] = []
     gathers: list[GatheredForm] = []
@@ -130,6 +132,7 @@ class BindingForm(_Form):
 
     store: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
     title: str = ""
+    read_only: str = ""
     warnings: list[str] = []
     parameters: dict[str, str] = {}
     tables: dict[str, TableForm] = Field(min_length=1)

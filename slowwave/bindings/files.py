@@ -100,6 +100,7 @@ class _File:
             ),
             form.off,
             tuple(form.warnings),
+            read_only=form.read_only,
         )
 
     def _form(self, given: dict[str, str]) -> BindingForm:
@@ -169,9 +170,12 @@ class _File:
             derived=tuple(Derived(d.column, d.by, d.of, d.table) for d in form.derived),
             stamps=tuple(Stamp(s.column, s.form) for s in form.stamps),
             volatile=tuple(form.volatile),
-            retire=Retirement(retire.by, _puts(retire), retire.why_not, retire.archive) if retire else Retirement(),
+            retire=Retirement(retire.by, _puts(retire), retire.why_not, retire.archive, tuple(retire.now))
+            if retire
+            else Retirement(),
             lose=_puts(form.lose),
             defaults=tuple(form.defaults.items()),
+            read_only=form.read_only,
             cascades=tuple(form.cascades),
             takes=tuple(form.takes),
             gathers=tuple(Gathered(g.column, g.table, g.key) for g in form.gathers),
@@ -239,7 +243,7 @@ class _File:
                 self.refuse((*at, "derived"), f"{derived.table} has no column {derived.column[:40]!r}.")
             if derived.of not in table.columns:
                 self.refuse((*at, "derived"), f"{derived.of[:40]!r} is no column, so nothing can follow it.")
-        if table.retire.by == "columns" and not table.retire.puts:
+        if table.retire.by == "columns" and not (table.retire.puts or table.retire.notes):
             self.refuse((*at, "retire"), "a row that is retired by columns has some to set or unset.")
         if table.retire.by == "move":
             self._check_archive(name, table, tables)
@@ -280,4 +284,4 @@ def _puts(form: PutsForm | None) -> tuple[tuple[str, Constant], ...]:
 def _names(table: BoundTable) -> set[str]:
     """Bound columns that are named by what retires, loses or fills."""
     filled = {column for column, _ in (*table.retire.puts, *table.lose, *table.defaults)}
-    return filled | {gathered.column for gathered in table.gathers}
+    return filled | {*table.retire.notes} | {gathered.column for gathered in table.gathers}

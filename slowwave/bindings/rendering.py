@@ -183,6 +183,8 @@ def _logical(binding: Binding, bound: BoundTable, column: Column[Any]) -> sql.Co
     if column.name in bound.constants:
         return sql.SQL("{}::{}").format(sql.Literal(bound.constants[column.name]), _TYPES[kind])
     default = _default(column)
+    if kind == "text" and not column.nullable and column.server_default is None:
+        default = sql.SQL("''")  # a store may leave out what the catalogue asks of every row
     if to := bound.columns.get(column.name):
         return sql.SQL("coalesce({}, {})").format(_valued(to, kind, "t", column), default)
     stored = BoundColumn("cells", (column.name,), kind, "jsonb")

@@ -55,6 +55,8 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
 
     A few look-ups in PostgreSQL's catalogue, none in the tables.
     """
+    if of.binding.read_only:
+        return of.binding.read_only
     now = structure_of(connection, of.binding)
     if changed := differences(now, of.fingerprint, of.binding):
         return (
@@ -92,7 +94,7 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
 def writing_grants(owner: Connection, binding: Binding) -> list[str]:
     """The GRANT statements without which the role that applies plans cannot do what the binding declares."""
     statements: list[str] = []
-    for bound in binding.tables.values():
+    for bound in (one for one in binding.tables.values() if not one.read_only):
         wanted = ["SELECT", "UPDATE", *(["INSERT", "DELETE"] if _deletes(binding, bound) else [])]
         row = owner.execute(_RIGHTS, (wanted, bound.schema, bound.table)).fetchone()
         usage, lacking = row or (True, [])

@@ -87,6 +87,24 @@ def hindsight(
     _connect("hindsight", url, {"schema": schema}, name=name, model=embedding_model, grant=grant, json=json)
 
 
+@app.command("khora")
+def khora(
+    url: Url = None,
+    no_graph: Annotated[
+        bool,
+        typer.Option("--no-graph", help="This khora keeps no graph beside PostgreSQL, so that plans may be applied."),
+    ] = False,
+    schema: Schema = "public",
+    name: Name = "",
+    embedding_model: Model = "",
+    grant: Grant = False,
+    json: Json = False,
+) -> None:
+    """Connect the events and facts of khora, to be read. Each of its namespaces is one here."""
+    given = {"schema": schema} | ({"read_only": ""} if no_graph else {})
+    _connect("khora", url, given, name=name, model=embedding_model, grant=grant, json=json)
+
+
 UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
 UserColumn = Annotated[
     str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")

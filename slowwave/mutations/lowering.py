@@ -93,6 +93,8 @@ class _Lowering:
         )
 
     def take(self, mutation: Mutation) -> None:
+        if self.bound.read_only:
+            raise Unlowered(f"Rows of {self.bound.table} of {self.binding.title} are read and not written.")
         if mutation.deletes:
             raise Unlowered(
                 f"Rows of {self.binding.title} are retired as its own client does it, and purged by nobody else."
@@ -147,8 +149,11 @@ class _Lowering:
         if column in self.bound.constants:
             raise Unlowered(f"It would write {column}, which is the same for every row of {self.binding.title}.")
         if column in self.bound.columns:
-            if keeps:
+            if keeps and write.action == "now":
+                self._note(self.bound, row, column)
+            elif keeps:
                 self._put(self.bound, row, column, write.value)
+            if keeps:
                 self._stamp(self.bound, row)
             return
         cell = Cell(OVERLAY, row.id, column, self.bound.name)
@@ -199,6 +204,8 @@ class _Lowering:
             return
         for column, value in (*retire.puts, *(self.bound.lose if lost else ())):
             self._put(self.bound, row, column, value)
+        for column in retire.notes:
+            self._note(self.bound, row, column)
         self._stamp(self.bound, row)
 
     def _archive(self, row: NativeRow, archive: BoundTable) -> None:
@@ -214,13 +221,17 @@ class _Lowering:
 
     def _stamp(self, bound: BoundTable, row: NativeRow) -> None:
         for stamp in bound.stamps:
-            name = cell_of(bound, stamp.column)
-            if name.startswith("/"):
-                raise Unlowered(
-                    f"{bound.table}.{name[1:]} is json, which is written whole, and notes the instant of the write."
-                )
-            cell = Cell(name_of(bound), row.id, name, row.key)
-            self.writes[cell] = Write(cell, "now", self._seen(bound, row, name))
+            self._note(bound, row, stamp.column)
+
+    def _note(self, bound: BoundTable, row: NativeRow, column: str) -> None:
+        """The instant of the write, in a column."""
+        name = cell_of(bound, column)
+        if name.startswith("/"):
+            raise Unlowered(
+                f"{bound.table}.{name[1:]} is json, which is written whole, and notes the instant of the write."
+            )
+        cell = Cell(name_of(bound), row.id, name, row.key)
+        self.writes[cell] = Write(cell, "now", self._seen(bound, row, name))
 
     def _put(self, bound: BoundTable, row: NativeRow, column: str, value: Value | Constant) -> None:
         name, to = cell_of(bound, column), bound.columns[column]
