@@ -1,0 +1,1 @@
+"""The review page over HTTP, as a browser asks it."""
