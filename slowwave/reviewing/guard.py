@@ -50,7 +50,7 @@ _FOREIGN: Final = "This form did not come from this page, so nothing was written
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Posted:
     """What a POST says: the fields of a form, or a JSON object."""
 
     form: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -63,7 +63,7 @@ class _No:
     message: str
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware. Behind it, ``request.state`` has ``reviewer`` and ``said``; files under ``/static/`` are everybody's."""
 
     def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
@@ -111,7 +111,7 @@ class Guard:
         reviewer = self._reviewer(scope, headers)
         if isinstance(reviewer, _No):
             return _refusal(scope, reviewer)
-        said = Said()
+        said = Posted()
         if not reading:
             found = await self._said(headers, receive, origin, reviewer)
             if isinstance(found, _No):
@@ -151,7 +151,7 @@ class Guard:
         session = cookie_parser(headers.get("cookie", "")).get(self._entrance.cookie)
         return self._entrance.by_session(session) if session else None
 
-    async def _said(self, headers: Headers, receive: Receive, origin: str, reviewer: Reviewer) -> Said | _No:
+    async def _said(self, headers: Headers, receive: Receive, origin: str, reviewer: Reviewer) -> Posted | _No:
         """What a request that writes says, if it came from a page of ours."""
         if headers.getlist("origin") != [origin]:
             return _No(403, _FOREIGN)
@@ -172,7 +172,7 @@ class Guard:
             return _No(403, _FOREIGN)
         if body is not None and not isinstance(body, dict):
             return _No(400, "What was sent is no JSON object. Nothing was written.")
-        return Said(form, cast("dict[str, Any] | None", body))
+        return Posted(form, cast("dict[str, Any] | None", body))
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -29,6 +29,11 @@ def page(template: str, values: Mapping[str, object], status: int = 200) -> HTML
     return HTMLResponse(_environment().get_template(template).render(values), status)
 
 
+def fragment(html: str) -> HTMLResponse:
+    """A part of a page, that a template made, as an answer."""
+    return HTMLResponse(html)
+
+
 def rendered(template: str, values: Mapping[str, object]) -> str:
     """A template as HTML."""
     return _environment().get_template(template).render(values)
@@ -37,7 +42,7 @@ def rendered(template: str, values: Mapping[str, object]) -> str:
 def shown(text: object, longest: int = LONGEST) -> Markup:
     """A text of memory as HTML: escaped, hidden characters as ``U+202E``, and set apart so that its direction stays its own."""
     whole = str(text)
-    return Markup("<bdi>{}</bdi>").format(_visible(whole[:longest])) + left_out(len(whole) - longest)
+    return Markup("<bdi>{}</bdi>").format(visible(whole[:longest])) + left_out(len(whole) - longest)
 
 
 def left_out(characters: int) -> Markup:
@@ -47,7 +52,8 @@ def left_out(characters: int) -> Markup:
     return Markup(' <span class="cut">… {:,} more characters</span>').format(characters)
 
 
-def _visible(text: str) -> Markup:
+def visible(text: str) -> Markup:
+    """A text as HTML, its hidden and reordering characters by number."""
     found = [(run.start, run.end) for run in hidden(text)] + [m.span() for m in _REORDERING.finditer(text)]
     pieces: list[Markup] = []
     at = 0

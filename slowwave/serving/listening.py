@@ -6,13 +6,16 @@ import ctypes
 import logging
 import socket
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import Refused, StoreError
 from slowwave.serving.gate import Door, is_loopback
 from slowwave.serving.request_rate import RequestRate
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 BURST: Final = 4.0
 """Seconds of its rate that a token may use at once."""
@@ -58,17 +61,22 @@ def listener(host: str, port: int) -> socket.socket:
 
 
 def serve(store: Store, door: Door, bound: socket.socket) -> None:
-    """Answer on a socket until the process is asked to end."""
-    import uvicorn
-
+    """Serve memory to agents on a socket until the process is asked to end."""
     from slowwave.serving.answering import Answering
     from slowwave.serving.http_app import http_app
 
-    keep_quiet()
     share_one_heap()
-    # No access log: a line of it holds what was asked for. Addresses of proxies are not trusted, as nothing rests on them.
+    answer(http_app(Answering(store), door), bound)
+
+
+def answer(app: ASGIApp, bound: socket.socket) -> None:
+    """Let an app answer on a socket until the process is asked to end."""
+    import uvicorn
+
+    keep_quiet()
+    # No access log: a line of it holds what was asked for. What proxies say of addresses is not believed: a client is who connects.
     config = uvicorn.Config(
-        http_app(Answering(store), door),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from slowwave.reviewing.entrance import Entrance, entrance_of
-from slowwave.reviewing.guard import MOST_BYTES, Guard
+from slowwave.reviewing.guard import MOST_BYTES, RequestGuard
 
 ORIGIN = "http://127.0.0.1:4600"
 
@@ -32,7 +32,7 @@ def app(entrance: Entrance) -> Starlette:
 
     return Starlette(
         routes=[Route("/", echo, methods=["GET", "POST", "PUT", "DELETE"]), Route("/fails", fails)],
-        middleware=[Middleware(Guard, entrance)],
+        middleware=[Middleware(RequestGuard, entrance)],
     )
 
 

@@ -1,0 +1,54 @@
+"""``slowwave review``: the review page, for a person at this machine or for those whom a proxy logs in."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Annotated, Final
+
+import typer
+
+from slowwave.cli.session import err, open_store, out, say, suggest
+from slowwave.errors import Refused, StoreError
+
+PORT: Final = 4600
+
+
+def review(
+    namespace: Annotated[str | None, typer.Argument(help="Show the plans of this namespace alone.")] = None,
+    as_: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy.")
+    ] = "",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes one that is free.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; elsewhere than on loopback a proxy has to log people in.")
+    ] = ("127.0.0.1"),
+    user_header: Annotated[str, typer.Option(help="The header in which the proxy names who is logged in.")] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="An IP address that the proxy comes from; again for another. No one else is believed."),
+    ] = None,
+    origin: Annotated[str, typer.Option(help="The page's address in people's browsers, behind a proxy.")] = "",
+) -> None:
+    """Review plans in a browser: answer what they ask, sign once, apply, undo."""
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise StoreError("What serves the review page is not installed. Install slowwave[serve].")
+    from slowwave.reviewing.app import review_app
+    from slowwave.reviewing.entrance import entrance_of
+    from slowwave.serving.listening import answer, listener
+
+    proxied = bool(user_header or proxy or origin)
+    if not (as_ or proxied):
+        raise Refused(
+            "Drafts and signatures bear the name of who reviews: give yours with --as NAME. Nothing was served."
+        )
+    with listener(host, port) as bound:
+        taken = int(bound.getsockname()[1])
+        entrance = entrance_of(host, taken, reviewer=as_, user_header=user_header, proxies=proxy or (), origin=origin)
+        app = review_app(open_store(), entrance, namespace)
+        if proxied:
+            say(f"The review page is behind the proxy at {entrance.origins[0]}. Ctrl-C ends it.", console=err)
+        else:
+            suggest("Open this link: it lets you in, once. Ctrl-C ends the page", entrance.link())
+            out.file.flush()  # whoever reads the link from a pipe waits for it
+        answer(app, bound)

@@ -1,0 +1,154 @@
+"""What the review page reads: the plans that wait, one plan with its items, and what was signed of it.
+
+A plan's items never change but for their status. So a plan is read once and kept as long as its state and its counts are the same; a
+request asks for those, and reads nothing more where they are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+from typing import Any, Final
+
+from psycopg.rows import class_row
+
+from slowwave.errors import Refused
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
+
+_KEPT: Final = 4
+"""Plans that are kept in memory: one is reviewed, others are looked at."""
+
+_CITED: Final = 5
+_QUOTED: Final = 1_200  # characters
+_WAITING: Final = """
+SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
+  count(*) FILTER (WHERE i.decision = 'review') AS questions, count(*) FILTER (WHERE i.decision <> 'review') AS decided
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.status = 'pending'
+WHERE p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)
+GROUP BY p.plan_hash, n.slug, p.recorded_at ORDER BY p.recorded_at DESC, p.plan_hash LIMIT 100
+"""
+_STANDS: Final = """
+SELECT n.slug, p.state, p.expires_at, night.item_counts(p.plan_hash) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+WHERE p.plan_hash = %s
+"""
+_SIGNED: Final = """
+SELECT a.id::text AS approval_id, a.approver, a.note, a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
+  v.approval_id IS NOT NULL AS revoked, r.id::text AS run_id, r.state, d.counts,
+  (SELECT count(*) FROM night.plan_items i
+    WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand
+FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
+LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
+WHERE a.plan_hash = %s ORDER BY a.recorded_at DESC, a.id
+"""
+_TEXTS: Final = """
+SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+"""
+_SOURCES: Final = """
+SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, coalesce(path, 'document'), left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+_REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'rejected'"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanToReview:
+    """A plan of which something waits for a person: its review items, and those that planners decided."""
+
+    plan_hash: str
+    namespace: str
+    recorded_at: datetime
+    questions: int
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignedApproval:
+    """An approval of a plan, and what its run did, if there was one. ``covers`` counts its items, ``stand`` those that are applied now."""
+
+    approval_id: str
+    approver: str
+    note: str
+    forced: bool
+    recorded_at: datetime
+    covers: int
+    revoked: bool
+    run_id: str | None
+    state: str | None
+    counts: dict[str, int] | None
+    stand: int
+
+
+class Desk:
+    """The plans of a store, or those of the namespace ``only``."""
+
+    def __init__(self, store: Store, only: str | None = None) -> None:
+        if only is not None:
+            with store.connect("reader") as connection:
+                namespace_id(connection, only)
+        self.store, self.only = store, only
+        self._plans: OrderedDict[str, tuple[object, StoredPlan]] = OrderedDict()
+        self._lock = Lock()
+
+    def waiting(self) -> list[PlanToReview]:
+        """The plans that wait, the newest first, at most a hundred."""
+        with (
+            self.store.connect("reader") as connection,
+            connection.cursor(row_factory=class_row(PlanToReview)) as cursor,
+        ):
+            return cursor.execute(_WAITING, {"only": self.only}).fetchall()
+
+    def plan(self, hash_: str) -> StoredPlan:
+        """A plan by its whole hash, as it is now. Raises ``Refused`` where there is none, or it is of a namespace that is not shown."""
+        with self.store.connect("reader") as connection:
+            row: Any = connection.execute(_STANDS, (hash_,)).fetchone()
+            if row is None or self.only not in (None, row[0]):
+                where = f" of {self.only}" if self.only else ""
+                raise Refused(f"There is no plan {hash_[:12]}{where} here. The first page lists those that wait.")
+            return self._kept(connection, hash_, (*row[1:3], sorted(row[3].items())))
+
+    def signed(self, hash_: str) -> tuple[list[SignedApproval], int]:
+        """The approvals of a plan, the newest first, and how many of its items are rejected."""
+        with self.store.connect("reader") as connection:
+            with connection.cursor(row_factory=class_row(SignedApproval)) as cursor:
+                approvals = cursor.execute(_SIGNED, (hash_,)).fetchall()
+            rejected: Any = connection.execute(_REJECTED, (hash_,)).fetchone()
+            return approvals, int(rejected[0])
+
+    def texts(self, ids: Iterable[str]) -> dict[str, str]:
+        """Version → its text, and entity → its name, as far as they are stored."""
+        wanted = sorted({id_ for id_ in ids if id_})
+        if not wanted:
+            return {}
+        with self.store.connect("reader") as connection:
+            return {str(id_): str(text) for id_, text in connection.execute(_TEXTS, {"ids": wanted})}
+
+    def sources(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """What the first of some sources are, with the beginning of their text as it is now."""
+        wanted = list(ids[:_CITED])
+        if not wanted:
+            return []
+        with self.store.connect("reader") as connection:
+            rows = connection.execute(_SOURCES, {"ids": wanted, "most": _QUOTED}).fetchall()
+        found = {str(id_): (f"{what} {str(id_)[:8]}", str(text)) for id_, what, text in rows}
+        return [found.get(id_, (id_[:8], "(no longer stored)")) for id_ in wanted]
+
+    def _kept(self, connection: Connection, hash_: str, mark: object) -> StoredPlan:
+        with self._lock:
+            known = self._plans.get(hash_)
+            if known is not None and known[0] == mark:
+                self._plans.move_to_end(hash_)
+                return known[1]
+            found = read_plan(connection, hash_)
+            self._plans[hash_] = (mark, found)
+            while len(self._plans) > _KEPT:
+                self._plans.popitem(last=False)
+            return found

@@ -1,0 +1,234 @@
+"""The page of one plan: its queue, the card of a question, and what becomes of a verdict.
+
+A page is one look at the plan, which ``Desk`` keeps, and one read of the drafts. A verdict is an insert: nothing is judged before
+somebody signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from slowwave.errors import Refused
+from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.states import shown_state
+from slowwave.plans.writings import cited
+from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
+from slowwave.review.queue import LABELS, Queue, queue
+from slowwave.reviewing.card_view import card_view
+from slowwave.reviewing.chosen import Chosen
+from slowwave.reviewing.desk import Desk
+from slowwave.reviewing.entrance import Reviewer
+from slowwave.reviewing.guard import Posted
+from slowwave.reviewing.queue_view import alike, choices, chosen_queue, queue_page, queue_row, spread
+from slowwave.reviewing.rendering import fragment, page, rendered
+
+SAMPLE: Final = 10
+"""Questions of a kind that are shown before all of them are answered at once."""
+
+_VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
+_ANSWERS: Final = (("yes", "Yes", "y", "say-yes"), ("no", "No", "n", "say-no"), ("skip", "Skip", "s", ""))
+_DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
+_NONE: Final = "No question fits these filters."
+
+
+class PlanPages:
+    """The pages of the plans of a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}"
+        return [
+            Route(plan, self.shown),
+            Route(f"{plan}/items/{{item:str}}", self.card),
+            Route(f"{plan}/drafts", self.drafts),
+            Route(f"{plan}/drafts", self.say, methods=["POST"]),
+            Route(f"{plan}/undo", self.undo, methods=["POST"]),
+            Route(f"{plan}/alike", self.alike),
+            Route(f"{plan}/alike", self.say_alike, methods=["POST"]),
+        ]
+
+    def shown(self, request: Request) -> Response:
+        """Queue, card and verdicts of a plan."""
+        plan, drafts = self._read(request)
+        path = f"/plans/{plan.plan_hash}"
+        chosen = Chosen.of(request.query_params)
+        found = chosen_queue(plan, drafts, chosen)
+        listed = queue_page(found, chosen, path)
+        rows = [row for group in listed.groups for row in group.rows]
+        named = request.query_params.get("item", "")
+        current = (
+            next((row for row in rows if row.item == named), None)
+            or next((row for row in rows if row.verdict == "open"), None)
+            or next(iter(rows), None)
+        )
+        values = {
+            **bar_values(plan, found, _reviewer(request)),
+            "chosen": chosen,
+            "fields": choices(plan, chosen),
+            "groups": listed.groups,
+            "pages": listed.pages,
+            "page_number": min(chosen.page, listed.pages),
+            "previous": f"{path}?{chosen.at(chosen.page - 1).query()}" if chosen.page > 1 else "",
+            "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
+            "current": current,
+            "card": Markup(self._card(plan, current.item) if current else ""),  # noqa: S704 - a template made it
+            "answers": _ANSWERS,
+            "nothing": _NONE if sum(found.counts.values()) else _DONE,
+            "query": chosen.query(),
+        }
+        return page("review.html", values)
+
+    def card(self, request: Request) -> Response:
+        """The card of a question alone."""
+        return fragment(self._card(self._plan(request), str(request.path_params["item"])))
+
+    def drafts(self, request: Request) -> Response:
+        """What was said of each question, and the counts."""
+        plan, drafts = self._read(request)
+        return JSONResponse({"drafts": _told(drafts), "counts": queue(plan, drafts).counts})
+
+    def say(self, request: Request) -> Response:
+        """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
+        plan, said = self._plan(request), _said(request)
+        if said.body is not None:
+            drafts = _new_drafts(said.body.get("drafts"))
+            self._save(plan, drafts, request)
+            return JSONResponse({"saved": len(drafts)})
+        item, verdict, note = (said.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
+        self._save(plan, [_new_draft(item, verdict, note)], request)
+        return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
+
+    def undo(self, request: Request) -> Response:
+        """Take back what the reviewer said last, and show it again."""
+        plan, said = self._plan(request), _said(request)
+        namespace, hash_ = plan.header.namespace, plan.plan_hash
+        items = undo_last(self._desk.store, namespace, hash_, reviewer=_reviewer(request).name)
+        if said.body is None:
+            shown = {"item": items[0]} if items else {}
+            return RedirectResponse(f"/plans/{hash_}?{_back(said).query(**shown)}", 303)
+        drafts = read_drafts(self._desk.store, namespace, hash_)
+        none = {"verdict": "open", "note": "", "said": "open"}
+        told = _told(drafts)
+        return JSONResponse({"drafts": {item: told.get(item, none) for item in items}})
+
+    def alike(self, request: Request) -> Response:
+        """The open questions of a kind, with a sample, before all of them are answered."""
+        plan, drafts = self._read(request)
+        found = queue(plan, drafts)
+        asked = request.query_params.get("at_least", "")
+        of, least, same = alike(found, request.query_params.get("item", ""), _probability(asked) if asked else None)
+        path = f"/plans/{plan.plan_hash}"
+        values = {
+            **bar_values(plan, found, _reviewer(request)),
+            "label": LABELS[of.code],
+            "operation": of.operation,
+            "item": of.id,
+            "at_least": least,
+            "alike": same,
+            "sample": [queue_row(w, f"{path}?item={w.id}") for w in spread(same, SAMPLE)],
+        }
+        return page("alike.html", values)
+
+    def say_alike(self, request: Request) -> Response:
+        """The same verdict on all open questions of a kind: those that were counted on the page, or none."""
+        plan, drafts = self._read(request)
+        form = _said(request).form
+        item, verdict, note, least, count = (
+            form.get(name, [""])[0] for name in ("item", "verdict", "note", "at_least", "count")
+        )
+        _, _, same = alike(queue(plan, drafts), item, _probability(least))
+        if str(len(same)) != count:
+            raise Refused(
+                f"{len(same):,} questions are of this kind now, and the page said {count[:8]}: somebody answered meanwhile. "
+                "Nothing was written. Go back and look again."
+            )
+        self._save(plan, [_new_draft(w.id, verdict, note) for w in same], request)
+        return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+    def _read(self, request: Request) -> tuple[StoredPlan, dict[str, Draft]]:
+        plan = self._plan(request)
+        return plan, read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+
+    def _save(self, plan: StoredPlan, drafts: list[NewDraft], request: Request) -> None:
+        save_drafts(self._desk.store, plan.header.namespace, plan.plan_hash, drafts, reviewer=_reviewer(request).name)
+
+    def _card(self, plan: StoredPlan, item: str) -> str:
+        stored = next((s for s in plan.items if s.id == item), None)
+        if stored is None:
+            raise Refused("That question is none of this plan.")
+        about = stored.item
+        texts = self._desk.texts(cited(about.mutation, stored.status))
+        return rendered("card.html", {"card": card_view(plan, stored, texts, self._desk.sources(about.sources))})
+
+
+def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:
+    """What every page of a plan shows of it: which it is, how far it is, who looks at it, and the token of its forms."""
+    counts = dict(found.counts)
+    return {
+        "plan": {
+            "plan_hash": plan.plan_hash,
+            "namespace": plan.header.namespace,
+            "size": len(plan.items),
+            "state": shown_state(plan.state, plan.counts, plan.expires_at).replace("_", " "),
+            "expires_at": plan.expires_at,
+            "decided": found.decided,
+        },
+        "counts": counts | {"all": sum(counts.values())},
+        "contradictions": found.contradictions,
+        "reviewer": reviewer.name,
+        "form_token": reviewer.form_token,
+    }
+
+
+def _reviewer(request: Request) -> Reviewer:
+    return request.state.reviewer
+
+
+def _said(request: Request) -> Posted:
+    return request.state.said
+
+
+def _back(said: Posted) -> Chosen:
+    """The filters that a form was sent with."""
+    return Chosen.of(dict(parse_qsl(said.form.get("query", [""])[0])))
+
+
+def _told(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
+    return {
+        item: {"verdict": d.verdict, "note": d.note, "said": f"{d.verdict}, {d.reviewer}"} for item, d in drafts.items()
+    }
+
+
+def _new_drafts(given: object) -> list[NewDraft]:
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Refused("The drafts are no list of verdicts. Nothing was kept.")
+    return [_new_draft(*(str(one.get(name, "")) for name in ("item", "verdict", "note"))) for one in given]
+
+
+def _new_draft(item: str, verdict: str, note: str) -> NewDraft:
+    if verdict not in _VERDICTS:
+        raise Refused(f"{verdict[:32]!r} is no verdict: it is yes, no or skip. Nothing was kept.")
+    return NewDraft(item, _VERDICTS[verdict], note)
+
+
+def _probability(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise Refused(f"{text[:32]!r} is no probability: it is a number from 0 to 1. Nothing was written.")
+    return found

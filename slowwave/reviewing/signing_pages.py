@@ -1,0 +1,147 @@
+"""What follows the verdicts: the page on which a person signs them, and the one on which what was signed is applied and taken back.
+
+Who signs is who came in. What is applied is an approval as the gate wrote it; nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.commands import argument
+from slowwave.plans.ledger import StoredPlan
+from slowwave.review.drafts import read_drafts
+from slowwave.review.queue import queue
+from slowwave.review.signing import sign
+from slowwave.reviewing.desk import Desk, SignedApproval
+from slowwave.reviewing.entrance import Reviewer
+from slowwave.reviewing.guard import Posted
+from slowwave.reviewing.plan_pages import bar_values
+from slowwave.reviewing.queue_view import queue_row
+from slowwave.reviewing.rendering import page
+
+_LISTED = 50
+"""Rejections that the page lists before they are signed."""
+
+
+class SigningPages:
+    """The pages of a desk on which verdicts begin to count."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}"
+        return [
+            Route(f"{plan}/sign", self.asked),
+            Route(f"{plan}/sign", self.sign, methods=["POST"]),
+            Route(f"{plan}/signed", self.signed),
+            Route(f"{plan}/apply", self.apply, methods=["POST"]),
+            Route(f"{plan}/take-back", self.take_back, methods=["POST"]),
+        ]
+
+    def asked(self, request: Request) -> Response:
+        """What a signature would cover."""
+        return self._sign_page(request)
+
+    def sign(self, request: Request) -> Response:
+        """Sign; where a probe fails, ask again with its reasons, and whether it is right all the same."""
+        plan, form = self._plan(request), _form(request)
+        decided, force, note = "include_decided" in form, "force" in form, form.get("note", "")
+        if force and not note.strip():
+            return self._sign_page(request, "To approve it all the same takes a note that says why.", failed=True)
+        try:
+            sign(
+                self._desk.store,
+                plan.header.namespace,
+                plan.plan_hash,
+                reviewer=_reviewer(request).name,
+                include_decided=decided,
+                force=force,
+                note=note,
+            )
+        except ProbesFailed as problem:
+            return self._sign_page(request, str(problem), failed=True)
+        except Refused as problem:
+            return self._sign_page(request, str(problem), failed=force)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def signed(self, request: Request) -> Response:
+        """What was approved and rejected of a plan, and what became of it."""
+        plan = self._plan(request)
+        approvals, rejected = self._desk.signed(plan.plan_hash)
+        drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+        values = {
+            **bar_values(plan, queue(plan, drafts), _reviewer(request)),
+            "approvals": [_approval(one) for one in approvals],
+            "rejected": rejected,
+            "apply_command": f"slowwave apply {argument(plan.header.namespace)}",
+        }
+        return page("signed.html", values)
+
+    def apply(self, request: Request) -> Response:
+        """Apply an approval of this plan, until it is done."""
+        plan = self._plan(request)
+        approval = self._approval(plan, request)
+        apply_approval(self._desk.store, approval.approval_id)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def take_back(self, request: Request) -> Response:
+        """Undo the run that applied an approval of this plan."""
+        plan = self._plan(request)
+        approval = self._approval(plan, request)
+        if approval.run_id is None:
+            raise Refused("That approval was not applied, so there is nothing to take back.")
+        undo_run(self._desk.store, approval.run_id, namespace=plan.header.namespace)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
+        plan, form = self._plan(request), _form(request)
+        drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+        found = queue(plan, drafts)
+        path = f"/plans/{plan.plan_hash}"
+        values = {
+            **bar_values(plan, found, _reviewer(request)),
+            "problem": problem,
+            "failed": failed,
+            "include_decided": "include_decided" in form or not problem,
+            "note": form.get("note", ""),
+            "rejected": [queue_row(w, f"{path}?item={w.id}") for w in found.items if w.state == "no"][:_LISTED],
+        }
+        return page("sign.html", values, 409 if problem else 200)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+    def _approval(self, plan: StoredPlan, request: Request) -> SignedApproval:
+        """The approval that a form names, if it is one of this plan."""
+        named = _form(request).get("approval", "")
+        approvals, _ = self._desk.signed(plan.plan_hash)
+        found = next((one for one in approvals if one.approval_id == named), None)
+        if found is None:
+            raise Refused(f"{named[:64]!r} is no approval of this plan. Nothing was changed.")
+        return found
+
+
+def _approval(one: SignedApproval) -> Mapping[str, object]:
+    counts = one.counts or {}
+    told = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    return asdict(one) | {"told": told, "undo_command": f"slowwave undo {one.run_id}"}
+
+
+def _reviewer(request: Request) -> Reviewer:
+    return request.state.reviewer
+
+
+def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, each as it was said first."""
+    said: Posted = request.state.said
+    return {name: values[0] for name, values in said.form.items()}

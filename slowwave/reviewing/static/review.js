@@ -1,0 +1,296 @@
+// The page of a plan by keyboard: verdicts are saved as they are given, one after the other, and the next card is there before it is asked.
+// Everything here can also be done by the links and forms of the page.
+
+const desk = document.querySelector("[data-plan]");
+if (desk) start(desk);
+
+function start(desk) {
+  const plan = `/plans/${desk.dataset.plan}`;
+  const token = desk.dataset.formToken;
+  const card = document.querySelector("#card");
+  const told = document.querySelector("#told");
+  const note = document.querySelector("#note");
+  const fold = document.querySelector("#fold");
+  const narrow = matchMedia("(max-width: 860px)");
+  const help = document.querySelector("#help");
+  const keysOn = document.querySelector("#keys-on");
+  const search = document.querySelector("#search");
+  const rows = [...document.querySelectorAll("#queue a[data-item]")];
+  const signs = { open: "○", yes: "✓", no: "✕", skip: "–" };
+  const words = { open: "open", yes: "yes", no: "no", skip: "skipped" };
+  const counts = JSON.parse(desk.dataset.counts); // of all questions of the plan, by verdict
+  const cards = new Map();
+  const fromServer = new Map(); // item → the verdict that the server is known to have
+  let current = rows.find((row) => row.getAttribute("aria-current") === "true") ?? null;
+  let saving = Promise.resolve();
+  let unsaved = 0;
+
+  for (const row of rows) fromServer.set(row.dataset.item, row.dataset.verdict);
+  if (current) {
+    cards.set(current.dataset.item, Promise.resolve(card.innerHTML));
+    current.scrollIntoView({ block: "nearest" });
+  }
+  keysOn.checked = localStorage.getItem("slowwave-keys") !== "off";
+
+  // --- cards ---------------------------------------------------------------------------------------------------------------------
+
+  function fetchCard(item) {
+    if (!cards.has(item)) {
+      const coming = ask("GET", `${plan}/items/${item}`).then((answer) => answer.text());
+      coming.catch(() => cards.delete(item));
+      cards.set(item, coming);
+    }
+    return cards.get(item);
+  }
+
+  async function show(row, { focus = false } = {}) {
+    if (!row) return;
+    keepNote();
+    current?.removeAttribute("aria-current");
+    current = row;
+    row.setAttribute("aria-current", "true");
+    row.scrollIntoView({ block: "nearest" });
+    if (focus) row.focus();
+    pressed();
+    card.setAttribute("aria-busy", "true");
+    const address = new URL(location.href);
+    address.searchParams.set("item", row.dataset.item);
+    history.replaceState(null, "", address);
+    document.querySelectorAll("input[name=item]").forEach((field) => (field.value = row.dataset.item));
+    const sample = document.querySelector("#alike");
+    if (sample) sample.href = `${plan}/alike?item=${row.dataset.item}`;
+    try {
+      const html = await fetchCard(row.dataset.item);
+      if (current !== row) return;
+      card.replaceChildren(...parsed(html));
+      card.scrollTop = 0;
+      note.value = row.dataset.note ?? "";
+    } catch (problem) {
+      if (current === row) say(problem.message, true);
+    } finally {
+      if (current === row) card.removeAttribute("aria-busy");
+    }
+    prefetch();
+  }
+
+  function parsed(html) {
+    return new DOMParser().parseFromString(html, "text/html").body.childNodes; // escaped by the server; scripts in it would not run
+  }
+
+  function prefetch() {
+    const row = following(current);
+    if (row) fetchCard(row.dataset.item).catch(() => {});
+  }
+
+  // --- which is next -------------------------------------------------------------------------------------------------------------
+
+  const seen = () => rows.filter((row) => !row.hidden);
+
+  function beside(step) {
+    const list = seen();
+    return list[Math.min(Math.max(list.indexOf(current) + step, 0), list.length - 1)];
+  }
+
+  function following(from) {
+    const list = seen();
+    const at = list.indexOf(from);
+    const open = (row) => row.dataset.verdict === "open" && row !== from;
+    return list.slice(at + 1).find(open) ?? list.slice(0, Math.max(at, 0)).find(open) ?? null;
+  }
+
+  // --- verdicts ------------------------------------------------------------------------------------------------------------------
+
+  function answer(verdict) {
+    const row = current;
+    if (!row) return;
+    const text = note.value.trim();
+    save(row, verdict, text);
+    const next = following(row);
+    if (next) {
+      say(`${title(row)}: ${words[verdict]}. Next: ${title(next)}`);
+      show(next);
+    } else {
+      pressed();
+      const more = document.querySelector("#next-page");
+      say(`${title(row)}: ${words[verdict]}. ${more ? "Nothing is open on this page; the next one has more." : "Nothing is open here. Sign when you are ready."}`);
+    }
+  }
+
+  function save(row, verdict, text) {
+    mark(row, verdict, text);
+    later(async () => {
+      const drafts = [{ item: row.dataset.item, verdict, note: text }];
+      try {
+        await ask("POST", `${plan}/drafts`, { drafts });
+        fromServer.set(row.dataset.item, verdict);
+      } catch (problem) {
+        mark(row, fromServer.get(row.dataset.item) ?? "open", text);
+        say(`Not saved: ${title(row)}. ${problem.message}`, true);
+      }
+    });
+  }
+
+  function keepNote() {
+    if (current && current.dataset.verdict !== "open" && note.value.trim() !== (current.dataset.note ?? "")) {
+      save(current, current.dataset.verdict, note.value.trim());
+    }
+  }
+
+  function undo() {
+    later(async () => {
+      try {
+        const answer = await (await ask("POST", `${plan}/undo`, {})).json();
+        for (const [item, draft] of Object.entries(answer.drafts)) {
+          const row = rows.find((one) => one.dataset.item === item);
+          if (row) { fromServer.set(item, draft.verdict); mark(row, draft.verdict, draft.note, draft.said); }
+        }
+        const back = rows.find((one) => one.dataset.item in answer.drafts);
+        const many = Object.keys(answer.drafts).length;
+        say(many ? `Taken back: ${back ? title(back) : `${many} verdicts`}.` : "You have no verdict here to take back.");
+        if (back) show(back);
+      } catch (problem) {
+        say(problem.message, true);
+      }
+    });
+  }
+
+  function later(work) {
+    unsaved += 1;
+    saving = saving.then(work).finally(() => (unsaved -= 1));
+  }
+
+  addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
+
+  // What a colleague decided meanwhile is shown when one comes back to the page.
+  addEventListener("focus", () => later(async () => {
+    try {
+      const { drafts, counts: now } = await (await ask("GET", `${plan}/drafts`)).json();
+      for (const row of rows) {
+        const draft = drafts[row.dataset.item] ?? { verdict: "open", note: "", said: "open" };
+        if (draft.verdict !== fromServer.get(row.dataset.item)) {
+          fromServer.set(row.dataset.item, draft.verdict);
+          mark(row, draft.verdict, draft.note, draft.said);
+        }
+      }
+      Object.assign(counts, now);
+      count();
+    } catch { /* the next verdict will say what is wrong */ }
+  }));
+
+  // --- what is shown -------------------------------------------------------------------------------------------------------------
+
+  function mark(row, verdict, text, said = words[verdict]) {
+    if (row.dataset.verdict !== verdict) {
+      counts[row.dataset.verdict] -= 1;
+      counts[verdict] += 1;
+      const open = row.closest(".group").querySelector(".open");
+      open.textContent = Number(open.textContent) + (verdict === "open") - (row.dataset.verdict === "open");
+    }
+    row.dataset.verdict = verdict;
+    row.dataset.note = text ?? "";
+    row.querySelector(".sign").textContent = signs[verdict];
+    row.querySelector(".state").textContent = said;
+    if (row === current) pressed();
+    count();
+  }
+
+  function pressed() {
+    for (const button of document.querySelectorAll("#answer button[name=verdict]")) {
+      button.setAttribute("aria-pressed", String(current?.dataset.verdict === button.value));
+    }
+  }
+
+  function count() {
+    for (const [name, number] of Object.entries(counts)) {
+      for (const place of document.querySelectorAll(`[data-count=${name}]`)) place.textContent = number.toLocaleString("en");
+    }
+    document.querySelector("#far").value = counts.yes + counts.no + counts.skip;
+  }
+
+  function say(message, failed = false) {
+    told.classList.toggle("failed", failed);
+    told.textContent = message;
+  }
+
+  const title = (row) => row.querySelector(".title").textContent.trim();
+
+  async function ask(method, address, body) {
+    const headers = { accept: "application/json, text/html" };
+    if (body !== undefined) Object.assign(headers, { "content-type": "application/json", "x-form-token": token });
+    let answer;
+    try {
+      answer = await fetch(address, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    } catch {
+      throw new Error("The page's server does not answer. Is `slowwave review` still running?");
+    }
+    if (!answer.ok) {
+      const said = await answer.json().catch(() => ({}));
+      throw new Error(said.message ?? `The server answered ${answer.status}.`);
+    }
+    return answer;
+  }
+
+  // --- keys, buttons, links --------------------------------------------------------------------------------------------------------
+
+  const keys = {
+    y: () => answer("yes"),
+    n: () => answer("no"),
+    s: () => answer("skip"),
+    u: undo,
+    j: () => show(beside(1), { focus: true }),
+    k: () => show(beside(-1), { focus: true }),
+    a: () => { const link = document.querySelector("#alike"); if (link) saving.then(() => link.click()); },
+    "/": () => { fold.open = true; search.focus(); search.select(); },
+    "?": () => help.showModal(),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
+    const typing = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+    if (event.key === "Escape" && typing) { typing.blur(); return; }
+    if (typing || !keysOn.checked || event.repeat) return;
+    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+
+  keysOn.addEventListener("change", () => localStorage.setItem("slowwave-keys", keysOn.checked ? "on" : "off"));
+  document.querySelector("#show-help").addEventListener("click", () => help.showModal());
+  document.querySelector("#answer").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (event.submitter?.value) answer(event.submitter.value);
+  });
+  document.querySelector("#undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
+  note.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); note.blur(); } });
+  note.addEventListener("blur", keepNote);
+  search.addEventListener("input", () => {
+    const wanted = search.value.trim().toLowerCase();
+    for (const row of rows) row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+    for (const group of document.querySelectorAll("#queue .group")) {
+      group.hidden = ![...group.querySelectorAll("a[data-item]")].some((row) => !row.hidden);
+    }
+  });
+  for (const row of rows) {
+    row.addEventListener("click", (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      show(row);
+    });
+  }
+  document.querySelector("#sign-link")?.addEventListener("click", (event) => {
+    if (!unsaved) return;
+    event.preventDefault();
+    saving.then(() => { location.href = event.target.closest("a").href; });
+  });
+  narrow.addEventListener("change", () => { fold.open = !narrow.matches; });
+  fold.open = !narrow.matches;
+  prefetch();
+}
+
+// Forms that write for a while say so, and are sent once.
+for (const form of document.querySelectorAll("form[data-busy]")) {
+  form.addEventListener("submit", () => {
+    const button = form.querySelector("button");
+    form.querySelector("[role=status]").textContent = form.dataset.busy;
+    setTimeout(() => { button.disabled = true; });
+  });
+}

@@ -1,0 +1,62 @@
+"""``slowwave review`` as a process of its own, reached by the link that it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.reviewing.planted import SLUG, plant
+from tests.waiting import until
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = str(Path(sys.executable).with_name("slowwave"))
+
+
+def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Path) -> None:
+    """And the process ends when it is asked to; its log has neither the token nor what was read."""
+    plan = plant(store)
+    environment = {**os.environ, "SLOWWAVE_DATABASE_URL": store.owner, "SLOWWAVE_HOME": str(tmp_path)}
+    told, log = tmp_path / "told", tmp_path / "log"
+    with told.open("wb") as out, log.open("wb") as err:
+        server = subprocess.Popen(
+            [PROGRAM, "review", SLUG, "--as", "mara", "--port", "0"], env=environment, stdout=out, stderr=err
+        )
+        try:
+            link = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/enter\?token=\S+", told.read_text()))[0]
+            with httpx.Client(follow_redirects=True, timeout=60) as browser:
+                assert browser.get(link).status_code == 200
+                shown = browser.get(link.partition("/enter")[0] + "/")
+                assert plan.plan_hash[:12] in shown.text
+                assert "server" not in shown.headers
+            assert httpx.get(link, timeout=60).status_code == 401
+        finally:
+            server.send_signal(signal.SIGINT)
+            assert server.wait(60) == 0
+    assert link.partition("token=")[2] not in log.read_text()
+    assert SLUG not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "--as"),
+        (("--as", "policy"), "policy"),
+        (("--as", "mara", "--host", "0.0.0.0"), "could sign"),  # noqa: S104
+        (("--user-header", "X-User"), "all three"),
+        (("nobody", "--as", "mara"), "nobody"),
+    ],
+)
+def test_what_may_not_be_is_refused_before_anybody_is_let_in(run: Run, arguments: tuple[str, ...], why: str) -> None:
+    """A sentence and exit code 2; no link is printed."""
+    code, out, err = run("review", *arguments, "--port", "0")
+    assert (code, why in err, out) == (2, True, "")
