@@ -50,6 +50,7 @@ function start(desk) {
     current = row;
     row.setAttribute("aria-current", "true");
     row.scrollIntoView({ block: "nearest" });
+    note.value = row.dataset.note ?? "";
     if (focus) row.focus();
     pressed();
     card.setAttribute("aria-busy", "true");
@@ -64,7 +65,6 @@ function start(desk) {
       if (current !== row) return;
       card.replaceChildren(...parsed(html));
       card.scrollTop = 0;
-      note.value = row.dataset.note ?? "";
     } catch (problem) {
       if (current === row) say(problem.message, true);
     } finally {
@@ -170,6 +170,7 @@ function start(desk) {
         if (draft.verdict !== fromServer.get(row.dataset.item)) {
           fromServer.set(row.dataset.item, draft.verdict);
           mark(row, draft.verdict, draft.note, draft.said);
+          if (row === current) say(`Answered meanwhile: ${draft.said}.`);
         }
       }
       Object.assign(counts, now);
@@ -247,7 +248,11 @@ function start(desk) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
     const typing = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
-    if (event.key === "Escape" && typing) { typing.blur(); return; }
+    if (event.key === "Escape" && typing) {
+      if (typing === search) search.value = "";
+      typing.blur();
+      return;
+    }
     if (typing || !keysOn.checked || event.repeat) return;
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act) { event.preventDefault(); act(); }
@@ -262,13 +267,14 @@ function start(desk) {
   document.querySelector("#undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
   note.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); note.blur(); } });
   note.addEventListener("blur", keepNote);
-  search.addEventListener("input", () => {
+  for (const event of ["input", "search", "blur"]) search.addEventListener(event, filter); // Escape empties a search without an input event
+  function filter() {
     const wanted = search.value.trim().toLowerCase();
     for (const row of rows) row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
     for (const group of document.querySelectorAll("#queue .group")) {
       group.hidden = ![...group.querySelectorAll("a[data-item]")].some((row) => !row.hidden);
     }
-  });
+  }
   for (const row of rows) {
     row.addEventListener("click", (event) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey) return;

@@ -1,0 +1,248 @@
+"""The review page in a real browser: a plan is reviewed by keyboard alone, signed once, applied once, and taken back exactly.
+
+``SLOWWAVE_SCREENSHOTS=folder`` keeps pictures of it, light and dark, wide and narrow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+
+from slowwave.reviewing.app import review_app
+from slowwave.reviewing.entrance import Entrance, entrance_of
+from slowwave.serving.listening import listener
+from slowwave.store.connect import Store
+from tests.e2e.test_gate import CHROMIUM, FLAGS, SCREENSHOTS
+from tests.memories import ask
+from tests.reviewing.planted import plant
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+MERGES, ARCHIVES, DECIDED = 170, 30, 800
+
+
+@pytest.fixture
+def chromium() -> Iterator[Browser]:
+    """A browser of the system."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        reason = "No Chromium on PATH: `make chromium` installs one."
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def entrance(store: Store) -> Iterator[Entrance]:
+    """A review page that listens, for mara."""
+    with listener("127.0.0.1", 0) as bound:
+        made = entrance_of("127.0.0.1", int(bound.getsockname()[1]), reviewer="mara")
+        server = uvicorn.Server(uvicorn.Config(review_app(store, made), log_config=None, access_log=False, ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield made
+        finally:
+            server.should_exit = True
+            thread.join(60)
+
+
+def opened(browser: Browser, entrance: Entrance, **context: Any) -> Page:
+    """A page that came in by a link, and that fails the test where its script does or its policy is broken."""
+    page = browser.new_context(**context).new_page()
+    page.on("pageerror", lambda problem: pytest.fail(f"a script failed: {problem}"))
+    page.on("console", lambda message: message.type == "error" and pytest.fail(f"the console says {message.text}"))
+    page.goto(entrance.link())
+    page.wait_for_url(re.compile("/plans/"))
+    assert "token" not in page.url
+    return page
+
+
+@pytest.mark.timeout(900)
+def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
+    store: Store, chromium: Browser, entrance: Entrance, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """200 questions, a key each and a few more; one approval, one run, and the memory as it was."""
+    from playwright.sync_api import expect
+
+    plan = plant(store, asked=MERGES, decided=DECIDED, archived=ARCHIVES)
+    before = ask(store, "SELECT id, name, description, invalidated_at FROM memory.entities ORDER BY id")
+    page = opened(chromium, entrance, viewport={"width": 1280, "height": 800})
+    keys = 0
+
+    def press(key: str) -> None:
+        nonlocal keys
+        keys += 1
+        page.keyboard.press(key)
+
+    begun = datetime.now(UTC)
+    answers = "yynys"
+    asked = MERGES + ARCHIVES
+    for n in range(asked - ARCHIVES):
+        press(answers[n % len(answers)])
+    press("n")  # a slip
+    press("u")
+    expect(page.locator("#told")).to_contain_text("Taken back")
+    press("a")  # the rest of its kind at once, with a sample first
+    expect(page.get_by_role("heading", name="All of this kind")).to_be_visible()
+    page.get_by_role("button", name="Yes to all").focus()
+    press("Enter")
+    expect(page.locator("[data-count=open]").first).to_have_text("0")
+    page.get_by_role("link", name="Sign…").focus()
+    press("Enter")
+    page.get_by_role("button", name="Sign plan").focus()
+    press("Enter")
+    expect(page.get_by_role("heading", name="What was signed")).to_be_visible(timeout=120_000)
+    signed = datetime.now(UTC)
+    page.get_by_role("button", name="Apply now").focus()
+    press("Enter")
+    undo = page.get_by_role("button", name="Undo this run")
+    expect(undo).to_be_visible(timeout=240_000)
+    applied = datetime.now(UTC)
+
+    said = [answers[n % len(answers)] for n in range(MERGES)]
+    yes, no = said.count("y") + ARCHIVES, said.count("n")
+    assert ask(store, "SELECT approver, cardinality(item_ids) FROM night.approvals") == [("mara", yes + DECIDED)]
+    assert ask(store, "SELECT count(*) FROM night.rejections") == [(no,)]
+    assert ask(store, "SELECT count(*) FROM night.runs WHERE mode = 'apply'") == [(1,)]
+    assert ask(store, "SELECT (counts ->> 'applied')::int FROM night.applied") == [(yes + DECIDED,)]
+    left = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'pending'"
+    assert ask(store, left, plan.plan_hash) == [(said.count("s"),)]
+
+    undo.focus()
+    press("Enter")
+    expect(page.get_by_text("Nothing of it stands")).to_be_visible(timeout=240_000)
+    assert ask(store, "SELECT id, name, description, invalidated_at FROM memory.entities ORDER BY id") == before
+    with capsys.disabled():
+        print(
+            f"\nreview page: {len(plan.items):,} items, {asked} questions, {keys} keys; "
+            f"review and signature {(signed - begun).total_seconds():.1f} s, apply {(applied - signed).total_seconds():.1f} s"
+        )
+
+
+def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Browser, entrance: Entrance) -> None:
+    """What one said is there when the other comes back to the page, and a script in a name runs in neither."""
+    from playwright.sync_api import expect
+
+    plant(store, hostile=True)
+    first, second = opened(chromium, entrance), opened(chromium, entrance)
+    first.keyboard.press("y")
+    expect(first.locator("#told")).to_contain_text("yes. Next")
+    second.evaluate("dispatchEvent(new Event('focus'))")
+    expect(second.locator("[data-count=yes]")).to_have_text("1")
+    expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
+    second.keyboard.press("j")
+    second.keyboard.press("n")
+    expect(second.locator("[data-count=open]").first).to_have_text("13")
+    until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 2)
+    for page in (first, second):
+        for _ in range(14):
+            page.keyboard.press("j")
+        assert page.title() == "harbor · Slowwave"
+        page.context.close()
+
+
+def test_what_is_typed_is_no_verdict_and_single_keys_can_be_turned_off(
+    store: Store, chromium: Browser, entrance: Entrance
+) -> None:
+    """A person searches, writes a note, reads the keys, and turns them off."""
+    from playwright.sync_api import expect
+
+    plant(store)
+    page = opened(chromium, entrance)
+    page.keyboard.press("/")
+    page.keyboard.type("yuki ny")
+    expect(page.locator("#search")).to_have_value("yuki ny")
+    rows = page.locator("#queue a[data-item]:visible")
+    expect(rows).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(rows).to_have_count(15)
+    page.locator("#note").focus()
+    page.keyboard.type("yes, nobody else")
+    page.keyboard.press("Enter")
+    page.keyboard.press("n")
+    until(lambda: ask(store, "SELECT verdict, note FROM night.review_drafts") == [("no", "yes, nobody else")])
+    expect(page.locator("#note")).to_have_value("")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("y")
+    dialog.get_by_role("checkbox").uncheck()
+    dialog.get_by_role("button", name="Close").click()
+    page.keyboard.press("y")
+    page.get_by_role("button", name="Skip").click()
+    until(lambda: ask(store, "SELECT verdict FROM night.review_drafts ORDER BY id") == [("no",), ("skip",)])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_at_every_width_and_by_its_contrast(
+    store: Store, chromium: Browser, entrance: Entrance, tmp_path: Path, scheme: Any
+) -> None:
+    """Nothing is wider than the window, every text stands out from its ground by 4.5 to 1, and every control can be seen to be chosen."""
+    pictures = Path(SCREENSHOTS or tmp_path)
+    pictures.mkdir(parents=True, exist_ok=True)
+    plan = plant(store)
+    page = opened(chromium, entrance, color_scheme=scheme)
+    item = next(i.id for i in plan.items if i.decision == "review")
+    for width in (360, 768, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        for name, path in (("review", ""), ("sign", "/sign"), ("alike", f"/alike?item={item}"), ("signed", "/signed")):
+            page.goto(f"{entrance.origins[0]}/plans/{plan.plan_hash}{path}")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
+            assert page.evaluate(CONTRAST) == [], (name, width)
+            page.screenshot(path=pictures / f"{name}-{scheme}-{width}.png")
+    page.goto(f"{entrance.origins[0]}/plans/{plan.plan_hash}")
+    seen: list[str] = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate(
+            "[document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        seen.append(name)
+        assert outline == "solid", f"nobody sees that {name or 'an element'} has the focus"
+    assert "search" in seen
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, n) => sum + c * [0.2126, 0.7152, 0.0722][n], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return rgba("Canvas");
+  };
+  const weak = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const told = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!told || !element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) continue;
+    const [a, b] = [light(rgba(getComputedStyle(element).color)), light(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) weak.push(`${element.tagName} ${element.className} ${ratio.toFixed(2)}`);
+  }
+  return weak;
+}"""
+"""Elements whose text has less contrast than WCAG 2.2 asks for (1.4.3), with their ratio."""
