@@ -7,7 +7,6 @@ request asks for those, and reads nothing more where they are.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
@@ -23,8 +22,6 @@ from slowwave.store.namespaces import namespace_id
 _KEPT: Final = 4
 """Plans that are kept in memory: one is reviewed, others are looked at."""
 
-_CITED: Final = 5
-_QUOTED: Final = 1_200  # characters
 _WAITING: Final = """
 SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
   count(*) FILTER (WHERE i.decision = 'review') AS questions, count(*) FILTER (WHERE i.decision <> 'review') AS decided
@@ -45,16 +42,6 @@ SELECT a.id::text AS approval_id, a.approver, a.note, a.forced, a.recorded_at, c
 FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
 LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
 WHERE a.plan_hash = %s ORDER BY a.recorded_at DESC, a.id
-"""
-_TEXTS: Final = """
-SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
-SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
-"""
-_SOURCES: Final = """
-SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
-SELECT id::text, coalesce(path, 'document'), left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
-SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
-WHERE m.id = ANY(%(ids)s::uuid[])
 """
 _REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'rejected'"
 
@@ -122,24 +109,6 @@ class Desk:
                 approvals = cursor.execute(_SIGNED, (hash_,)).fetchall()
             rejected: Any = connection.execute(_REJECTED, (hash_,)).fetchone()
             return approvals, int(rejected[0])
-
-    def texts(self, ids: Iterable[str]) -> dict[str, str]:
-        """Version → its text, and entity → its name, as far as they are stored."""
-        wanted = sorted({id_ for id_ in ids if id_})
-        if not wanted:
-            return {}
-        with self.store.connect("reader") as connection:
-            return {str(id_): str(text) for id_, text in connection.execute(_TEXTS, {"ids": wanted})}
-
-    def sources(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """What the first of some sources are, with the beginning of their text as it is now."""
-        wanted = list(ids[:_CITED])
-        if not wanted:
-            return []
-        with self.store.connect("reader") as connection:
-            rows = connection.execute(_SOURCES, {"ids": wanted, "most": _QUOTED}).fetchall()
-        found = {str(id_): (f"{what} {str(id_)[:8]}", str(text)) for id_, what, text in rows}
-        return [found.get(id_, (id_[:8], "(no longer stored)")) for id_ in wanted]
 
     def _kept(self, connection: Connection, hash_: str, mark: object) -> StoredPlan:
         with self._lock:

@@ -18,10 +18,10 @@ from starlette.routing import Route
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.states import shown_state
-from slowwave.plans.writings import cited
+from slowwave.review.card import card
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
 from slowwave.review.queue import LABELS, Queue, queue
-from slowwave.reviewing.card_view import card_view
+from slowwave.reviewing.card_view import card_values
 from slowwave.reviewing.chosen import Chosen
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Reviewer
@@ -169,9 +169,7 @@ class PlanPages:
         stored = next((s for s in plan.items if s.id == item), None)
         if stored is None:
             raise Refused("That question is none of this plan.")
-        about = stored.item
-        texts = self._desk.texts(cited(about.mutation, stored.status))
-        return rendered("card.html", {"card": card_view(plan, stored, texts, self._desk.sources(about.sources))})
+        return rendered("card.html", card_values(card(self._desk.store, plan, stored), stored))
 
 
 def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:
