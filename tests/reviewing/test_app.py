@@ -259,7 +259,7 @@ def test_a_failed_probe_takes_force_and_a_note(
         True,
     )
     again = post(browser, path, include_decided="yes", force="yes", note=" ")
-    assert (again.status_code, 'name="force"' in again.text) == (409, True)
+    assert (again.status_code, 'name="force"' in again.text, "takes a note" in again.text) == (409, True, True)
     assert ask(store, "SELECT count(*) FROM night.approvals") == [(0,)]
     assert post(browser, path, include_decided="yes", force="yes", note="It is right.").status_code == 303
     assert ask(store, "SELECT forced, note FROM night.approvals") == [(True, "It is right.")]
@@ -276,6 +276,7 @@ def test_nothing_to_sign_is_said_and_an_approval_of_elsewhere_is_not_applied(sto
         assert post(browser, f"/plans/{plan.plan_hash}/apply", approval=named).status_code == 409
         assert post(browser, f"/plans/{plan.plan_hash}/take-back", approval=named).status_code == 409
     assert post(browser, f"/plans/{theirs.plan_hash}/take-back", approval=approval[0]).status_code == 409
+    assert post(browser, f"/plans/{theirs.plan_hash}/apply", approval="nothing").status_code == 409
     assert ask(store, "SELECT count(*) FROM night.applied") == [(0,)]
 
 
