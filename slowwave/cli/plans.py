@@ -11,6 +11,7 @@ from rich.text import Text
 
 from slowwave.cli.listing import one_line, telling, wrapped
 from slowwave.cli.plan_lines import print_chosen, print_every_cell, print_item, print_losses
+from slowwave.cli.plan_review import reconsider, review
 from slowwave.cli.session import (
     Json,
     Namespace,
@@ -42,6 +43,8 @@ from slowwave.store.connect import Store
 from slowwave.texts.quotation import quotable
 
 app = typer.Typer(help="Look at plans, approve or reject them, revoke approvals.", no_args_is_help=True)
+app.command()(review)
+app.command()(reconsider)
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters

@@ -71,7 +71,7 @@ def sign(
         if not yes and not no:
             raise Refused(
                 f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
-                f"that needs no person. `slowwave plans show {namespace}` lists what waits."
+                f"that needs no person. `slowwave plans review {namespace}` asks about them."
             )
         approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
         if no:

@@ -1,0 +1,303 @@
+"""``slowwave plans review``: the questions of a plan one after another, a line an answer; and ``plans reconsider``.
+
+Answers are drafts (``slowwave.review.drafts``) until somebody signs them with ``--sign``. They are read a line each from standard input,
+which is a terminal or a pipe.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Final
+
+import typer
+from rich.text import Text
+
+from slowwave.cli.listing import one_line, telling
+from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
+from slowwave.errors import Refused
+from slowwave.plans.commands import argument
+from slowwave.plans.gate import check_name, refuse_state
+from slowwave.plans.latest import find_plan, latest_plan, no_plan
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.reports.waterfall import percent, reading
+from slowwave.review.card import Card, MarkedRun, card
+from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
+from slowwave.review.queue import LABELS, SORTS, Queue, Sort, Waiting, queue
+from slowwave.review.reconsidering import reconsider as withdraw
+from slowwave.review.signing import sign
+from slowwave.store.connect import Store
+
+_SAMPLE: Final = 10
+_STEPS: Final = 4
+_LONGEST: Final = 300
+_SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
+_SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
+_KEYS: Final = (
+    ("y", "yes"),
+    ("n WHY", "no, and why, which may be left out"),
+    ("s", "skip: it waits on"),
+    ("u", "take back what you answered last"),
+    ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
+    ("/ WORDS", "only those that speak of them; / alone shows all again"),
+    ("q", "leave; your answers are kept"),
+)
+
+By = Annotated[str, typer.Option("--by", help="Who reviews.")]
+Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
+
+
+@dataclass
+class _Desk:
+    """One reviewer at the questions of one plan."""
+
+    store: Store
+    plan: StoredPlan
+    reviewer: str
+    sort: Sort = "information"
+    words: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return self.plan.header.namespace
+
+    def queue(self) -> Queue:
+        """The questions as all drafts leave them now."""
+        drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
+        return queue(self.plan, drafts, sort=self.sort, search=self.words)
+
+    def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
+        """Draft a verdict on items."""
+        drafts = [NewDraft(item, verdict, note) for item in items]
+        save_drafts(self.store, self.namespace, self.plan.plan_hash, drafts, reviewer=self.reviewer)
+
+
+def review(
+    namespace: Namespace,
+    by: By = "",
+    plan: Plan = None,
+    sort: Annotated[str, typer.Option(help=f"What comes first: {', '.join(SORTS)}.")] = "information",
+    signing: Annotated[
+        bool, typer.Option("--sign", help="Ask nothing: sign what is drafted, with all that needs no person.")
+    ] = False,
+    drafts_only: Annotated[bool, typer.Option(help="Sign the drafts alone.")] = False,
+    force: Annotated[bool, typer.Option(help="Sign although a probe failed; needs --note.")] = False,
+    note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
+    json: Json = False,
+) -> None:
+    """Ask what a plan leaves to a person, a line an answer (? lists them). Answers are drafts until --sign signs them."""
+    check_name(by)
+    chosen = _SORTS.get(sort)
+    if chosen is None:
+        raise Refused(f"--sort {sort[:40]!r} is none of {', '.join(SORTS)}.")
+    store = open_store()
+    found = _plan(store, namespace, plan)
+    desk = _Desk(store, found, by, chosen)
+    if signing:
+        _sign(desk, include_decided=not drafts_only, force=force, note=note, json=json)
+    elif json:
+        show_json(_as_json(desk))
+    else:
+        _ask(desk)
+
+
+def reconsider(
+    namespace: Namespace,
+    items: Annotated[list[str], typer.Argument(help="Ids of rejected items, or their first characters.")],
+    reason: Annotated[str, typer.Option(help="Why; kept with the rejection.")],
+    by: Annotated[str, typer.Option("--by", help="Who withdraws it.")] = "",
+    json: Json = False,
+) -> None:
+    """Withdraw rejections: the next night may propose again what they were about."""
+    done = withdraw(open_store(), namespace, items, withdrawn_by=by, reason=reason)
+    if json:
+        show_json(asdict(done))
+        return
+    say(f"Withdrew the rejection of {len(done.items):,} items. The next night may propose them again.")
+    suggest("Run one", f"{program()} night {argument(namespace)}")
+
+
+def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
+    """The plan that is reviewed; one that is over is refused."""
+    with store.connect("reader") as connection:
+        hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
+        if hash_ is None:
+            raise Refused(no_plan(connection, namespace))
+        found = read_plan(connection, hash_)
+        refuse_state(connection, found)
+    return found
+
+
+def _ask(desk: _Desk) -> None:
+    """Question after question, until nothing is open, the reviewer leaves or the input ends."""
+    shown = ""
+    while True:
+        asked = desk.queue()
+        current = next((w for w in asked.items if w.state == "open"), None)
+        if current is None:
+            say(
+                f"Nothing that speaks of {desk.words!r} is open; / shows all again."
+                if desk.words
+                else "Nothing is open."
+            )
+            if not desk.words:
+                break
+        elif current.id != shown:
+            _show(desk, asked, current)
+            shown = current.id
+        out.print("y n s u a / ? q > ", end="", markup=False)
+        line = sys.stdin.readline()
+        if not sys.stdin.isatty():
+            out.print()
+        if not line or line.strip() == "q":
+            break
+        if _answer(desk, asked, current, line.strip()):
+            shown = ""
+    _ending(desk)
+
+
+def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bool:
+    """Do what a line says; whether the question is to be shown again."""
+    key, _, rest = line.partition(" ")
+    rest = rest.strip()
+    try:
+        if key in _SAID and current is not None:
+            desk.keep([current.id], _SAID[key], rest)
+        elif key == "u":
+            items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
+            say(f"Took back {len(items):,}." if items else "There is nothing of yours to take back.")
+        elif key == "a" and current is not None:
+            _all_alike(desk, asked, current, rest)
+        elif line.startswith("/"):
+            desk.words = line[1:].strip()
+        else:
+            for name, meaning in _KEYS:
+                say(f"{name:<8} {meaning}", indent=2)
+            return False
+    except Refused as problem:  # an item that somebody decided meanwhile, a note that is too long: the review goes on
+        say(str(problem))
+        return False
+    return True
+
+
+def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
+    """One answer for all that ask the same by the same operation, from a probability on; a sample of them is shown before it counts."""
+    try:
+        likely = float(least) if least else current.probability
+    except ValueError:
+        raise Refused(f"{least[:40]!r} is no probability: give one from 0 to 1, such as `a 0.95`.") from None
+    alike = [
+        w
+        for w in asked.items
+        if w.state == "open" and (w.code, w.operation) == (current.code, current.operation) and w.probability >= likely
+    ]
+    if not alike:
+        raise Refused(f"No open question of this kind is as likely as {percent(likely)}.")
+    step = max(1, len(alike) // _SAMPLE)
+    by_chance = sorted(alike, key=lambda w: (w.probability, w.id))[::step][:_SAMPLE]
+    digits = telling([w.id for w in alike])
+    show_table(
+        f"{len(by_chance)} of {len(alike):,}, from the least likely to the likeliest",
+        ("item", "probability", "rows"),
+        [(w.id[:digits], percent(w.probability), w.title) for w in by_chance],
+    )
+    out.print(f"y or n to all {len(alike):,}, anything else to none > ", end="", markup=False)
+    key, _, note = sys.stdin.readline().strip().partition(" ")
+    if key in ("y", "n"):
+        desk.keep([w.id for w in alike], _SAID[key], note.strip())
+        say(f"Answered {len(alike):,}.")
+    else:
+        say("None was answered.")
+
+
+def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
+    """The card of a question."""
+    stored = next(s for s in desk.plan.items if s.id == current.id)
+    shown = card(desk.store, desk.plan, stored)
+    of = next(group for group in asked.groups if group.code == current.code)
+    out.print()
+    out.print(Text(f"{of.label}  {of.counts['open']:,} open of {sum(of.counts.values()):,}", "bold"))
+    say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
+    say(shown.question)
+    if shown.lines:
+        show_table("Rows", ("", *shown.heads), [(line.name, *map(_cell, line.cells)) for line in shown.lines])
+    _evidence(shown)
+    for line in (*shown.writing, *shown.lost)[:20]:
+        say(one_line(line, _LONGEST), indent=2)
+    for note in shown.notes:
+        say(f"· {one_line(note, _LONGEST)}")
+    for source in shown.sources[:2]:
+        say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, _LONGEST)}", indent=2)
+    say(f"yes: {one_line(shown.if_yes, _LONGEST)}")
+    say(f"no: {shown.if_no}")
+
+
+def _evidence(shown: Card) -> None:
+    """What weighs most, and how likely it makes the rows one thing."""
+    told = sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]
+    for step in told:
+        say(f"{step.weight:+.1f} {one_line(step.says, _LONGEST)} ({reading(step.weight)})", indent=2)
+    if shown.verdict:
+        say(one_line(shown.verdict, _LONGEST))
+
+
+def _cell(runs: Sequence[MarkedRun]) -> str:
+    """A cell with the words in brackets that another row lacks."""
+    parts = [f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs]
+    return "".join(parts).strip()
+
+
+def _ending(desk: _Desk) -> None:
+    counts = _Desk(desk.store, desk.plan, desk.reviewer).queue()
+    n = counts.counts
+    say(
+        f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. Nothing is approved before it is signed."
+    )
+    for item in counts.contradictions:
+        say(f"Reviewers contradict each other about item {item}.")
+    name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
+    command = f"{program()} plans review {name} --plan {hash_} --by {argument(desk.reviewer)}"
+    if counts.decided and not counts.overruled:
+        suggest(f"Sign it, with {counts.decided:,} items that need no person", f"{command} --sign")
+    else:
+        suggest("Sign it", f"{command} --sign")
+
+
+def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
+    done = sign(
+        desk.store,
+        desk.namespace,
+        desk.plan.plan_hash,
+        reviewer=desk.reviewer,
+        include_decided=include_decided,
+        force=force,
+        note=note,
+    )
+    if json:
+        show_json(asdict(done))
+        return
+    say(f"Signed: {done.approved:,} approved, {done.rejected:,} rejected, {done.left:,} wait on.")
+    if done.approval_id:
+        suggest("Apply them", f"{program()} apply {argument(desk.namespace)}")
+
+
+def _as_json(desk: _Desk) -> dict[str, object]:
+    """The queue as data: its groups with their items in order, and what was said of each."""
+    asked = desk.queue()
+    return {
+        "plan_hash": desk.plan.plan_hash,
+        "namespace": desk.namespace,
+        "counts": dict(asked.counts),
+        "decided": asked.decided,
+        "contradictions": list(asked.contradictions),
+        "groups": [
+            {
+                "code": group.code,
+                "label": LABELS[group.code],
+                "counts": dict(group.counts),
+                "items": [asdict(w) | {"state": w.state} for w in group.items],
+            }
+            for group in asked.groups
+        ],
+    }

@@ -1,0 +1,133 @@
+"""A review in the terminal: a line an answer, over a pipe as well, and nothing counts before it is signed."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from slowwave.cli import session
+from slowwave.review.drafts import read_drafts
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.memories import ask
+from tests.review.reviews import Review, asking
+
+Answer = Callable[..., str]
+
+
+@pytest.fixture
+def review(store: Store) -> Review:
+    return asking(store)
+
+
+@pytest.fixture
+def answer(run: Run, review: Review, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Review the plan with these lines on standard input; what is printed."""
+
+    def answered(*lines: str, by: str = "mara") -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", review.slug, "--by", by, "--sort", "probability")
+        assert code == 0, problem
+        return text
+
+    return answered
+
+
+def drafted(review: Review) -> dict[str, tuple[str, str]]:
+    found = read_drafts(review.store, review.slug, review.hash)
+    return {item: (draft.verdict, draft.note) for item, draft in found.items()}
+
+
+def test_answers_are_kept_and_signed_with_one_command(answer: Answer, review: Review, run: Run) -> None:
+    """From the likeliest: yes, no with a reason, skip; the printed command signs, and the approval is applied."""
+    likeliest = [i.id for i in sorted(review.plan.items, key=lambda i: -i.probability) if i.decision == "review"]
+    text = answer("y", "n two people", "s", "q")
+    assert drafted(review) == dict(zip(likeliest, [("yes", ""), ("no", "two people"), ("skip", "")], strict=False))
+    assert text.count("Same thing?") == min(4, len(likeliest))
+    assert set(review.statuses().values()) == {"pending"}
+    (command,) = re.findall(r"^  slowwave (plans review .* --sign)$", text, re.MULTILINE)
+    code, told, _ = run(*command.split(), "--json")
+    assert code == 0
+    signed = json.loads(told)
+    assert (signed["approved"], signed["rejected"]) == (1 + len(review.decided), 1)
+    assert run("apply", review.slug)[0] == 0
+    assert review.statuses()[likeliest[0]] == "applied"
+
+
+def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, review: Review) -> None:
+    answer("y")
+    answer("y")
+    assert [verdict for verdict, _ in drafted(review).values()] == ["yes", "yes"]
+    assert "1 yes" in answer("u", "q")
+    text = answer(*["s"] * len(review.asked))
+    assert "Nothing is open." in text
+
+
+def test_all_of_a_kind_are_answered_after_a_sample(answer: Answer, review: Review) -> None:
+    """And taken back at once; whoever does not say yes or no to it answers none."""
+    text = answer("a 0.5", "?", "a 0.5", "y", "q")
+    assert "None was answered." in text
+    wanted = {i.id for i in review.plan.items if i.decision == "review" and i.probability >= 0.5}
+    assert set(drafted(review)) == wanted
+    answer("u", "q")
+    assert drafted(review) == {}
+    assert "is no probability" in answer("a much", "q")
+
+
+def test_words_narrow_what_is_asked_and_help_lists_the_keys(answer: Answer, review: Review) -> None:
+    text = answer("?", "/ no such words", "/", "y", "q")
+    assert "take back what you answered last" in text
+    assert "/ shows all again" in text
+    assert len(drafted(review)) == 1
+
+
+def test_an_item_that_somebody_decided_meanwhile_does_not_end_the_review(
+    answer: Answer, review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    likeliest = max((i for i in review.plan.items if i.decision == "review"), key=lambda i: i.probability)
+
+    class Meanwhile(io.StringIO):
+        def readline(self, *size: int) -> str:  # type: ignore[override]
+            ask(review.store, f"UPDATE night.plan_items SET status = 'rejected' WHERE item_id = '{likeliest.id}'")
+            return super().readline(*size)
+
+    monkeypatch.setattr(io, "StringIO", Meanwhile)
+    assert f"Item {likeliest.id} of plan {review.hash[:12]} is rejected already" in answer("y", "q")
+
+
+def test_the_questions_are_data(run: Run, review: Review) -> None:
+    code, text, _ = run("plans", "review", review.slug, "--by", "mara", "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert [(g["code"], {i["id"] for i in g["items"]}) for g in found["groups"]] == [("same", set(review.asked))]
+    assert found["counts"]["open"] == len(review.asked)
+
+
+def test_without_a_name_or_with_an_order_there_is_not_nothing_is_asked(run: Run, review: Review) -> None:
+    assert "must be named" in run("plans", "review", review.slug)[2]
+    assert "is none of" in run("plans", "review", review.slug, "--by", "mara", "--sort", "age")[2]
+
+
+def test_at_80_columns_no_line_of_a_card_is_longer_and_ids_are_whole(
+    answer: Answer, review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for console in (session.out, session.err):
+        monkeypatch.setattr(console, "_width", 80)
+        monkeypatch.setattr(console, "_force_terminal", True)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", answer("a 0.1", "n", "q"))
+    long = [line for line in text.splitlines() if len(line) > 80 and "--sign" not in line]
+    assert long == []
+    assert any(item in text for item in review.asked), "an id is whole on its line"
+
+
+def test_a_rejection_is_withdrawn(run: Run, answer: Answer, review: Review) -> None:
+    answer("n", "q")
+    assert run("plans", "review", review.slug, "--by", "mara", "--sign", "--drafts-only")[0] == 0
+    (gone,) = (item for item, status in review.statuses().items() if status == "rejected")
+    code, text, _ = run("plans", "reconsider", review.slug, gone, "--by", "jon", "--reason", "one person", "--json")
+    assert code == 0
+    assert json.loads(text)["items"] == [gone]
