@@ -220,6 +220,7 @@ def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
     out.print(Text(f"{of.label}  {of.counts['open']:,} open of {sum(of.counts.values()):,}", "bold"))
     say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
     say(shown.question)
+    say(one_line(shown.sentence, _LONGEST))
     if shown.lines:
         show_table("Rows", ("", *shown.heads), [(line.name, *map(_cell, line.cells)) for line in shown.lines])
     _evidence(shown)

@@ -127,6 +127,8 @@ def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = 
         return f"{keep} would absorb {others}: it {kept}, and {gone} to it."
     if "earlier" in item.evidence and "later" in item.evidence:
         return _succession(item)
+    if "winner" in item.evidence and "loser" in item.evidence:
+        return _ruling(item)
     where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
     if mutation.deletes:
         return _deletion(mutation, where)
@@ -187,6 +189,13 @@ def _succession(item: Item) -> str:
     if item.decision == "review":
         return f"A person is asked whether “{later}” has replaced “{earlier}”. If so, approving it ends that on {end[:10]}."
     return f"“{earlier}” would end on {end[:10]}, when “{later}” began. It stays on record: it was true until then."
+
+
+def _ruling(item: Item) -> str:
+    winner, loser = (f"“{item.evidence[side]}”" for side in ("winner", "loser"))
+    if item.decision == "review":
+        return f"A person is asked whether {winner} is right, and not {loser}. If so, approving it ends the latter."
+    return f"{winner} would stand, and {loser} would end. It stays on record."
 
 
 def _names(item: Item) -> list[str]:

@@ -144,6 +144,8 @@ def title_of(item: StoredItem) -> str:
         return " = ".join(str(name) for name in names)
     if isinstance(evidence, Mapping) and "earlier" in evidence and "later" in evidence:
         return f"{evidence['earlier']} → {evidence['later']}"
+    if isinstance(evidence, Mapping) and "winner" in evidence and "loser" in evidence:
+        return f"{evidence['winner']}, not {evidence['loser']}"
     mutation: Any = json.loads(item.mutation)
     named = [
         row for row in (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())) if row

@@ -175,3 +175,13 @@ def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
     )
     asked = why(replace(item, decision="review")).sentence
     assert asked.startswith("A person is asked whether “Ann lives in Rome” has replaced “Ann lives in Oslo”.")
+
+
+def test_of_two_that_contradict_each_other_both_are_told() -> None:
+    """Which would stand and which would end, or which of them a person is asked about."""
+    snapshot = make_snapshot(entities=[{"id": uid("x"), "name": "X", "source_chunk_ids": [uid("gone")]}])
+    (mutation,) = filter_references(snapshot, "entities", [uid("x")])
+    item = Item("resolve_conflicts", "resolve", mutation, {"winner": "It opens at six", "loser": "It opens at nine"})
+    assert why(item).sentence.startswith("“It opens at six” would stand, and “It opens at nine” would end.")
+    asked = why(replace(item, decision="review")).sentence
+    assert asked.startswith("A person is asked whether “It opens at six” is right, and not “It opens at nine”.")
