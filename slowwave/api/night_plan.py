@@ -18,13 +18,16 @@ from slowwave.errors import Refused
 from slowwave.night.night import OPERATIONS, run_night
 from slowwave.operations import named
 from slowwave.plans.commands import argument
+from slowwave.plans.diff import rewordings
 from slowwave.plans.gate import Approval, approve, reject
+from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
+from slowwave.texts.quotation import quotable
 
 _UNAPPLIED: Final = "SELECT id::text FROM night.open_approvals WHERE plan_hash = %s ORDER BY recorded_at"
 _DIGITS: Final = 12
@@ -117,7 +120,7 @@ class NightPlan:
             self._items = tuple(
                 PlannedItem(
                     *(stored.id, stored.operation, stored.decision, stored.risk, stored.probability, stored.status),
-                    *(stored.question, stored.reason, called(item, names), row_changes(item, names).lines),
+                    *(stored.question, stored.reason, called(item, names), _changes(item, names)),
                 )
                 for stored, item in read
             )
@@ -244,6 +247,12 @@ def plan(
         return NightPlan(namespace, night.plan.plan_hash, store)
     with store.connect("reader") as connection:
         return NightPlan(namespace, _standing(connection, namespace), store)
+
+
+def _changes(item: Item, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The changes of an item's rows, and what a memory that it rewords says then."""
+    said = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
+    return (*row_changes(item, names).lines, *(f"says then: {text}" for text in said))
 
 
 def _standing(connection: Connection, namespace: str) -> str:

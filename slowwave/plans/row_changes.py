@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slowwave.mutations.cells import Insert, Value, Write
+from slowwave.mutations.mutation import Row
 from slowwave.plans.diff import rewordings, text_of
 from slowwave.plans.items import Item
 from slowwave.plans.row_names import own_names
@@ -40,6 +41,9 @@ _RECORDS: Final = frozenset(("promotions", "claim_events", "memory_versions", *V
 
 _NAME: Final = 33
 """Characters of a row's name within a line; the heading of its item has all of it."""
+
+_KNOWN: Final = 16
+"""Characters of an external id that somebody gave; longer ones are digests."""
 
 _Cells = Mapping[str, Write]
 
@@ -141,7 +145,12 @@ def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
     rows = (*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows)
     times = Counter(short[row.id] for row in rows)
     alike = [row for row in rows if times[short[row.id]] > 1]
-    return short | {row.id: f"{short[row.id]} ({row.external_id or row.id[:8]})" for row in alike}
+    return short | {row.id: f"{short[row.id]} ({_id(row)})" for row in alike}
+
+
+def _id(row: Row) -> str:
+    """An external id that a person would know, else how the row's own begins."""
+    return row.external_id if row.external_id and len(row.external_id) <= _KNOWN else row.id[:8]
 
 
 def _silent(item: Item) -> str:
