@@ -1,5 +1,4 @@
-"""``python -m benchmarks.stores [DATA] [--users 1000] [--each 100] [--some 0] [--people 3] [--write]``: stores that are not ours, at size
-and asked.
+"""``python -m benchmarks.stores [DATA] [--users 1000] [--each 100] [--some 0] [--people 3] [--write]``: stores that are not ours, at size.
 
 First a collection of Mem0 with many users (``benchmarks.store_rows``): what looking for changes, auditing all users and planning for all of
 them cost, beside nights of some of them one by one, and what an apply costs beside one bare UPDATE of the same rows under the same indexes.

@@ -14,6 +14,7 @@ from slowwave.bindings.checks import Passed, diagnose_store, missing_grants, pas
 from slowwave.bindings.connected import TABLE, ConnectedStore, disconnect, enter_namespaces, namespaces_of, register
 from slowwave.bindings.files import built_in_text, read_binding
 from slowwave.bindings.fingerprint import structure_of, there, version_of
+from slowwave.bindings.fit import misfits
 from slowwave.errors import BindingError
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
@@ -54,6 +55,10 @@ def connect_store(
     name = _safe(name or binding.store)
     with store.connect("owner") as connection:
         _refuse_missing(binding, [bound for bound in binding.tables.values() if not there(connection, bound)])
+        if wrong := misfits(connection, binding):
+            raise BindingError(
+                f"{' '.join(wrong)} Correct the binding, or the names that you gave; nothing was connected."
+            )
         structure = structure_of(connection, binding)
         of = ConnectedStore(
             name, TABLE if own_text else kind, binding, given, structure, embedding_model, own_text=own_text

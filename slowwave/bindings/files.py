@@ -35,6 +35,13 @@ from slowwave.store.tables import EXPORTED
 
 _FOLDER: Final = Path(__file__).with_name("stores")
 _PARAMETER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_SAID: Final = {
+    "string_pattern_mismatch": "a name of at most 31 lower-case letters, digits and _ is asked for, with a letter first",
+    "missing": "it is missing",
+    "extra_forbidden": "there is nothing of that name",
+}
+"""What is wrong with a value, where Pydantic's own words are for programmers."""
+
 _LONGEST_FILE: Final = 200_000
 _OR_NULL: Final = " or null"
 
@@ -122,7 +129,8 @@ class _File:
         except ValidationError as problem:
             first = problem.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            return self.refuse(first["loc"], f"{where[:120]}: {first['msg'].rstrip('.')}.")
+            said = _SAID.get(first["type"], first["msg"].rstrip("."))
+            return self.refuse(first["loc"], f"{where[:120]}: {said}.")
 
     def _filled(self, value: Any, values: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         if isinstance(value, str):

@@ -1,0 +1,69 @@
+"""A binding that names what a table does not have is refused by that name, before anything is noted."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.bindings.connected import connected_names
+from slowwave.bindings.connecting import connect_store
+from slowwave.errors import BindingError
+from slowwave.store.connect import Store
+from tests.bindings.clients import run_as_owner
+
+MADE = """CREATE TABLE notes (id bigint PRIMARY KEY, owner varchar(40), body text, meta json, deleted_at timestamptz, v vector(3),
+  part int, UNIQUE (owner, part))"""
+FILE = """
+store = "notes"
+[tables.memories]
+table = "notes"
+key = { id = "bigint" }
+namespace = "owner"
+retired = { at = "deleted_at", type = "timestamptz", test = "set" }
+[tables.memories.columns]
+content = "body"
+author = { at = ["meta", "by"], json = "json" }
+vector = { at = "v", type = "vector" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('content = "body"', 'content = "text"', "public.notes has no column text; it has id, owner, body"),
+        ('key = { id = "bigint" }', 'key = { nr = "bigint" }', "has no column nr;"),
+        ('at = "deleted_at"', 'at = "gone_at"', "has no column gone_at;"),
+        ('namespace = "owner"', 'namespace = ["payload", "user"]', "has no column payload;"),
+        (
+            'key = { id = "bigint" }',
+            'key = { id = "uuid" }',
+            "The key id of public.notes is bigint, and the binding says uuid",
+        ),
+        (
+            '["meta", "by"], json = "json"',
+            '["meta", "by"]',
+            "meta of public.notes is json, and the binding reads it as jsonb",
+        ),
+        (
+            'at = "v", type = "vector"',
+            'at = "v", type = "halfvec"',
+            "v of public.notes is vector, and the binding says halfvec",
+        ),
+        ('key = { id = "bigint" }', 'key = { owner = "text" }', "No unique index of public.notes is of owner alone"),
+    ],
+)
+def test_what_is_not_there_is_told_and_nothing_is_connected(store: Store, right: str, wrong: str, said: str) -> None:
+    """A column, a type that decides how rows are found, a key that is none."""
+    run_as_owner(store, MADE, "INSERT INTO notes (id, owner, body) VALUES (1, 'anna', 'likes tea')")
+    assert right in FILE
+    with pytest.raises(BindingError, match=said) as problem:
+        connect_store(store, "table", own_text=FILE.replace(right, wrong), grant=True)
+    assert "nothing was connected" in str(problem.value)
+    with store.connect("reader") as connection:
+        assert connected_names(connection) == []
+
+
+def test_any_unique_key_will_do(store: Store) -> None:
+    """Of several columns, in any order; and lengths of types do not matter."""
+    run_as_owner(store, MADE, "INSERT INTO notes (id, owner, part, body) VALUES (1, 'anna', 2, 'likes tea')")
+    file = FILE.replace('{ id = "bigint" }', '{ part = "integer", owner = "text" }')
+    assert connect_store(store, "table", own_text=file, grant=True).namespaces == 1
