@@ -81,8 +81,7 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
 
 def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:
     state = "" if stored.status == "pending" else f" · {stored.status}"
-    kind = f" · {kind}" if (kind := _kind(stored)) else ""
-    say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{kind}{state}")
+    say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names), "", wide=wide)
     if not said and (rest := _rest(stored)):
         _under(rest, "dim", wide=wide)
@@ -114,13 +113,7 @@ def _rest(stored: StoredItem) -> str:
     if stored.decision != "review" or stored.status == "deferred":
         return ""
     _, mark, rest = stored.reason.partition("?")
-    return (rest.strip() if mark else stored.reason) if not _kind(stored) else ""
-
-
-def _kind(stored: StoredItem) -> str:
-    """In what two rows differ, where the reason says so in a word."""
-    rest = stored.reason.partition("?")[2].strip()
-    return rest if rest.isalpha() else ""
+    return rest.strip() if mark else stored.reason
 
 
 def _short(text: str) -> str:

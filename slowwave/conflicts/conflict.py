@@ -16,6 +16,17 @@ from slowwave.mutations.cells import canonical_json
 Reason = Literal["object", "number", "date", "polarity", "low_similarity", "property_contradiction", "reversed"]
 Table = Literal["relationships", "memory_facts", "memories"]
 
+REASONS: Final[Mapping[str, str]] = {
+    "object": "name different objects of a predicate that takes one",
+    "number": "state different numbers",
+    "date": "state different dates",
+    "polarity": "assert and deny the same, or use terms that exclude each other",
+    "low_similarity": "describe one thing in ways that have little in common",
+    "property_contradiction": "have different values of a shared property",
+    "reversed": "run both ways, and their type runs one way only",
+}
+"""Reason → what two rows do, in words."""
+
 SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "relationships": ("source_entity_id", "target_entity_id", "relationship_type", "description", "properties"),
     "memory_facts": ("subject", "predicate", "object", "fact_text"),

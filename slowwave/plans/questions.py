@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from slowwave.conflicts.conflict import REASONS
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import REDACTION
 from slowwave.plans.items import Item
@@ -56,9 +57,16 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
         return ReviewQuestion("value_lost", redact(f"{loss[0].upper()}{loss[1:]}."))
     code, asked = _asked(item)
     asked = f"{asked} It {loss}." if loss else asked
-    reason = item.evidence.get("reason")
-    message = f"{asked} {reason}" if isinstance(reason, str) and reason else asked
+    message = f"{asked} {doubt}" if (doubt := in_doubt(item)) else asked
     return ReviewQuestion(code, redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"))
+
+
+def in_doubt(item: Item) -> str:
+    """Why the planner was in doubt, as a sentence; what two rows that contradict each other do is told in words."""
+    reason = item.evidence.get("reason")
+    if not isinstance(reason, str):
+        return ""
+    return f"They {REASONS[reason]}." if reason in REASONS and "winner_id" in item.evidence else reason
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
-from slowwave.plans.questions import SAME, ReviewQuestion, losses, question
+from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
 from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
@@ -31,6 +31,11 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """Columns of merged rows that are shown side by side, by table."""
+
+_STANDS_ENDS: Final = (("winner", "loser"), ("later", "earlier"))
+"""In the evidence of what ends a row: what the row says that stands, and what the other says."""
+_WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
+"""Columns that a person weighs of two sides, beside what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +230,9 @@ def _rows(item: Item) -> Iterator[SeenRow]:
             role = "stays" if n == 0 else "is absorbed" if len(mutation.absorb) == 1 else f"is absorbed ({n})"
             yield SeenRow(role, fields)
         return
+    if sides := tuple(_sides(item)):
+        yield from sides
+        return
     by_row: dict[str, dict[str, str]] = {
         row.id: {"id": row.id, "external id": row.external_id or ""} for row in mutation.rows
     }
@@ -232,6 +240,20 @@ def _rows(item: Item) -> Iterator[SeenRow]:
         by_row.setdefault(change.row, {})[change.column or change.table] = f"{change.before} → {change.after}"
     for id_, fields in by_row.items():
         yield SeenRow(id_[:8], fields)
+
+
+def _sides(item: Item) -> Iterator[SeenRow]:
+    """Of two rows that cannot both be true the one that would stand and the one that would end, by what the plan saw of both."""
+    mutation, evidence = item.mutation, item.evidence
+    said = next(((evidence[a], evidence[b]) for a, b in _STANDS_ENDS if a in evidence and b in evidence), None)
+    ending = {row.id for row in mutation.rows}
+    held = dict.fromkeys(c.row for c, _ in mutation.seen() if c.table == mutation.table and c.row not in ending)
+    if said is None or len(ending) != 1 or len(held) != 1:
+        return
+    for role, id_, text in (("would stand", *held, said[0]), ("would end", *ending, said[1])):
+        cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
+        seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, id_)}
+        yield SeenRow(role, {"says": str(text), **{c: seen[c] for c in _WEIGHED if seen.get(c)}})
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
@@ -264,8 +286,10 @@ def _verdict(item: Item, *, only: bool) -> str:
 
 def _notes(item: Item, lost: Sequence[tuple[str, str]]) -> Iterator[str]:
     evidence = item.evidence
-    if reason := evidence.get("reason"):
-        yield str(reason)
+    if doubt := in_doubt(item):
+        yield doubt
+    if "winner_id" in evidence and isinstance(weighed := evidence.get("why"), str):
+        yield weighed
     pairs = evidence.get("pairs")
     if isinstance(pairs, Sequence) and len(pairs) > 1:
         yield f"The weakest of {len(pairs)} links is shown. All of them:"

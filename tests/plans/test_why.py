@@ -173,6 +173,13 @@ def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
     assert why(item).sentence == (
         "“Ann lives in Oslo” would end on 2026-02-20, when “Ann lives in Rome” began. It stays on record: it was true until then."
     )
+    stands, ends = why(item).to_json()["rows"]  # type: ignore[misc]
+    assert (stands["role"], stands["says"], ends["role"], ends["says"]) == (
+        *("would stand", "Ann lives in Rome"),
+        *("would end", "Ann lives in Oslo"),
+    )
+    assert stands["valid_from"] > ends["valid_from"], "what a person weighs stands beside it, and no bookkeeping"
+    assert not {"superseded_by", "is_active"} & ends.keys()
     asked = why(replace(item, decision="review")).sentence
     assert asked.startswith("A person is asked whether “Ann lives in Rome” has replaced “Ann lives in Oslo”.")
 
@@ -185,3 +192,8 @@ def test_of_two_that_contradict_each_other_both_are_told() -> None:
     assert why(item).sentence.startswith("“It opens at six” would stand, and “It opens at nine” would end.")
     asked = why(replace(item, decision="review")).sentence
     assert asked.startswith("A person is asked whether “It opens at six” is right, and not “It opens at nine”.")
+    evidence = {**item.evidence, "winner_id": uid("x"), "reason": "number", "why": "The winner weighs more."}
+    told = why(replace(item, decision="review", evidence=evidence))
+    assert told.asks is not None
+    assert told.asks.sentence == "Which of the two is right? They state different numbers."
+    assert told.notes[:2] == ("They state different numbers.", "The winner weighs more.")

@@ -17,24 +17,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.conflict import REASONS, Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.quotes import quotes
 from slowwave.operations import Inputs, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
-
-REASONS: Final = {
-    "object": "name different objects of a predicate that takes one",
-    "number": "state different numbers",
-    "date": "state different dates",
-    "polarity": "assert and deny the same, or use terms that exclude each other",
-    "low_similarity": "describe one thing in ways that have little in common",
-    "property_contradiction": "have different values of a shared property",
-    "reversed": "run both ways, and their type runs one way only",
-}
-"""Reason → what two rows do, in words."""
 
 QUOTED: Final = 50
 """Conflicts whose rows the report quotes; the findings name all, by their ids."""
