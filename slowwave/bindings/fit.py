@@ -18,16 +18,21 @@ WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped 
 """
 _UNIQUE: Final = """
 SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %s AND c.relname = %s AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
-  AND (SELECT array_agg(a.attname::text ORDER BY 1) FROM pg_attribute a WHERE a.attrelid = c.oid
-    AND a.attnum = ANY (i.indkey::int2[])) = %s::text[]
+WHERE n.nspname = %s AND c.relname = %s AND i.indisunique AND i.indpred IS NULL
+  AND (SELECT array_agg(a.attname::text ORDER BY a.attname::text COLLATE "C") FROM pg_attribute a WHERE a.attrelid = c.oid
+    AND (a.attnum = ANY (i.indkey::int2[]) OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = i.indexrelid
+      AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+      AND d.refobjsubid = a.attnum))) = %s::text[]
 """
+"""Of columns and of what is made of columns (coalesce of one that may be null): rows that differ in that differ in the columns."""
 _SAME: Final = {
     "character varying": "text",
     "character": "text",
     "timestamp with time zone": "timestamptz",
     "timestamp without time zone": "timestamp",
 }
+_NARROWER: Final = {"vector": "halfvec"}
+"""What is read and written as the other: a half vector takes the values of a vector, rounded as its client rounds them."""
 _SHOWN: Final = 12
 
 
@@ -51,7 +56,7 @@ def _of(connection: Connection, bound: BoundTable) -> Iterator[str]:
         kind = types[column.column]
         if column.path and kind != column.json:
             yield f"{column.column} of {place} is {kind}, and the binding reads it as {column.json}."
-        elif column.type in ("vector", "halfvec") and kind != column.type:
+        elif column.type in ("vector", "halfvec") and kind not in (column.type, _NARROWER.get(column.type)):
             yield f"{column.column} of {place} is {kind}, and the binding says {column.type}."
     own = sorted(key.column for key in bound.key)
     if connection.execute(_UNIQUE, (bound.schema, bound.table, own)).fetchone() is None:

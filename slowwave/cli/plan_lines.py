@@ -17,7 +17,7 @@ from slowwave.plans.diff import ItemChange, Rewording, lost_lines
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem
 from slowwave.plans.row_names import called, own_names
-from slowwave.plans.selection import Chosen
+from slowwave.plans.selection import SelectedItems
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
 
@@ -25,7 +25,7 @@ _LONGEST: Final = 4_000
 """Characters of a line where nothing is cut."""
 
 
-def print_chosen(chosen: Chosen, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:
+def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:
     """The items of a page by heading: of a question its rows in full, of what is decided a line. ``ids`` are all of the plan's."""
     digits = 36 if wide else telling(ids)
     for heading, items in chosen.groups():

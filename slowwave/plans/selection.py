@@ -61,7 +61,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedItems:
     """``items`` are those of the page, in the order in which they are shown; ``first`` is the place of the first of them among the
     ``matching``, counted from 1.
     """
@@ -79,7 +79,7 @@ class Chosen:
             yield heading, list(items)
 
 
-def choose(items: Sequence[StoredItem], selection: Selection) -> Chosen:
+def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
     """The items of a page. A decision, an operation or a page that the plan has none of is refused with those that it has.
 
     Order: what waits for a person's answer by what is asked, then what was decided by operation, then what was deferred; inside of each
@@ -101,7 +101,9 @@ def choose(items: Sequence[StoredItem], selection: Selection) -> Chosen:
     if not 1 <= selection.page <= pages:
         raise Refused(f"There is no page {selection.page:,}: {len(matching):,} items make {pages:,} of {size:,}.")
     begin = (selection.page - 1) * size
-    return Chosen(tuple(matching[begin : begin + size]), begin + 1, len(matching), len(items), selection.page, pages)
+    return SelectedItems(
+        tuple(matching[begin : begin + size]), begin + 1, len(matching), len(items), selection.page, pages
+    )
 
 
 def heading_of(stored: StoredItem) -> str:

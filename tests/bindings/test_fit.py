@@ -10,8 +10,8 @@ from slowwave.errors import BindingError
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 
-MADE = """CREATE TABLE notes (id bigint PRIMARY KEY, owner varchar(40), body text, meta json, deleted_at timestamptz, v vector(3),
-  part int, UNIQUE (owner, part))"""
+MADE = """CREATE TABLE notes (id bigint PRIMARY KEY, part int, owner varchar(40), body text, meta json, deleted_at timestamptz, v vector(3),
+  UNIQUE (owner, part))"""
 FILE = """
 store = "notes"
 [tables.memories]
@@ -29,7 +29,7 @@ vector = { at = "v", type = "vector" }
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ('content = "body"', 'content = "text"', "public.notes has no column text; it has id, owner, body"),
+        ('content = "body"', 'content = "text"', "public.notes has no column text; it has id, part, owner, body"),
         ('key = { id = "bigint" }', 'key = { nr = "bigint" }', "has no column nr;"),
         ('at = "deleted_at"', 'at = "gone_at"', "has no column gone_at;"),
         ('namespace = "owner"', 'namespace = ["payload", "user"]', "has no column payload;"),
@@ -60,6 +60,17 @@ def test_what_is_not_there_is_told_and_nothing_is_connected(store: Store, right:
     assert "nothing was connected" in str(problem.value)
     with store.connect("reader") as connection:
         assert connected_names(connection) == []
+
+
+def test_a_unique_index_of_what_is_made_of_the_key_tells_rows_apart(store: Store) -> None:
+    """As a column that may be null is entered in one; of one column too few it tells nothing."""
+    made = MADE.replace(",\n  UNIQUE (owner, part)", "")
+    run_as_owner(store, made, "INSERT INTO notes (id, owner, part, body) VALUES (1, 'anna', 2, 'likes tea')")
+    file = FILE.replace('{ id = "bigint" }', '{ part = "integer or null", owner = "text" }')
+    with pytest.raises(BindingError, match="of owner, part alone"):
+        connect_store(store, "table", own_text=file, grant=True)
+    run_as_owner(store, "CREATE UNIQUE INDEX ON notes (owner, coalesce(part, 0))")
+    assert connect_store(store, "table", own_text=file, grant=True).namespaces == 1
 
 
 def test_any_unique_key_will_do(store: Store) -> None:

@@ -18,8 +18,8 @@ from tests.cli.conftest import Run
 from tests.nights import new_world, write_a_plan
 from tests.regressions.test_19_printed_commands_are_refused import printed
 
-WITHOUT: set[str] = {"corpus watch", "dev", "mcp", "metrics", "serve"}
-"""Commands that print no data: they run until they are ended; ``metrics`` has the format of Prometheus."""
+WITHOUT: set[str] = {"corpus watch", "dev", "mcp", "metrics", "review", "serve"}
+"""Commands that print no data: they ask, or run until they are ended; ``metrics`` has the format of Prometheus."""
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
