@@ -21,10 +21,11 @@ from slowwave.plans.commands import argument
 from slowwave.plans.gate import check_name, refuse_state
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.questions import HEADINGS
 from slowwave.reports.waterfall import percent, reading
 from slowwave.review.card import Card, MarkedRun, card
 from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
-from slowwave.review.queue import LABELS, SORTS, Queue, Sort, Waiting, queue
+from slowwave.review.queue import SORTS, Queue, Sort, Waiting, queue
 from slowwave.review.reconsidering import reconsider as withdraw
 from slowwave.review.signing import sign
 from slowwave.store.connect import Store
@@ -295,7 +296,7 @@ def _as_json(desk: _Desk) -> dict[str, object]:
         "groups": [
             {
                 "code": group.code,
-                "label": LABELS[group.code],
+                "label": HEADINGS[group.code],
                 "counts": dict(group.counts),
                 "items": [asdict(w) | {"state": w.state} for w in group.items],
             }

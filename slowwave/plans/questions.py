@@ -30,6 +30,17 @@ whether a shorter text is good, whether rows may go, and whether anything else m
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
 
+HEADINGS: Final[Mapping[str, str]] = {
+    "same": "Same thing?",
+    "value_lost": "May this value be lost?",
+    "which_is_right": "Which is right?",
+    "secret": "Does this hold a secret?",
+    "shorter": "Is the new text good?",
+    "delete": "May this go?",
+    "change": "May this change?",
+}
+"""Code → the heading under which those that ask it stand."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuestion:

@@ -12,21 +12,11 @@ from typing import Final, Literal, get_args
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredItem
+from slowwave.plans.questions import HEADINGS
 
 Sort = Literal["plan", "probability", "risk", "operation"]
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 """By the order of the plan, the least probable first, the greatest risk first, or by operation."""
-
-QUESTIONS: Final[Mapping[str, str]] = {
-    "same": "Same thing?",
-    "value_lost": "May this value be lost?",
-    "which_is_right": "Which is right?",
-    "secret": "Does this hold a secret?",
-    "shorter": "Is the new text good?",
-    "delete": "May this go?",
-    "change": "May this change?",
-}
-"""Code of a question (``slowwave.plans.questions``) → the heading under which those that ask it stand."""
 
 _RISKS: Final = {"high": 0, "medium": 1, "low": 2}
 _SORTED: Final[Mapping[Sort, Callable[[StoredItem], tuple[object, ...]]]] = {
@@ -117,12 +107,12 @@ def heading_of(stored: StoredItem) -> str:
 
 def asked(stored: StoredItem) -> str:
     """What a review item asks, without the values and rows that it asks about: by its code, or by its sentence where it has none."""
-    if stored.question in QUESTIONS:
-        return QUESTIONS[stored.question]
+    if stored.question in HEADINGS:
+        return HEADINGS[stored.question]
     question, mark, _ = stored.reason.partition("?")
     if mark:
         return f"{question}?"
-    return QUESTIONS["value_lost" if stored.reason.startswith("Would lose") else "change"]
+    return HEADINGS["value_lost" if stored.reason.startswith("Would lose") else "change"]
 
 
 def _rank(stored: StoredItem) -> int:

@@ -14,10 +14,11 @@ from typing import Final
 from slowwave.plans.diff import lost_lines, rewordings
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.questions import HEADINGS
 from slowwave.plans.why import why
 from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import Step
-from slowwave.review.queue import LABELS, code_of, title_of
+from slowwave.review.queue import code_of, title_of
 from slowwave.store.connect import Store
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
@@ -129,7 +130,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
     lines = told.side_by_side()
     return Card(
         id=item.id,
-        label=LABELS[code_of(item)],
+        label=HEADINGS[code_of(item)],
         title=str(quotable(title_of(item))),
         question=told.asks.sentence if told.asks else told.sentence,
         sentence=str(quotable(told.sentence)),

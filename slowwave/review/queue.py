@@ -10,20 +10,9 @@ from typing import Any, Final, Literal
 
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.permitted import RISKS
-from slowwave.plans.questions import CODES, Code
+from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.review.drafts import Draft
 from slowwave.review.ordering import information
-
-LABELS: Final[Mapping[Code, str]] = {
-    "same": "Same thing?",
-    "value_lost": "May this value be lost?",
-    "which_is_right": "Which is right?",
-    "secret": "Does this hold a secret?",
-    "shorter": "Is the new text good?",
-    "delete": "May this go?",
-    "change": "May this change?",
-}
-"""What a group of questions is called."""
 
 Sort = Literal["information", "risk", "probability", "operation"]
 SORTS: Final[tuple[Sort, ...]] = ("information", "risk", "probability", "operation")
@@ -122,7 +111,7 @@ def queue(
     ]
     ordered = sorted(shown, key=_KEYS[sort])
     groups = tuple(
-        QuestionGroup(code, LABELS[code], tuple(w for w in ordered if w.code == code), _counts(of))
+        QuestionGroup(code, HEADINGS[code], tuple(w for w in ordered if w.code == code), _counts(of))
         for code in CODES
         if (of := [w for w in waiting if w.code == code])
     )

@@ -17,10 +17,11 @@ from starlette.routing import Route
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.review.card import card
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
-from slowwave.review.queue import LABELS, Queue, queue
+from slowwave.review.queue import Queue, queue
 from slowwave.reviewing.card_view import card_values
 from slowwave.reviewing.chosen import Chosen
 from slowwave.reviewing.desk import Desk
@@ -130,7 +131,7 @@ class PlanPages:
         path = f"/plans/{plan.plan_hash}"
         values = {
             **bar_values(plan, found, _reviewer(request)),
-            "label": LABELS[of.code],
+            "label": HEADINGS[of.code],
             "operation": of.operation,
             "item": of.id,
             "at_least": least,

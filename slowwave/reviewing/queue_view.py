@@ -9,10 +9,10 @@ from typing import Final
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
-from slowwave.plans.questions import CODES
+from slowwave.plans.questions import CODES, HEADINGS
 from slowwave.reports.waterfall import percent
 from slowwave.review.drafts import Draft
-from slowwave.review.queue import LABELS, SORTS, Queue, Sort, State, Waiting, queue
+from slowwave.review.queue import SORTS, Queue, Sort, State, Waiting, queue
 from slowwave.reviewing.chosen import STATES, ChoiceField, Chosen
 
 PAGE: Final = 250
@@ -125,7 +125,7 @@ def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
     codes, operations = {s.question for s in asked}, sorted({s.operation for s in asked})
     return [
         ChoiceField(
-            "question", "Question", [("", "All"), *((c, LABELS[c]) for c in CODES if c in codes)], chosen.question
+            "question", "Question", [("", "All"), *((c, HEADINGS[c]) for c in CODES if c in codes)], chosen.question
         ),
         ChoiceField("operation", "Operation", [("", "All"), *((name, name) for name in operations)], chosen.operation),
         ChoiceField("risk", "Risk", [("", "All"), *((risk, risk) for risk in _RISKS)], chosen.risk),

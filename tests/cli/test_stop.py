@@ -18,7 +18,12 @@ from slowwave.store import server
 
 pytestmark = pytest.mark.slow
 
-WAITS = "import sys, signal; sys.stdout.write('.'); sys.stdout.flush(); signal.pause()"
+WAITS = """
+import sys, signal
+signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whoever started it may ignore or block it, and both are inherited
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+sys.stdout.write('.'); sys.stdout.flush(); signal.pause()
+"""
 
 
 @pytest.fixture

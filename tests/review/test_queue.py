@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from slowwave.plans.questions import HEADINGS
 from slowwave.review.drafts import NewDraft, read_drafts, save_drafts
-from slowwave.review.queue import LABELS, Queue, queue
+from slowwave.review.queue import Queue, queue
 from slowwave.store.connect import Store
 from tests.review.reviews import Review, asking
 from tests.review.test_drafts import say
@@ -25,7 +26,7 @@ def test_items_stand_under_their_question_with_what_was_said(review: Review) -> 
     save_drafts(review.store, review.slug, review.hash, [NewDraft(review.decided[0], "no")], reviewer="mara")
     found = shown(review)
     (group,) = found.groups
-    assert (group.code, group.label) == ("same", LABELS["same"])
+    assert (group.code, group.label) == ("same", HEADINGS["same"])
     assert {w.id for w in group.items} == set(review.asked)
     assert found.counts == group.counts == {"open": len(review.asked) - 3, "yes": 1, "no": 1, "skip": 1}
     assert (found.decided, found.overruled) == (len(review.decided), 1)
