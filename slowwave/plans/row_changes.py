@@ -93,7 +93,7 @@ class _Told:
 def _tell_row(told: _Told, table: str, subject: str, cells: _Cells, own: Mapping[str, str], *, kept: bool) -> None:
     """The lines of one row: what becomes of it, then each cell that says something."""
     end = cells.get("valid_to")
-    when = f", true until {_instant(end.value)}" if end and end.action == "set" and end.value else ""
+    when = f", true until {instant(end.value)}" if end and end.action == "set" and end.value else ""
     gone = "invalidated_at" in cells or ("is_active" in cells and cells["is_active"].value is False)
     successor = next(
         (str(cells[c].value) for c in ("merged_into", "superseded_by") if c in cells and cells[c].value), ""
@@ -172,7 +172,7 @@ def _change(table: str, before: Value, after: Value) -> str:
     if isinstance(was, dict) and isinstance(now, dict):
         pairs = ([f"{k}={_plain(v)}" for k, v in sorted(d.items())] for d in (was, now))
         return _added_and_gone(*pairs)
-    return f"{_instant(text_of(table, before))} → {_instant(text_of(table, after))}"
+    return f"{instant(text_of(table, before))} → {instant(text_of(table, after))}"
 
 
 def _added_and_gone(was: Iterable[Any], now: Iterable[Any]) -> str:
@@ -210,7 +210,7 @@ def _count(n: int, table: str) -> str:
     return f"{n:,} {table.removesuffix('s') if n == 1 else table}"
 
 
-def _instant(value: Value) -> str:
+def instant(value: Value) -> str:
     """An instant as its day, with the time where that is not midnight; any other text as it is."""
     text = str(value)
     if not (len(text) >= 20 and text[4:5] == text[7:8] == "-" and text[10:11] == "T"):

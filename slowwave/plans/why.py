@@ -15,6 +15,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
+from slowwave.plans.row_changes import instant
 from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 
@@ -34,6 +35,9 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _STANDS_ENDS: Final = (("winner", "loser"), ("later", "earlier"))
 """In the evidence of what ends a row: what the row says that stands, and what the other says."""
+_STANDS: Final = "would stand"
+_TOLD: Final = frozenset(("winner", "loser", "later", "earlier", "winner_id", "reason", "why", "seen"))
+"""What rows and notes tell of two sides, or hash."""
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
 """Columns that a person weighs of two sides, beside what they say."""
 
@@ -86,14 +90,16 @@ class Explanation:
 def why(item: Item, probes: Mapping[str, object] | None = None, texts: Mapping[str, str] | None = None) -> Explanation:
     """The account of an item; ``probes`` are its plan's, which may say what it would lose, ``texts`` those that its writing cites."""
     found = steps(item.evidence.get("waterfall"))
+    rows = tuple(_rows(item))
+    told = _TOLD if any(row.role == _STANDS for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
     return Explanation(
         sentence=_sentence(item, lost, only=only),
-        rows=tuple(_rows(item)),
+        rows=rows,
         steps=found,
         verdict=_verdict(item, only=only) if found else "",
         notes=tuple(_notes(item, lost)),
-        evidence={} if found else {k: _text(v) for k, v in item.evidence.items()},
+        evidence={} if found else {k: _text(v) for k, v in item.evidence.items() if k not in told},
         writing=tuple(writing(item.mutation, texts or {})),
         asks=question(item, lost, only=only) if item.decision == "review" else None,
     )
@@ -250,10 +256,10 @@ def _sides(item: Item) -> Iterator[SeenRow]:
     held = dict.fromkeys(c.row for c, _ in mutation.seen() if c.table == mutation.table and c.row not in ending)
     if said is None or len(ending) != 1 or len(held) != 1:
         return
-    for role, id_, text in (("would stand", *held, said[0]), ("would end", *ending, said[1])):
+    for role, id_, text in ((_STANDS, *held, said[0]), ("would end", *ending, said[1])):
         cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
         seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, id_)}
-        yield SeenRow(role, {"says": str(text), **{c: seen[c] for c in _WEIGHED if seen.get(c)}})
+        yield SeenRow(role, {"says": str(text), **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}})
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:

@@ -180,6 +180,7 @@ def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
     )
     assert stands["valid_from"] > ends["valid_from"], "what a person weighs stands beside it, and no bookkeeping"
     assert not {"superseded_by", "is_active"} & ends.keys()
+    assert why(item).evidence.keys() == {"to"}, "what the rows tell is told once"
     asked = why(replace(item, decision="review")).sentence
     assert asked.startswith("A person is asked whether “Ann lives in Rome” has replaced “Ann lives in Oslo”.")
 
