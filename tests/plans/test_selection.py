@@ -6,8 +6,8 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredItem
-from slowwave.plans.questions import CODES
-from slowwave.plans.selection import QUESTIONS, Selection, asked, choose
+from slowwave.plans.questions import CODES, HEADINGS
+from slowwave.plans.selection import Selection, asked, choose
 
 
 def stored(id_: str, operation: str, decision: str, **more: object) -> StoredItem:
@@ -82,4 +82,4 @@ def test_a_question_is_told_without_what_it_is_about() -> None:
     assert asked(stored("x", "y", "review", reason="Which of the two is right? number")) == "Which of the two is right?"
     assert asked(stored("x", "y", "review", reason="Would lose Tuesday of row 3.")) == "May this value be lost?"
     assert asked(stored("x", "y", "review")) == "May this change?"
-    assert QUESTIONS.keys() == set(CODES)
+    assert HEADINGS.keys() == set(CODES)
