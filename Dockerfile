@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# One image for every process of Slowwave: web, daemon, code server, command line. compose.yaml starts them; README.md says how.
+# One image for every process of Slowwave: web, daemon, code server, command line. compose.yaml starts them; docs/install.md says how.
 # Python is the version that constraints.txt is made for, so that an image built again has the same packages.
 
 FROM python:3.11-slim-trixie AS build

@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock docs clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock docs site clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
@@ -48,7 +48,7 @@ test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(CHECK)
 
-bench: $(VENV)/.installed-dev ## speed and quality, as the README quotes them
+bench: $(VENV)/.installed-dev ## speed of each step of a night, beside khora's
 	$(BIN)/python -m benchmarks
 
 bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, WRITE=1 writes the page
@@ -108,9 +108,12 @@ lock: ## renew constraints.txt (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --no-annotate \
 		--custom-compile-command 'make lock' --output-file constraints.txt pyproject.toml
 
-docs: $(VENV)/.installed ## renew the pages that are made from code: the README's operations, docs/settings.md
-	$(BIN)/python -m slowwave.operations.table README.md
+docs: $(VENV)/.installed ## renew the pages that are made from code: the table in docs/operations.md, docs/settings.md
+	$(BIN)/python -m slowwave.operations.table docs/operations.md
 	$(BIN)/python -m slowwave.operations.settings_page > docs/settings.md
+
+site: $(VENV)/.installed-dev ## docs/ as a site with search and references, in site/: python3 -m http.server -d site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove the virtual environment and nothing else
 	rm -rf $(VENV)

@@ -1,6 +1,6 @@
-"""The README's table of operations, made from what they declare.
+"""The table of operations in ``docs/operations.md``, made from what they declare.
 
-``python -m slowwave.operations.table README.md`` renews it between its marks; a test holds it against the file.
+``python -m slowwave.operations.table docs/operations.md`` renews it between its marks; a test holds it against the file.
 """
 
 from __future__ import annotations

@@ -254,7 +254,7 @@ def _rights(connection: Connection) -> list[Diagnosis]:
         found.append(
             Diagnosis(
                 "The login of SLOWWAVE_DATABASE_URL is a superuser.",
-                "Let a plain login own the database and the schemas memory and night; README says how one is made.",
+                "Let a plain login own the database and the schemas memory and night; docs/install.md says how one is made.",
                 problem=False,
             )
         )

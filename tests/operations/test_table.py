@@ -1,4 +1,4 @@
-"""The README's table is what operations declare."""
+"""The table of operations in the docs is what they declare."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from slowwave.operations.table import MARKS, renewed, table
 from tests.operations.chapter import ROOT
 
 
-def test_the_readme_has_the_table() -> None:
+def test_the_page_has_the_table() -> None:
     """Renew it with ``make docs``."""
-    page = (ROOT / "README.md").read_text()
+    page = (ROOT / "docs" / "operations.md").read_text()
     assert page == renewed(page)
 
 

@@ -20,7 +20,7 @@ from tests.clusters import external, majors, run
 
 pytestmark = pytest.mark.slow
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
 MESSAGES = (
     '{"namespace": "desk", "created_at": "2026-03-02T10:00:00Z", "role": "user", "content": "The lamp is in room 4."}\n'
 )
@@ -40,14 +40,14 @@ def _slowwave(cluster: server.Server, folder: Path, *commands: str) -> subproces
 
 
 def _steps() -> str:
-    """What README tells to run once the address is set."""
-    found = re.search(r"^slowwave migrate && slowwave doctor$", README, re.MULTILINE)
+    """What docs/install.md tells to run once the address is set."""
+    found = re.search(r"^slowwave migrate && slowwave doctor$", PAGE, re.MULTILINE)
     assert found
     return found[0]
 
 
 @pytest.mark.parametrize("major", majors())
-def test_the_steps_of_the_readme_end_in_a_store_that_works(tmp_path: Path, major: int) -> None:
+def test_the_steps_of_the_page_end_in_a_store_that_works(tmp_path: Path, major: int) -> None:
     """An owner who may create roles: after migrate and doctor, importing, planning and reading all work."""
     messages = tmp_path / "messages.jsonl"
     messages.write_text(MESSAGES)

@@ -19,7 +19,7 @@ from tests.clusters import external, majors, run
 
 pytestmark = pytest.mark.slow
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
 MODERN = pytest.mark.parametrize("cluster", [m for m in majors() if m >= 16], indirect=True)
 
 
@@ -46,9 +46,9 @@ def test_the_wheels_major_is_always_tried() -> None:
 
 
 @pytest.mark.parametrize("major", majors())
-def test_the_readmes_statements_make_a_store_with_a_login_for_apply(tmp_path: Path, major: int) -> None:
-    """Every SQL block of README as it stands there, but for the passwords; then migrate and doctor."""
-    blocks = re.findall(r"```sql\n(.*?)```", README, re.DOTALL)
+def test_the_pages_statements_make_a_store_with_a_login_for_apply(tmp_path: Path, major: int) -> None:
+    """Every SQL block of docs/install.md as it stands there, but for the passwords; then migrate and doctor."""
+    blocks = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     administrator, apply_login = (block for block in blocks if "CREATE ROLE" in block)
     first, then = administrator.replace("…", "o").split("\\connect memory\n")
     with external(tmp_path / "cluster", majors()[major]) as cluster:
