@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from threading import TIMEOUT_MAX, Timer
+from threading import TIMEOUT_MAX
 from typing import Final
 
 from slowwave.api.asked import slug_of
 from slowwave.api.dream_outcome import NO_REASON, DreamOutcome, Outcome
+from slowwave.api.time_limit import TimeLimit
 from slowwave.deep.loop import Talks
 from slowwave.errors import (
     DeepPassEscaped,
@@ -24,7 +25,6 @@ from slowwave.night.runs import plain_reason
 from slowwave.plans.commands import undecided
 from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
-from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
 from slowwave.store.opening import open_store
 
@@ -57,21 +57,7 @@ def deep_now(
     why = plain_reason(reason) or NO_REASON
     with store.connect("reader") as connection:
         slug = slug_of(connection, namespace)
-    began: list[str] = []
-    fired: list[str] = []
-
-    def stop() -> None:
-        if began:
-            fired.extend(began)
-            try:
-                request_cancel(store, began[0])
-            except Refused:  # it has ended at this moment
-                fired.clear()
-
-    timer = Timer(timeout, stop) if timeout is not None else None
-    if timer:
-        timer.daemon = True
-        timer.start()
+    limit = TimeLimit(store, timeout)
     try:
         done = run_deep(
             *(store, slug),
@@ -82,14 +68,13 @@ def deep_now(
             dagster_run_id=dagster_run_id,
             model=model,
             callbacks=callbacks,
-            began=began,
+            began=limit.applies_to,
         )
         found = _outcome(store, slug, why, done)
     except Exception as problem:  # noqa: BLE001 - whatever went wrong is an outcome
-        found = _failed(store, slug, why, problem, "".join(began[:1]), timed_out=bool(fired))
+        found = _failed(store, slug, why, problem, limit.run_id, timed_out=limit.fired)
     finally:
-        if timer:
-            timer.cancel()
+        limit.stop()
     return replace(found, duration_ms=(time.monotonic() - clock) * 1000)
 
 

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from threading import TIMEOUT_MAX, Timer
+from threading import TIMEOUT_MAX
 from typing import Final, Literal
 
 import psycopg
@@ -18,6 +18,7 @@ import psycopg
 from slowwave.api.asked import Mode, check_approver, mode_of, slug_of
 from slowwave.api.dream_results import DreamProgress, DreamResult
 from slowwave.api.dreams import dream
+from slowwave.api.time_limit import TimeLimit
 from slowwave.errors import DreamApplyDisabled, DreamDisabledError, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.night.gates import gate
 from slowwave.night.night import OPERATIONS
@@ -26,7 +27,6 @@ from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
-from slowwave.runs.control import request_cancel
 from slowwave.runs.run import find_run
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
@@ -121,7 +121,7 @@ def _dream(
             ops=ops,
             approver=approver,
             store=store,
-            wait=wait if watch.timeout is None else min(wait, watch.timeout),
+            wait=wait if watch.seconds is None else min(wait, watch.seconds),
             abandon=True,
             on_progress=watch.see,
             callbacks=callbacks,
@@ -161,7 +161,7 @@ def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tupl
     if result.state == "cancelled":
         go_on = f"Go on with it: `slowwave dream {result.run.namespace} --resume-from {result.run.run_id}`."
         if watch.fired:
-            return "timed_out", f"The run was cancelled after {watch.timeout:g} s. What it applied stands. {go_on}"
+            return "timed_out", f"The run was cancelled after {watch.seconds:g} s. What it applied stands. {go_on}"
         return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
     if result.apply_runs:
         more = f" {waiting:,} items wait for a person." if waiting else ""
@@ -218,38 +218,16 @@ def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch
     return DreamOutcome("errored", slug, why, message, run_id=watch.plan_run_id)
 
 
-class _Watch:
-    """Cancels whatever run the dream is in when its time is up; ``fired`` says that it did."""
+class _Watch(TimeLimit):
+    """The time limit of a dream, whose runs are told step by step, and which of them made the plan."""
 
-    def __init__(self, store: Store, timeout: float | None) -> None:
-        self.timeout, self.run_id, self.plan_run_id, self.fired = timeout, "", "", False
-        self._store = store
-        self._timer = None if timeout is None else Timer(timeout, self._cancel)
-        if self._timer:
-            self._timer.daemon = True
-            self._timer.start()
+    plan_run_id = ""
 
     def see(self, progress: DreamProgress) -> None:
-        """Called at every step: a run that begins after the time was up is cancelled at once."""
-        self.run_id = progress.run_id
+        """Called at every step."""
         if progress.phase == "plan":
             self.plan_run_id = progress.run_id
-        if self._timer and self._timer.finished.is_set() and not self.fired:
-            self._cancel()
-
-    def stop(self) -> None:
-        """The dream is over."""
-        if self._timer:
-            self._timer.cancel()
-
-    def _cancel(self) -> None:
-        if not self.run_id:
-            return
-        try:
-            request_cancel(self._store, self.run_id)
-            self.fired = True
-        except Refused:  # between two runs: the next one's first step asks again
-            pass
+        self.applies_to(progress.run_id)
 
 
 def _refuse_nonsense(

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,11 +106,11 @@ def run_deep(
     dagster_run_id: str = "",
     model: Talks | None = None,
     callbacks: Sequence[Callback] = (),
-    began: list[str] | None = None,
+    began: Callable[[str], None] | None = None,
 ) -> DeepPass:
     """One deep pass in this process, unless a gate is closed. ``force``: somebody asked for it, see ``slowwave.night.deep_gates``.
 
-    ``model`` takes the place of the one that the settings name; ``began`` is given the id of the run once it holds its namespace.
+    ``model`` takes the place of the one that the settings name; ``began`` is called with the id of the run once it holds its namespace.
     Raises ``DreamLockUnavailable`` while another run holds the namespace, ``DreamCancelled`` when it was killed, ``DeepPassUnfinished``
     when its time or its turns were up, ``DeepPassEscaped`` when the copy came back as it must not, ``ChatError`` when the model gave
     nothing.
@@ -140,7 +140,7 @@ def run_deep(
             wait,
         )
     if began is not None:
-        began.append(run_id)
+        began(run_id)
     stream, clock = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     going = _Pass(store, run_id, settings)

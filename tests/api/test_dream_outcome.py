@@ -179,7 +179,7 @@ def test_timed_out_cancels_the_run(store: Store, monkeypatch: pytest.MonkeyPatch
             timers.append(timers[0])
         return slow(inputs)
 
-    monkeypatch.setattr("slowwave.api.dream_outcome.Timer", AtOurWord)
+    monkeypatch.setattr("slowwave.api.time_limit.Timer", AtOurWord)
     instead(monkeypatch, OPS, lasts)
     found = dream_now(slug, "now", ops=OPS, timeout=1.0, store=store)
     assert (found.outcome, found.apply_runs) == ("timed_out", ())

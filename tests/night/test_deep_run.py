@@ -45,6 +45,13 @@ def items(store: Store) -> list[tuple[object, ...]]:
     return ask(store, "SELECT decision, risk, mutation ->> 'kind' FROM night.plan_items ORDER BY decision")
 
 
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder for temporary files that no other test has, in processes that are started as well."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 def left_behind() -> list[str]:
     """Folders of passes that are still there."""
     return [path.name for path in Path(tempfile.gettempdir()).glob("slowwave-deep-*")]
