@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
 import pytest
@@ -16,6 +17,8 @@ from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.bindings import hindsight
 from tests.bindings.clients import DIMENSIONS, KEY, digest_of, embedding, run_as_owner, texts
+from tests.memories import ask
+from tests.regressions.test_06_forged_journal import forge, vouch_anew
 
 TABLES = ("memory_units", "invalidated_memory_units", "unit_entities", "memory_links", "entities", "documents")
 TEA = "Anna prefers tea over coffee"
@@ -153,3 +156,46 @@ def test_a_link_into_another_bank_keeps_its_fact(store: Store) -> None:
     result = apply_approval(store, approval.id)
     assert result.counts["skipped_stale"] == len(night.plan.items)
     assert digest_of(store, *TABLES) == before
+
+
+@pytest.mark.parametrize("end", ["another bank's fact", "a fact that nobody retired", "a weight of its own"])
+def test_a_forged_image_of_a_link_that_went_along_reaches_no_other_fact(store: Store, end: str) -> None:
+    """No plan names it, so no seal says what it held. With image, hash, event and chain forged, a link between other facts is refused, as
+    it belongs to none that the sealed item takes away; of one between the same facts only the chain knows what it held."""
+    make(store)
+    connect_store(store, "hindsight", grant=True)
+    let_write(store, "hindsight", grant=True)
+    night = run_night(store, "hindsight-anna")
+    assert night.plan is not None
+    approval = approve(
+        store, "hindsight-anna", night.plan.plan_hash, approver="mara", force=True, note="t", include_review=True
+    )
+    run = apply_approval(store, approval.id).run_id
+    ((entry, item, image),) = ask(
+        store,
+        "SELECT j.id, j.item_id::text, b.before FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id "
+        "WHERE j.run_id = %s AND j.table_name = 'public.memory_links' AND j.action = 'delete' ORDER BY j.id LIMIT 1",
+        run,
+    )
+    held = json.loads(str(image))
+    ((ben,), (anna,)) = (
+        ask(store, "SELECT id::text FROM memory_units WHERE bank_id = %s ORDER BY 1 LIMIT 1", bank)[0]
+        for bank in ("ben", "anna")
+    )
+    forged = {
+        "another bank's fact": {"from_unit_id": ben, "to_unit_id": ben, "bank_id": "ben"},
+        "a fact that nobody retired": {"from_unit_id": anna, "to_unit_id": anna},
+        "a weight of its own": {"weight": "0.125"},
+    }[end]
+    forge(store, entry, json.dumps(held | forged))
+    after = digest_of(store, *TABLES)
+    with pytest.raises(Refused, match="are not those that its event vouches for"):
+        undo_run(store, run)
+    vouch_anew(store, run, item)
+    if "weight" in forged:
+        undo_run(store, run)
+        assert ask(store, "SELECT count(*) FROM memory_links WHERE weight = 0.125") == [(1,)]
+        return
+    with pytest.raises(Refused, match="it belongs to no row that the sealed item takes away"):
+        undo_run(store, run)
+    assert digest_of(store, *TABLES) == after

@@ -90,7 +90,7 @@ def test_a_body_forged_with_its_hash_is_refused(store: Store, applied: tuple[str
     """The owner changes image and hash alike: the event of the item no longer fits, nor does what the plan saw."""
     slug, run, _ = applied
     ((entry, table, column, row, _),) = ask(store, _CELL, "state")
-    _forge(store, entry, "quarantined")
+    forge(store, entry, "quarantined")
     refused(store, slug, run, str(entry), f"{table}.{column}", str(row))
 
 
@@ -99,12 +99,12 @@ def test_a_body_forged_with_hash_and_event_is_refused(store: Store, applied: tup
     slug, run, _ = applied
     for text in ("quarantined", "\x01 no state"):
         ((entry, table, column, row, item),) = ask(store, _CELL, "state")
-        _forge(store, entry, text)
-        _vouch_anew(store, run, item)
+        forge(store, entry, text)
+        vouch_anew(store, run, item)
         refused(store, slug, run, str(entry), f"{table}.{column}", str(row))
     ((entry, *_),) = ask(store, _CELL, "invalidated_at")
-    _forge(store, entry, "no instant at all")
-    _vouch_anew(store, run, "")
+    forge(store, entry, "no instant at all")
+    vouch_anew(store, run, "")
     refused(store, slug, run, str(entry), "invalidated_at")
 
 
@@ -123,7 +123,7 @@ def test_a_deleted_entry_is_noticed(store: Store, applied: tuple[str, str, str],
     unguarded(store, "DELETE FROM night.before_images WHERE journal_id = %s", entry)
     unguarded(store, "DELETE FROM night.journal WHERE id = %s", entry)
     if linked_anew:
-        _vouch_anew(store, run, item)
+        vouch_anew(store, run, item)
     refused(store, slug, run, str(item), *([str(row)] if linked_anew else []))
 
 
@@ -184,7 +184,7 @@ def test_runs_journalled_by_the_version_before_are_undone_and_verified(
 ) -> None:
     """Their events have the first form of the payload, which passes over nulls; they come back, and a forged one does not."""
     slug, run, before = applied
-    _vouch_anew(store, run, "", first=True)
+    vouch_anew(store, run, "", first=True)
     undone = undo_run(store, run)
     assert undone.items
     assert digest(store, slug) == before
@@ -195,7 +195,7 @@ def test_runs_journalled_by_the_version_before_are_undone_and_verified(
         store, "SELECT id FROM night.journal WHERE run_id = %s AND action = 'set' LIMIT 1", undone.run_id
     )
     assert after != before
-    _forge(store, entry, "quarantined")
+    forge(store, entry, "quarantined")
     with pytest.raises(Refused, match="journal"):
         undo_run(store, undone.run_id)
     assert digest(store, slug) == after
@@ -219,21 +219,21 @@ def test_the_image_of_a_purged_row_is_held_to_what_the_plan_saw(store: Store) ->
         uid("old"),
     )
     assert "4 piers" in str(body)
-    _forge(store, entry, str(body).replace("4 piers", "9 piers"))
-    _vouch_anew(store, run, item)
+    forge(store, entry, str(body).replace("4 piers", "9 piers"))
+    vouch_anew(store, run, item)
     refused(store, "purged", run, str(entry), uid("old"))
-    _forge(store, entry, str(body))
-    _vouch_anew(store, run, item)
+    forge(store, entry, str(body))
+    vouch_anew(store, run, item)
     assert undo_run(store, run).items == (item,)
 
 
-def _forge(store: Store, entry: object, text: str) -> None:
+def forge(store: Store, entry: object, text: str) -> None:
     unguarded(store, "UPDATE night.before_images SET before = %s WHERE journal_id = %s", text, entry)
     hashed = hashlib.sha256(text.encode()).hexdigest()
     unguarded(store, "UPDATE night.journal SET before_hash = %s WHERE id = %s", hashed, entry)
 
 
-def _vouch_anew(store: Store, run: str, item: object, *, first: bool = False) -> None:
+def vouch_anew(store: Store, run: str, item: object, *, first: bool = False) -> None:
     """Payloads of the run's items as the journal is now, and the chain linked again from its beginning."""
     from slowwave.applying import events
 
