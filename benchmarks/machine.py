@@ -51,3 +51,8 @@ def peak_mb() -> float:
         peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(peak.split()[1]) * 1_024 / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1_024) / 1e6
+
+
+def peak_of_children_mb() -> float:
+    """Of the largest of the processes that this one started and waited for."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1_024) / 1e6

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.stores [DATA] [--users 1000] [--each 100] [--some 0] [--people 3] [--write]``: stores that are not ours, at size.
+"""``python -m benchmarks.stores [DATA] [--users 1000] [--each 100] [--some 0] [--jobs 2] [--people 3] [--write]``: other stores, at size.
 
 First a collection of Mem0 with many users (``benchmarks.store_rows``): what looking for changes, auditing all users and planning for all of
 them cost, beside nights of some of them one by one, and what an apply costs beside one bare UPDATE of the same rows under the same indexes.
@@ -21,7 +21,7 @@ from typing import Final
 from psycopg import sql
 from rich.console import Console
 
-from benchmarks.machine import commit, load, machine, peak_mb
+from benchmarks.machine import commit, load, machine, peak_mb, peak_of_children_mb
 from benchmarks.nights import DATA
 from benchmarks.report import Part, put, show
 from benchmarks.store_clients import HEADER, SAYS, calendar_told, langgraph, mem0, memorybank_told, tried
@@ -58,7 +58,7 @@ _BARE: Final = """UPDATE {} SET payload = payload || '{{"expiration_date": "1970
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of the wall, and of CPU: this process, and PostgreSQL."""
+    """Seconds of the wall, and of CPU: this process with those that it started and waited for, and PostgreSQL."""
 
     wall: float
     own: float
@@ -70,7 +70,9 @@ class Cost:
         return [name, f"{users:,}", f"{self.wall:.1f}", f"{self.own:.1f}", f"{self.server:.1f}", f"{each:.0f}", note]
 
 
-def scale(store: Store, users: int, each: int, some: int, embedder: Embedder, say: Callable[[str], None]) -> Part:
+def scale(
+    store: Store, users: int, each: int, some: int, jobs: int, embedder: Embedder, say: Callable[[str], None]
+) -> Part:
     """What many users cost, of whom the nights of ``some`` are run."""
     say("filling")
     with store.connect("owner") as connection:
@@ -82,25 +84,31 @@ def scale(store: Store, users: int, each: int, some: int, embedder: Embedder, sa
     list(run_nights(store, few[:1], force=True))  # loads what a process loads once
     found = [_cost(store, lambda: note_changes(store)).row("looking for changes", users)]
     say("auditing")
-    found.append(_cost(store, lambda: _all(store, names, ops=list(AUDITS))).row("all audits", len(names)))
+    found.append(_cost(store, lambda: _all(store, names, ops=list(AUDITS), jobs=jobs)).row("all audits", len(names)))
     say("planning")
     items: list[int] = []
-    planned = _cost(store, lambda: items.append(_all(store, names)))
-    found.append(planned.row("planning", len(names), f"{items[0]:,} items, peak {peak_mb():,.0f} MB"))
+    planned = _cost(store, lambda: items.append(_all(store, names, jobs=jobs)))
+    found.append(
+        planned.row(
+            "planning",
+            len(names),
+            f"{items[0]:,} items, peak {peak_mb() + peak_of_children_mb() * (jobs if jobs > 1 else 0):,.0f} MB",
+        )
+    )
     say("one by one")
     alone = _cost(store, lambda: [run_night(store, name, force=True) for name in few])
     found.append(alone.row("reference: nights one by one", len(few)))
     return Part(
         f"{rows:,} memories of {users:,} users of Mem0",
-        "The table has no index by user. CPU per user in milliseconds, this process and PostgreSQL together.",
+        f"The table has no index by user. Processes: {jobs}; the peak is of all. CPU per user in milliseconds, with PostgreSQL's.",
         ("step", "users", "wall s", "CPU s", "PostgreSQL s", "ms per user", ""),
         found,
     )
 
 
-def _all(store: Store, names: Sequence[str], ops: Sequence[str] | None = None) -> int:
+def _all(store: Store, names: Sequence[str], ops: Sequence[str] | None = None, *, jobs: int = 1) -> int:
     items = 0
-    for name, night in run_nights(store, names, force=True, ops=ops):
+    for name, night in run_nights(store, names, force=True, ops=ops, jobs=jobs):
         if not isinstance(night, Night):
             raise SystemExit(f"{name}: {night}")
         items += len(night.plan.items) if night.plan else 0
@@ -160,7 +168,7 @@ def _cost(store: Store, call: Callable[[], object]) -> Cost:
 
 def _own() -> float:
     spent = os.times()
-    return spent.user + spent.system
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _postgres(store: Store) -> float:
@@ -186,13 +194,13 @@ def _stat(path: Path) -> tuple[int, str, int]:
 
 
 def measured(
-    data: Path | None, users: int, each: int, some: int, people: int, say: Callable[[str], None]
+    data: Path | None, users: int, each: int, some: int, jobs: int, people: int, say: Callable[[str], None]
 ) -> list[Part]:
     """All tables, in one database."""
     embedder, store = OfflineEmbedder(), open_store()
     found: list[Part] = []
     if users:
-        found.append(scale(store, users, each, some, embedder, say))
+        found.append(scale(store, users, each, some, jobs, embedder, say))
         found.append(applying(store, embedder, say))
     lines: list[list[str]] = []
     sets = {"conversations made for it": calendar_told(people, END)} if people else {}
@@ -223,6 +231,7 @@ def main() -> None:
         "--people", type=int, default=3, help="generated conversations that clients are asked about; 0: no clients"
     )
     parser.add_argument("--some", type=int, default=0, help="users whose nights are run; 0: all")
+    parser.add_argument("--jobs", type=int, default=2, help="processes that share the users")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.parent.name}/{PAGE.name}")
     given = parser.parse_args()
     console = Console()
@@ -232,7 +241,9 @@ def main() -> None:
         before = load()
         try:
             with console.status("starting") as status:
-                found = measured(given.data, given.users, given.each, given.some, given.people, status.update)
+                found = measured(
+                    given.data, given.users, given.each, given.some, given.jobs, given.people, status.update
+                )
         finally:
             server.stop(Path(home))
     show(found, Console(width=150))

@@ -104,10 +104,14 @@ class KeyColumn:
 
 @dataclass(frozen=True, slots=True)
 class RetiredWhen:
-    """What makes a row one that its store no longer shows; a row where the column is null stands."""
+    """What makes a row one that its store no longer shows; a row where the column is null stands.
+
+    ``after_search`` says that the store's client drops such rows only after its search, so that many of them leave a search with few.
+    """
 
     column: BoundColumn
     test: RetiredTest
+    after_search: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class RetiredForm(ColumnForm):
     """A column, and when it says that its row is retired."""
 
     test: RetiredTest
+    after_search: bool = False
 
 
 class DerivedForm(_Form):

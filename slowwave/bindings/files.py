@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -80,7 +81,12 @@ def file_text(path: Path) -> str:
 
 def read_binding(text: str, parameters: Mapping[str, str] | None = None, *, name: str = "The binding") -> Binding:
     """The binding that a file's text writes, with ``parameters`` over its own. ``name`` is what a refusal calls it."""
-    return _File(text, name).binding(dict(parameters or {}))
+    return _read(text, name, tuple(sorted((parameters or {}).items())))
+
+
+@lru_cache(16)  # every night of a store's namespaces asks for the same; a binding is never changed
+def _read(text: str, name: str, parameters: tuple[tuple[str, str], ...]) -> Binding:
+    return _File(text, name).binding(dict(parameters))
 
 
 class _File:
@@ -174,7 +180,9 @@ class _File:
             constants=form.constants,
             apart=tuple(column for column in apart if column != namespace),
             only=tuple((c, (texts,) if isinstance(texts, str) else tuple(texts)) for c, texts in form.only.items()),
-            retired=RetiredWhen(self._column(retired, (*at, "retired")), retired.test) if retired else None,
+            retired=RetiredWhen(self._column(retired, (*at, "retired")), retired.test, retired.after_search)
+            if retired
+            else None,
             derived=tuple(Derived(d.column, d.by, d.of, d.table) for d in form.derived),
             stamps=tuple(Stamp(s.column, s.form) for s in form.stamps),
             volatile=tuple(form.volatile),

@@ -7,6 +7,9 @@ along.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from psycopg import sql
@@ -35,6 +38,9 @@ SELECT has_schema_privilege('slowwave_applier', n.oid, 'USAGE'),
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s
 """
 
+_LOOKED_AT: Final[ContextVar[dict[str, str] | None]] = ContextVar("looked_at", default=None)
+"""Store → why nothing may be written to it, where the nights of several namespaces ask one after another."""
+
 
 def why_not_writable(connection: Connection, namespace_id: str) -> str:
     """Why nothing may be sealed for a namespace, as a sentence; empty where plans can be applied, as in our own memory."""
@@ -47,7 +53,22 @@ def why_not_writable(connection: Connection, namespace_id: str) -> str:
             f"The store {of.name} is connected to be read: nights audit it and say what they would propose, and no plan is made. "
             f"`slowwave connect write {of.name}` lets plans be made and, once they are approved, applied."
         )
-    return why_unfit(connection, of)
+    known = _LOOKED_AT.get()
+    if known is None:
+        return why_unfit(connection, of)
+    if of.name not in known:
+        known[of.name] = why_unfit(connection, of)
+    return known[of.name]
+
+
+@contextmanager
+def each_store_once() -> Generator[None]:
+    """Look once at the structure of a store's tables for plans that are made until this ends. An apply looks for itself."""
+    token = _LOOKED_AT.set({})
+    try:
+        yield
+    finally:
+        _LOOKED_AT.reset(token)
 
 
 def why_unfit(connection: Connection, of: ConnectedStore) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from slowwave.bindings.changes import note_changes
+from slowwave.cli.night_summary import Summary, show_failures
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import (
     Json,
     chosen_namespaces,
-    err,
     instant_of,
     open_store,
     out,
@@ -51,6 +51,12 @@ def night(
             "stamps the real time."
         ),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(help="With ALL: how many processes share the namespaces, each with memory of its own.", min=1)
+    ] = 1,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With ALL: what the night of each namespace says, not a summary.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Audit and plan now. Nothing is applied without an approval."""
@@ -59,16 +65,24 @@ def night(
     instant = instant_of("now", now)
     if namespace == "ALL":
         note_changes(store)  # all of them at once, with those that stores of others have by now
-    nights, failures = _run_nights(store, chosen_namespaces(store, namespace), force=force, ops=ops, now=instant)
+    names = chosen_namespaces(store, namespace)
+    summary, shown = Summary(), list[dict[str, object]]()
+    for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):
+        if not isinstance(found, Night):
+            summary.failures.append((name, found))
+        elif json:
+            shown.append(found.to_json())
+        elif verbose or len(names) == 1:
+            show_night(found, store)
+        else:
+            summary.add(found)
     if json:
-        shown = [n.to_json() for n in nights] + [{"namespace": n, "error": str(e)} for n, e in failures]
+        shown += [{"namespace": n, "error": str(e)} for n, e in summary.failures]
         show_json(shown if namespace == "ALL" else shown[0])
-    else:
-        for one in nights:
-            show_night(one, store)
-    for name, problem in failures:
-        say(f"{name}: {problem}", console=err)
-    if failures:
+    elif not verbose and len(names) > 1:
+        summary.show()
+    show_failures(summary.failures)
+    if summary.failures:
         raise typer.Exit(1)
 
 
@@ -90,9 +104,10 @@ def demo(
             embedder_for(Settings.for_namespace({})),
             progress=lambda step: tell(0, None, step),
         )
-    nights, failures = _run_nights(store, list(NAMESPACES), force=True)
-    for name, problem in failures:
-        say(f"{name}: {problem}", console=err)
+    found = list(_nights(store, list(NAMESPACES), force=True))
+    nights = [one for _, one in found if isinstance(one, Night)]
+    failures = [(name, one) for name, one in found if not isinstance(one, Night)]
+    show_failures(failures)
     scores = {one.namespace: score_night(one) for one in nights}
     if json:
         show_json([one.to_json() | {"scores": scores[one.namespace]} for one in nights])
@@ -249,12 +264,16 @@ def show_night(one: Night, store: Store) -> None:
         suggest_decision(undecided(connection, one.plan.plan_hash))
 
 
-def _run_nights(
-    store: Store, names: Sequence[str], *, force: bool, ops: str | None = None, now: datetime | None = None
-) -> tuple[list[Night], list[tuple[str, SlowwaveError]]]:
-    """Nights one after another; one that fails does not stop the others."""
-    nights: list[Night] = []
-    failures: list[tuple[str, SlowwaveError]] = []
+def _nights(
+    store: Store,
+    names: Sequence[str],
+    *,
+    force: bool,
+    ops: str | None = None,
+    now: datetime | None = None,
+    jobs: int = 1,
+) -> Generator[tuple[str, Night | SlowwaveError]]:
+    """Nights one after another as they end; one that fails does not stop the others."""
     with progress("Night") as tell:
         total, place, begun = len(names) * STEPS, 0, 0
 
@@ -266,14 +285,10 @@ def _run_nights(
 
             return say_step
 
-        for name, found in run_nights(store, names, force=force, ops=ops, now=now, progress=steps):
-            if isinstance(found, Night):
-                nights.append(found)
-            else:
-                failures.append((name, found))
+        for found in run_nights(store, names, force=force, ops=ops, now=now, progress=steps, jobs=jobs):
             place, begun = place + 1, 0
             tell(place * STEPS, total, "")
-    return nights, failures
+            yield found
 
 
 def _decisions_text(decisions: object) -> str:

@@ -28,6 +28,7 @@ from slowwave.cli.session import (
 from slowwave.errors import Refused
 from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
 from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
+from slowwave.plans.duration import ApplyEstimate, apply_estimate
 from slowwave.plans.gate import approve as sign
 from slowwave.plans.gate import reject as turn_down
 from slowwave.plans.items import Item
@@ -99,6 +100,7 @@ def show(
     """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
     store = open_store()
     found = read_stored(store, namespace, plan)
+    takes = _duration(store, found)
     size = limit if json or limit else _SHOWN
     chosen = choose(found.items, Selection(_commas(decision), _commas(operation), sort, size, page))
     if json:
@@ -108,13 +110,14 @@ def show(
             else {}
         )
         items = chosen.items if about or sort != "plan" else found.items
-        show_json(replace(found, items=items).to_json() | {"counts": found.counts, "state": found.shown_state} | about)
+        told = {"counts": found.counts, "state": found.shown_state, "apply": takes.to_json()}
+        show_json(replace(found, items=items).to_json() | told | about)
         return
     say(
         f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
         f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
     )
-    for sentence in _sentences(found):
+    for sentence in (*_sentences(found), *takes.sentences()):
         say(sentence, indent=2)
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(s.item for s in chosen.items))
@@ -348,6 +351,14 @@ def _in_plan(counts: object) -> int:
     """Items that a plan holds; what was deferred is in none."""
     found = counts if isinstance(counts, dict) else {}
     return sum(int(str(n)) for status, n in found.items() if status != "deferred")
+
+
+def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
+    """Of what an approval of the whole plan covers and is not applied yet."""
+    left = [s.item for s in plan.items if s.item.decision != "review" and s.status in ("pending", "approved")]
+    left += [s.item for s in plan.items if s.item.decision == "review" and s.status == "approved"]
+    with store.connect("reader") as connection:
+        return apply_estimate(connection, plan.header.namespace_id, left)
 
 
 def _sentences(plan: StoredPlan) -> list[str]:

@@ -292,7 +292,7 @@ def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> N
     with going.store.connect("planner") as connection, connection.transaction():
         crash_plan_run(connection, going.run_id, str(problem))
         finding = Finding(str(problem), (), "error", {"escapes": list(problem.escapes[:_SHOWN])})
-        write_findings(connection, namespace, going.run_id, OPERATION, [finding])
+        write_findings(connection, namespace, going.run_id, {OPERATION: [finding]})
 
 
 def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Budget:

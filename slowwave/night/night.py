@@ -219,9 +219,8 @@ def make_plan(
     )
     plan = replace(plan, written={})
     with store.connect("planner") as connection, connection.transaction():
-        for name, report in reports.items():
-            warnings = [f for f in report.findings if f.severity != "info"]
-            write_findings(connection, snapshot.namespace, run_id, name, warnings)
+        warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
+        write_findings(connection, snapshot.namespace, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
     if state == "awaiting_approval" and (
         signed := approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)

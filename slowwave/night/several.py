@@ -1,4 +1,4 @@
-"""Nights of many namespaces, one after another in this process. Those of one connected store that are small are read together.
+"""Nights of many namespaces, in this process or in several. Those of one connected store that are small are read together.
 
 A store may have thousands of users, and its table no index by them: read one by one, each would take a pass over the whole table. What
 is looked at of the store itself (whether its texts may be rewritten) is looked at once. A plan is one namespace's all the same, and the
@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import Final
 
 from slowwave.bindings.changes import noted_rows
+from slowwave.bindings.writing import each_store_once
 from slowwave.errors import SlowwaveError
 from slowwave.night.night import Progress, run_night
 from slowwave.night.outcome import Night
+from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
 from slowwave.plans.lowering import each_recipe_once
+from slowwave.snapshots.models import one_database
 from slowwave.snapshots.several import export_snapshots
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
@@ -31,6 +35,9 @@ SMALL: Final = 2_000
 AT_ONCE: Final = 20_000
 """Rows that are read together: with vectors of 1,536 numbers some 130 MB."""
 
+SHARES: Final = 2
+"""Into how many parts those are divided for each of several processes: none waits long for the other at the end."""
+
 
 def run_nights(
     store: Store,
@@ -40,17 +47,42 @@ def run_nights(
     ops: str | Collection[str] | None = None,
     now: datetime | None = None,
     progress: Callable[[str], Progress] | None = None,
+    jobs: int = 1,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """A night of each namespace, or why there was none: one that fails does not stop the others. Those that are read together come
-    together, otherwise they come in the order that is given.
+    together, otherwise they come in the order that is given; of more than one process (``jobs``) they come as they are done.
 
-    ``progress`` gives, for the name of a namespace, what is called with each step of its night. Of more than one namespace the changes of
-    connected stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
+    ``progress`` gives, for the name of a namespace, what is called with each step of its night, in one process. Of more than one namespace
+    the changes of connected stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
     """
     noted = len(namespaces) > 1
+    if jobs > 1 and noted:
+        shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]
+        yield from in_processes(jobs, shares, partial(_share, store, force=force, ops=ops, now=now))
+        return
+    yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, progress=progress)
+
+
+def _share(
+    store: Store, names: Sequence[str], *, force: bool, ops: str | Collection[str] | None, now: datetime | None
+) -> list[tuple[str, Night | SlowwaveError]]:
+    """The nights of a share, in the process that it was sent to."""
+    return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now))
+
+
+def _in_turn(
+    store: Store,
+    namespaces: Sequence[str],
+    *,
+    noted: bool,
+    force: bool,
+    ops: str | Collection[str] | None,
+    now: datetime | None,
+    progress: Callable[[str], Progress] | None = None,
+) -> Iterator[tuple[str, Night | SlowwaveError]]:
     whole = not force and ops is None and now is None
-    with each_text_once(), few_collections(), each_recipe_once():
-        for of, names in _together(store, namespaces):
+    with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
+        for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(SlowwaveError):  # the night of each says why
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
@@ -75,7 +107,7 @@ def run_nights(
                     yield name, problem
 
 
-def _together(store: Store, namespaces: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _together(store: Store, namespaces: Sequence[str], at_once: int) -> Iterator[tuple[str, list[str]]]:
     """(connected store, namespaces that are read together); without a store, one that is read alone."""
     small = [(name, of, rows) for name, of, rows in noted_rows(store, namespaces) if rows <= SMALL]
     shared = {name for name, _, _ in small}
@@ -86,7 +118,7 @@ def _together(store: Store, namespaces: Sequence[str]) -> Iterator[tuple[str, li
         names: list[str] = []
         held = 0
         for name, _, rows in group:
-            if names and held + rows > AT_ONCE:
+            if names and held + rows > at_once:
                 yield of, names
                 names, held = [], 0
             names.append(name)

@@ -363,17 +363,18 @@ def expire_plans(store: Store) -> int:
         return len(gone)
 
 
-def write_findings(
-    connection: Connection, namespace: str, run_id: str, operation: str, findings: Sequence[Finding]
-) -> None:
-    """Keep findings for the metrics and for people who ask later."""
+def write_findings(connection: Connection, namespace: str, run_id: str, found: Mapping[str, Sequence[Finding]]) -> None:
+    """Keep the findings of operations for the metrics and for people who ask later."""
+    named = [(operation, f) for operation, findings in found.items() for f in findings]
+    if not named:
+        return
     scope = namespace_id(connection, namespace)
-    messages, details = quotable_all([f.message for f in findings]), quotable_all([f.details for f in findings])
+    messages, details = quotable_all([f.message for _, f in named]), quotable_all([f.details for _, f in named])
     with connection.cursor() as cursor:
         cursor.executemany(
             _NOTE_FINDING,
             [
                 (scope, run_id, operation, f.severity, message, Jsonb({"rows": list(f.rows), **about}))
-                for f, message, about in zip(findings, messages, details, strict=True)
+                for (operation, f), message, about in zip(named, messages, details, strict=True)
             ],
         )

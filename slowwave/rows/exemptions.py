@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.rows.memories import attributes
+from slowwave.snapshots.last import Last
 from slowwave.texts.instructions import HINT, instructive
 
 Mask = NDArray[np.bool_]
@@ -57,12 +58,15 @@ def exemptions(memories: pa.Table, settings: Settings) -> dict[str, Mask]:
         "instructions": np.zeros(len(memories), np.bool_),
     }
     if settings.exempt_instructions:
-        masks["instructions"] = _instructions(memories)
+        masks["instructions"] = _told.of([memories], None, lambda: _instructions(memories)).copy()
     before = np.zeros(len(memories), np.bool_)
     for name in EXEMPT:
         masks[name] = masks[name] & ~before
         before |= masks[name]
     return masks
+
+
+_told: Final[Last[Mask]] = Last()
 
 
 def attribute_of(memories: pa.Table, name: str) -> Mapping[int, object]:

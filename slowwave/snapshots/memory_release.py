@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -19,12 +20,24 @@ import pyarrow as pa
 from slowwave.snapshots.files import let_go
 
 _LOCK: Final = Lock()
+SELDOM: Final = 0.25
+"""Seconds between two looks."""
+
+_released = -SELDOM
 _inside: list[pa.MemoryPool] = []
 """For each that is inside, the pool to which the last of them returns."""
 
 
 def release() -> None:
-    """Give back what is free, and the pages of snapshots, which are read again where they are needed."""
+    """Give back what is free, and the pages of snapshots, which are read again where they are needed.
+
+    Not again within a quarter of a second: the steps of a small namespace free little, and each look takes a millisecond.
+    """
+    global _released
+    now = time.monotonic()
+    if now - _released < SELDOM:
+        return
+    _released = now
     let_go()
     pa.default_memory_pool().release_unused()
     if trim := _trim():

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
@@ -123,8 +125,8 @@ def run_models(
     }
     results: dict[str, pa.Table] = {}
     rowless = {source for model in models for source in model.sources if not snapshot.table(source).num_rows}
-    with _connection() as connection:
-        connection.execute(f"create schema {SOURCE_SCHEMA}")
+    with ExitStack() as open_ones:
+        connection: duckdb.DuckDBPyConnection | None = None
         there: set[str] = set()
         for model in models:
             of_nothing = rowless.issuperset(model.sources) and all(not results[p].num_rows for p in model.parents)
@@ -133,6 +135,8 @@ def run_models(
             if result is not None:
                 results[model.name] = result
                 continue
+            if connection is None:
+                connection = open_ones.enter_context(_database())
             for source in sorted({*model.sources} - there):
                 connection.register(f"source_{source}", snapshot.table(source))
                 connection.execute(f"create view {SOURCE_SCHEMA}.{source} as select * from source_{source}")  # noqa: S608
@@ -202,6 +206,43 @@ def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tup
         reason = str(error).splitlines()[0]
         raise ModelError(f"The columns of {model.name}.sql cannot be traced: {reason} {_NEXT}") from error
     return found
+
+
+_HELD: Final[ContextVar[list[duckdb.DuckDBPyConnection] | None]] = ContextVar("held", default=None)
+"""The connection that waits for the next snapshot, where the models of several run one after another."""
+
+
+@contextmanager
+def one_database() -> Generator[None]:
+    """Models of snapshots that follow each other share a DuckDB connection until this ends: to open one takes longer than to ask a small
+    namespace's questions. Nothing of a snapshot stays in it for the next."""
+    held: list[duckdb.DuckDBPyConnection] = []
+    token = _HELD.set(held)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+        for connection in held:
+            connection.close()
+
+
+@contextmanager
+def _database() -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection with an empty schema of sources; one on which anything was raised is closed."""
+    held = _HELD.get()
+    connection = held.pop() if held else _connection()
+    try:
+        connection.execute(f"create schema {SOURCE_SCHEMA}")
+        yield connection
+        if held is None:
+            return
+        connection.execute(f"drop schema {SOURCE_SCHEMA} cascade")
+        for (name,) in connection.execute("select view_name from duckdb_views() where not internal").fetchall():
+            connection.unregister(name)
+        held.append(connection)
+    finally:
+        if held is None or connection not in held:
+            connection.close()
 
 
 def _connection() -> duckdb.DuckDBPyConnection:

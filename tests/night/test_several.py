@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,10 +12,11 @@ import pytest
 
 from slowwave.bindings import checks
 from slowwave.bindings.changes import note_changes
-from slowwave.errors import DreamDisabledError
+from slowwave.errors import DreamDisabledError, SlowwaveError, StoreError
 from slowwave.night import several
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
+from slowwave.night.processes import in_processes
 from slowwave.night.several import run_nights
 from slowwave.night.snapshot import take_snapshot
 from slowwave.plans import lowering
@@ -118,3 +122,32 @@ def told(store: Store, night: Night) -> list[str]:
     assert night.plan is not None
     with store.connect("reader") as connection:
         return [str(s) for s in read_plan(connection, night.plan.plan_hash).summary.get("sentences", ())]  # pyright: ignore
+
+
+def test_several_processes_find_what_one_finds(store: Store) -> None:
+    """The same plans by hash, and failures with their sentences, whichever process they come from."""
+    names = collection(store)
+    expected = hashes(store, names)
+    run_as_owner(store, f"""UPDATE memory.namespaces SET settings = '{{"enabled": false}}' WHERE slug = '{names[0]}'""")
+    found = dict(run_nights(store, names, now=AT, jobs=2))
+    assert found.keys() == set(names)
+    failed = found.pop(names[0])
+    assert isinstance(failed, DreamDisabledError)
+    assert names[0] in str(failed)
+    plans = {name: night.plan.plan_hash for name, night in found.items() if isinstance(night, Night) and night.plan}
+    assert plans == {name: expected[name] for name in names[1:]}
+
+
+def test_what_an_ended_process_had_not_told_is_a_failure() -> None:
+    """The others are told, and the sentence says what to do."""
+    found = dict(in_processes(1, [["a"], ["b"]], end_of_a))
+    assert isinstance(found["a"], StoreError)
+    assert "fewer --jobs" in str(found["a"])
+    assert found.keys() == {"a", "b"}
+
+
+def end_of_a(names: Sequence[str]) -> list[tuple[str, Night | SlowwaveError]]:
+    """Work whose process does not live to tell of it."""
+    if "a" in names:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [(name, Night(name)) for name in names]

@@ -11,7 +11,8 @@ import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
-from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, run_models
+from slowwave.snapshots import models as module
+from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, one_database, run_models
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import entity_vectors, memories
@@ -321,3 +322,27 @@ def test_what_models_give_of_nothing_is_not_asked_twice_and_rows_are_always_look
     with_rows = run_models(models, make_snapshot(entities=entities("Anna")), Settings())
     assert [with_rows[n].num_rows for n in ("live_entities", "entity_degree", "type_census")] == [1, 1, 1]
     assert all(table.equals(empty[name]) for name, table in run_models(models, make_snapshot(), Settings()).items())
+
+
+def test_snapshots_that_share_a_database_share_nothing_else(tmp_path: Path) -> None:
+    """One after another, with a model between that DuckDB refuses: each has the rows that it has alone."""
+    (tmp_path / "wrong.sql").write_text("select no_such_column from snapshot.entities")
+    wrong, models, settings = load_models(tmp_path), load_models(), Settings.for_namespace({})
+    snapshots = [
+        make_snapshot(entities=entities("Ada", "Ben"), relationships=[edge("Ada", "Ben")]),
+        make_snapshot(memories=[{"id": uid("m"), "kind": "semantic"}]),
+        make_snapshot(entities=entities("Cleo")),
+    ]
+    alone = [run_models(models, one, settings) for one in snapshots]
+    with one_database():
+        for one, expected in zip(snapshots, alone, strict=True):
+            found = run_models(models, one, settings)
+            assert all(found[name].equals(table) for name, table in expected.items())
+            with pytest.raises(ModelError, match=r"wrong\.sql"):
+                run_models(wrong, snapshots[0], settings)
+        opened: list[object] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_connection", lambda: opened.append(1))
+            again = run_models(models, snapshots[-1], settings, known=alone[-1])
+        assert again["live_entities"] is alone[-1]["live_entities"]
+        assert opened == [], "what is known is asked of no database"

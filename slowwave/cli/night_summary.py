@@ -1,0 +1,120 @@
+"""What nights of many namespaces came to, on one page: totals, where most is to be decided, what failed, and what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from slowwave.cli.session import err, program, say, show_table, suggest
+from slowwave.errors import SlowwaveError
+from slowwave.night.outcome import Night, per_operation
+from slowwave.plans.commands import argument
+
+LISTED: Final = 10
+"""Namespaces, and operations, that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A namespace with items to decide: those that an approval of its plan covers, and those that are asked one by one."""
+
+    namespace: str
+    plan: str
+    decided: int
+    reviews: int
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of nights as they end: a night of a thousand users need not be kept whole to be told."""
+
+    looked: int = 0
+    unchanged: int = 0
+    new: int = 0
+    carried: int = 0
+    deferred: int = 0
+    operations: dict[str, Counter[str]] = field(default_factory=dict)
+    findings: Counter[str] = field(default_factory=Counter)
+    held_back: Counter[str] = field(default_factory=Counter)
+    planned: list[_Planned] = field(default_factory=list)
+    by_policy: list[str] = field(default_factory=list)
+    failures: list[tuple[str, SlowwaveError]] = field(default_factory=list)
+
+    def add(self, one: Night) -> None:
+        """Count one night."""
+        self.looked += 1
+        self.unchanged += bool(one.skipped)
+        self.new += one.new_items
+        self.carried += one.carried_items
+        self.findings.update({name: len(r.findings) for name, r in one.reports.items() if r.findings})
+        if one.plan is None or not one.plan.items:
+            self.held_back.update(one.why_nothing)
+            return
+        self.deferred += len(one.plan.deferred)
+        counted = per_operation(one.plan.items)
+        for operation, decisions in counted.items():
+            self.operations.setdefault(operation, Counter()).update(decisions)
+        if one.state in ("approved", "partly_approved"):
+            self.by_policy.append(one.namespace)
+        reviews = sum(decisions.get("review", 0) for decisions in counted.values())
+        decided = len(one.plan.items) - reviews
+        self.planned.append(_Planned(one.namespace, one.plan.plan_hash, decided, reviews))
+
+    def most(self) -> list[_Planned]:
+        """Those with most to review first, then those with most to approve, then by name."""
+        return sorted(self.planned, key=lambda p: (-p.reviews, -p.decided, p.namespace))[:LISTED]
+
+    def show(self) -> None:
+        """Print it; what failed is ``show_failures``'s to say."""
+        nothing = self.looked - self.unchanged - len(self.planned)
+        parts = [
+            f"{len(self.planned):,} with a plan",
+            *([f"{nothing:,} with nothing to do"] if nothing else []),
+            *([f"{self.unchanged:,} unchanged"] if self.unchanged else []),
+            *([f"{len(self.failures):,} failed"] if self.failures else []),
+        ]
+        say(f"{self.looked + len(self.failures):,} namespaces: {', '.join(parts)}.")
+        reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
+        late = f", {self.deferred:,} deferred" if self.deferred else ""
+        say(
+            f"{self.new:,} new items, {self.carried:,} carried over{late}: {decided:,} to approve, {reviews:,} questions."
+        )
+        if self.findings:
+            say(f"Found by audits: {_told(self.findings)}.")
+        if self.operations:
+            say(f"Proposed: {_told({name: sum(n.values()) for name, n in self.operations.items()})}.")
+        for why, many in self.held_back.most_common(1):
+            say(f"Nothing new in {many:,} of them: {why}")
+        if self.planned:
+            show_table(
+                "Most to review",
+                ("namespace", "questions", "to approve", "plan"),
+                [(p.namespace, f"{p.reviews:,}", f"{p.decided:,}", p.plan[:12]) for p in self.most()],
+            )
+            first = argument(self.most()[0].namespace)
+            suggest("A plan, then all of them in a browser", f"{program()} plans show {first}", f"{program()} review")
+        if self.by_policy:
+            one = argument(self.by_policy[0])
+            suggest(f"A policy approved items of {len(self.by_policy):,} plans. The first", f"{program()} apply {one}")
+        suggest("What each night says", f"{program()} night ALL --force --verbose")
+
+
+def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
+    """Those that failed of the same are named in one sentence, on standard error."""
+    alike: dict[str, list[tuple[str, SlowwaveError]]] = {}
+    for name, problem in failures:
+        alike.setdefault(re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "", str(problem)), []).append((name, problem))
+    for same in alike.values():
+        names = [name for name, _ in same]
+        more = f" and {len(names) - LISTED:,} more; of the first" if len(names) > LISTED else ""
+        say(f"{', '.join(names[:LISTED])}{more}: {same[0][1]}", console=err)
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    """Counts by name, the most first, the tail as how many there are of it."""
+    ordered = sorted(((n, name) for name, n in counts.items() if n), key=lambda pair: (-pair[0], pair[1]))
+    rest = sum(n for n, _ in ordered[LISTED:])
+    return ", ".join(f"{name} {n:,}" for n, name in ordered[:LISTED]) + (f", others {rest:,}" if rest else "")
