@@ -29,7 +29,7 @@ from slowwave.bindings.row_ids import row_id_sql
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import Catalogue
 from slowwave.store.connect import Connection, Store
-from tests.bindings import hindsight, khora
+from tests.bindings import hindsight, khora, letta
 
 ANNA, BEN = "anna", "ben"
 
@@ -53,6 +53,7 @@ INSERT INTO {schema}.langchain_pg_collection VALUES ('00000000-0000-0000-0000-00
 """,
     "hindsight": hindsight.DDL,
     "khora": khora.DDL,
+    "letta": letta.DDL,
     "notes": """
 CREATE TABLE {schema}."User Notes" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner varchar(40), body text NOT NULL, meta json,
   "gone at" timestamptz, embedding public.vector(4), words tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED);
@@ -159,6 +160,7 @@ _WHOSE: Final = {
     "langchain": ("langchain_pg_embedding", "cmetadata ->> 'user_id'"),
     "hindsight": ("memory_units", "bank_id"),
     "khora": ("chronicle_events", "namespace_id"),
+    "letta": ("archival_passages", "archive_id"),
     "notes": ('"User Notes"', "owner"),
 }
 """The table with the texts of a shape, and whose a row of it is."""
@@ -265,6 +267,8 @@ def add(connection: Connection, peer: Peer, user: str, text: str, n: int, r: Ran
         khora.add(connection, s, peer.native(user), text, json.loads(vector), r)
     elif peer.shape == "hindsight":
         hindsight.add(connection, s, user, text, json.loads(vector), n, r)
+    elif peer.shape == "letta":
+        letta.add(connection, s, user, text, json.loads(vector), n, r)
     elif peer.shape == "langchain":
         connection.execute(
             f"INSERT INTO {s}.langchain_pg_embedding VALUES (%s, '00000000-0000-0000-0000-000000000001', %s, %s, %s)".encode(),
@@ -317,6 +321,11 @@ def client_writes(connection: Connection, peer: Peer, user: str, r: Random) -> N
     elif peer.shape == "hindsight":
         connection.execute(
             f"UPDATE {table} SET text = %s, embedding = '[1,0,0,1]', edited_at = now() WHERE ctid = %s::tid".encode(),
+            (text, ctid),
+        )
+    elif peer.shape == "letta":
+        connection.execute(
+            f"UPDATE {table} SET text = %s, embedding = '[1,0,0,1]', updated_at = now() WHERE ctid = %s::tid".encode(),
             (text, ctid),
         )
     elif peer.shape == "langchain":

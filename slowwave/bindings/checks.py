@@ -16,6 +16,7 @@ from slowwave.bindings.binding import Binding, BoundTable, Derived
 from slowwave.bindings.connected import ConnectedStore, connected_stores, reading
 from slowwave.bindings.fingerprint import differences, nearest, structure_of, there, version_of
 from slowwave.bindings.rendering import Scope, joined_sql, row_conditions, standing_sql, text_of
+from slowwave.bindings.writing import why_unfit, writing_grants
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SettingsError, SlowwaveError
 from slowwave.language.embedder import embedder_for
@@ -71,6 +72,8 @@ def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[
             )
         ]
     found = [*_rights(store, owner, of), *_structure(owner, of)]
+    if of.writing and not any(said.problem for said in found):
+        found += _writing(store, owner, of, [said.finding for said in found])
     if any(said.problem for said in found):
         return found
     try:
@@ -182,6 +185,23 @@ def _rights(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnos
                 )
             )
     return found
+
+
+def _writing(store: Store, owner: Connection, of: ConnectedStore, said: list[str]) -> list[Diagnosis]:
+    """What keeps plans from being applied to a store to which a person let them, beside what is said already."""
+    if statements := writing_grants(owner, of.binding):
+        return [
+            Diagnosis(
+                f"Plans cannot be applied to the store {of.name}: slowwave_applier lacks rights on its tables.",
+                f"Let their owner run these statements, or let no plan be applied: `slowwave connect write {of.name} --off`.",
+                statements=tuple(statements),
+            )
+        ]
+    with store.connect("applier") as connection:  # what row security hides depends on who looks
+        why = why_unfit(connection, of)
+    if not why or why in said or any(" triggers " in one for one in said):
+        return []
+    return [Diagnosis(why, f"Put that right, or let no plan be applied: `slowwave connect write {of.name} --off`.")]
 
 
 def _hidden(store: Store, owner: Connection, bound: BoundTable) -> int:

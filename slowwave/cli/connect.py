@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,71 +39,80 @@ Grant = Annotated[
 _URL = "SLOWWAVE_DATABASE_URL"
 
 
-@app.command("mem0")
+_Given = tuple[str, dict[str, str]]
+"""Which binding, and the parameters that are given to it."""
+
+
+def _connects(own: Callable[..., _Given]) -> Callable[..., _Given]:
+    """A command of the function's name: its own options, then those that connecting any store of known tables has."""
+
+    def command(
+        url: Url = None,
+        schema: Schema = "public",
+        name: Name = "",
+        embedding_model: Model = "",
+        grant: Grant = False,
+        json: Json = False,
+        **options: object,
+    ) -> None:
+        kind, given = own(**options)
+        _connect(kind, url, {"schema": schema, **given}, name=name, model=embedding_model, grant=grant, json=json)
+
+    of_all, of_it = (inspect.signature(of, eval_str=True) for of in (command, own))
+    shared = [p for p in of_all.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    first = [p for p in of_it.parameters.values() if p.default is p.empty]
+    rest = [p for p in of_it.parameters.values() if p.default is not p.empty]
+    ordered = [*first, shared[0], *rest, *shared[1:]]
+    command.__signature__ = inspect.Signature([p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in ordered])  # pyright: ignore[reportFunctionMemberAccess]
+    command.__annotations__ = {p.name: p.annotation for p in ordered}
+    command.__doc__ = own.__doc__
+    app.command(own.__name__)(command)
+    return own
+
+
+@_connects
 def mem0(
-    url: Url = None,
     collection: Annotated[str, typer.Option(help="The collection, which is a table of that name.")] = "mem0",
     user_key: Annotated[
         str, typer.Option(help="Whose memories a namespace holds: user_id, agent_id or run_id.")
     ] = "user_id",
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect a collection of Mem0 on pgvector, to be read. Each user is a namespace."""
-    given = {"schema": schema, "collection": collection, "user_key": user_key}
-    _connect("mem0", url, given, name=name, model=embedding_model, grant=grant, json=json)
+    return "mem0", {"collection": collection, "user_key": user_key}
 
 
-@app.command("langgraph")
+@_connects
 def langgraph(
-    url: Url = None,
     text: Annotated[str, typer.Option(help="The key of the value that holds the text.")] = "content",
     field: Annotated[
         str, typer.Option(help="The field of the index whose vectors are compared; none: that of the text.")
     ] = "",
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect LangGraph's PostgresStore, and what LangMem keeps in it, to be read. Each prefix is a namespace."""
-    given = {"schema": schema, "text": text, "field": field or text}
-    _connect("langgraph", url, given, name=name, model=embedding_model, grant=grant, json=json)
+    return "langgraph", {"text": text, "field": field or text}
 
 
-@app.command("hindsight")
-def hindsight(
-    url: Url = None,
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+@_connects
+def hindsight() -> _Given:
     """Connect the facts of Hindsight's banks, to be read. Each bank is a namespace."""
-    _connect("hindsight", url, {"schema": schema}, name=name, model=embedding_model, grant=grant, json=json)
+    return "hindsight", {}
 
 
-@app.command("khora")
+@_connects
 def khora(
-    url: Url = None,
     no_graph: Annotated[
         bool,
         typer.Option("--no-graph", help="This khora keeps no graph beside PostgreSQL, so that plans may be applied."),
     ] = False,
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect the events and facts of khora, to be read. Each of its namespaces is one here."""
-    given = {"schema": schema} | ({"read_only": ""} if no_graph else {})
-    _connect("khora", url, given, name=name, model=embedding_model, grant=grant, json=json)
+    return "khora", {"read_only": ""} if no_graph else {}
+
+
+@_connects
+def letta() -> _Given:
+    """Connect the archival passages of Letta's server, to be read. Each archive is a namespace."""
+    return "letta", {}
 
 
 UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
@@ -112,63 +122,41 @@ UserColumn = Annotated[
 Whole = Annotated[bool, typer.Option("--whole", help="The table is one namespace, whoever's its rows are.")]
 
 
-@app.command("langchain")
+@_connects
 def langchain(
-    url: Url = None,
     table: Annotated[
         str, typer.Option(help="The table of a PGVectorStore; none: PGVector's langchain_pg_embedding.")
     ] = "",
     user_key: UserKey = "user_id",
     user_column: UserColumn = "",
     whole: Whole = False,
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect LangChain's PGVector, or one table of its PGVectorStore, to be read."""
-    given = {"schema": schema, **_users(user_key, user_column, whole=whole)} | ({"table": table} if table else {})
-    _connect(
-        "langchain_v2" if table else "langchain", url, given, name=name, model=embedding_model, grant=grant, json=json
-    )
+    given = _users(user_key, user_column, whole=whole)
+    return ("langchain_v2", {"table": table, **given}) if table else ("langchain", given)
 
 
-@app.command("llamaindex")
+@_connects
 def llamaindex(
     table: Annotated[str, typer.Option(help="The table in PostgreSQL: data_ and the table_name of the vector store.")],
-    url: Url = None,
     user_key: UserKey = "user_id",
     user_column: UserColumn = "",
     whole: Whole = False,
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect a table of LlamaIndex's PGVectorStore, to be read."""
-    given = {"schema": schema, "table": table, **_users(user_key, user_column, whole=whole)}
-    _connect("llamaindex", url, given, name=name, model=embedding_model, grant=grant, json=json)
+    return "llamaindex", {"table": table, **_users(user_key, user_column, whole=whole)}
 
 
-@app.command("supabase")
+@_connects
 def supabase(
-    url: Url = None,
     table: Annotated[str, typer.Option(help="The table with content, metadata and embedding.")] = "documents",
     id_type: Annotated[str, typer.Option(help="The type of its id: bigint or uuid.")] = "bigint",
     user_key: UserKey = "user_id",
     user_column: UserColumn = "",
     whole: Whole = False,
-    schema: Schema = "public",
-    name: Name = "",
-    embedding_model: Model = "",
-    grant: Grant = False,
-    json: Json = False,
-) -> None:
+) -> _Given:
     """Connect a table of documents as Supabase's guides make it, to be read."""
-    given = {"schema": schema, "table": table, "id_type": id_type, **_users(user_key, user_column, whole=whole)}
-    _connect("supabase", url, given, name=name, model=embedding_model, grant=grant, json=json)
+    return "supabase", {"table": table, "id_type": id_type, **_users(user_key, user_column, whole=whole)}
 
 
 def _users(key: str, column: str, *, whole: bool) -> dict[str, str]:

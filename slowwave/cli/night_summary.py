@@ -28,7 +28,7 @@ class _Planned:
 
 
 @dataclass(slots=True)
-class Summary:
+class NightTotals:
     """Counts of nights as they end: a night of a thousand users need not be kept whole to be told."""
 
     looked: int = 0

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from slowwave.bindings.changes import note_changes
-from slowwave.cli.night_summary import Summary, show_failures
+from slowwave.cli.night_summary import NightTotals, show_failures
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import (
@@ -66,7 +66,7 @@ def night(
     if namespace == "ALL":
         note_changes(store)  # all of them at once, with those that stores of others have by now
     names = chosen_namespaces(store, namespace)
-    summary, shown = Summary(), list[dict[str, object]]()
+    summary, shown = NightTotals(), list[dict[str, object]]()
     for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):
         if not isinstance(found, Night):
             summary.failures.append((name, found))

@@ -22,7 +22,7 @@ from slowwave.imports.namespaces import refuse_read_only
 from slowwave.language.embedder import Embedder, entity_text
 from slowwave.store import tables
 from slowwave.store.load import load_rows
-from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.namespaces import namespace_id, namespace_settings, refuse_connected
 
 Progress = Callable[[int, int], None]
 
@@ -57,15 +57,22 @@ class Reembedding:
     made: Mapping[str, int]
 
 
+_THEIRS: Final = (
+    "its vectors are its client's, which searches them with its own model, and any other would not be found. Nothing was embedded. Let the "
+    "client change its model, then name it: `slowwave connect … --embedding-model`."
+)
+
+
 def reembed_namespace(
     connection: psycopg.Connection[Any], slug: str, embedder: Embedder, *, progress: Progress | None = None
 ) -> Reembedding:
     """Embed what lives in a namespace with this model, where it has no vector of it, and make it the namespace's model.
 
-    Raises ``Refused`` (no such namespace, a read-only one, a plan that waits: its vectors are of the model before), ``EmbeddingError``,
-    ``StoreError``; what was embedded before that stays, and the namespace keeps its model.
+    Raises ``Refused`` (no such namespace, a read-only one, one of a connected store, a plan that waits: its vectors are of the model
+    before), ``EmbeddingError``, ``StoreError``; what was embedded before that stays, and the namespace keeps its model.
     """
     namespace = namespace_id(connection, slug)
+    refuse_connected(connection, [slug], _THEIRS)
     refuse_read_only(connection, [slug])
     row = connection.execute(_WAITING, (slug,)).fetchone()
     if row and row[0]:

@@ -20,15 +20,19 @@ WHERE n.slug = ANY(%s) ORDER BY n.slug LIMIT 1
 """
 
 
-def refuse_connected(connection: Connection, namespaces: Iterable[str]) -> None:
-    """Refuse to add memory to a namespace of a connected store, whose memories are read from that store's own tables alone."""
+_ADDED: Final = (
+    "its memories lie in that store's own tables, and what is added here would be read by nobody. Nothing was stored. Let the store's "
+    "client add it, or choose another namespace."
+)
+
+
+def refuse_connected(connection: Connection, namespaces: Iterable[str], why: str = _ADDED) -> None:
+    """Refuse to add memory to a namespace of a connected store, whose memories are read from that store's own tables alone; or something
+    else for another reason (``why``)."""
     with connection.transaction():
         row = connection.execute(_CONNECTED, (list(namespaces),)).fetchone()
     if row:
-        raise Refused(
-            f"{row[0]} is a namespace of the connected store {row[1]}: its memories lie in that store's own tables, and what is added here "
-            "would be read by nobody. Nothing was stored. Let the store's client add it, or choose another namespace."
-        )
+        raise Refused(f"{row[0]} is a namespace of the connected store {row[1]}: {why}")
 
 
 def namespace_id(connection: Connection, namespace: str) -> str:

@@ -70,7 +70,7 @@ def applied(store: Store, slug: str, plan: Plan) -> ApplyResult:
     return apply_approval(store, approval.id)
 
 
-@pytest.mark.parametrize("shape", ["mem0", "langgraph", "langchain", "hindsight", "notes"])
+@pytest.mark.parametrize("shape", ["mem0", "langgraph", "langchain", "hindsight", "letta", "notes"])
 def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(store: Store, shape: str) -> None:
     """Read-only at first; then the duplicates go, as their store lets rows go, and come back to the byte. A second night plans nothing."""
     peer = make_peer(store, shape, Random(2), rows=9)

@@ -13,6 +13,7 @@ from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import refuse_connected
 from tests.bindings.clients import run_as_owner
+from tests.bindings.collections import collection
 from tests.bindings.test_connected import MADE, NOTES
 from tests.cli.conftest import Run
 
@@ -137,3 +138,48 @@ def test_memory_is_not_added_to_a_namespace_of_a_store(store: Store, run: Run, t
             for name in ("memories", "entities", "memory_facts", "documents")
         ]
     assert counted == [(0,)] * 4
+
+
+def test_what_keeps_a_store_from_its_nights_is_named_with_what_to_do(store: Store, run: Run) -> None:
+    """One after the other: rights, a trigger, row security that hides rows, tables that changed; then the store is let go."""
+    collection(store)
+    troubles = [
+        ("REVOKE SELECT ON mem0 FROM slowwave_reader", 'GRANT SELECT ON "public"."mem0" TO slowwave_reader;', 1),
+        ("REVOKE UPDATE ON mem0 FROM slowwave_applier", 'GRANT UPDATE ON "public"."mem0" TO slowwave_applier;', 1),
+        (
+            "CREATE TRIGGER tidy BEFORE UPDATE ON mem0 FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+            "public.mem0 has triggers that the binding does not know: tidy.",
+            0,
+        ),
+        (
+            "ALTER TABLE mem0 ENABLE ROW LEVEL SECURITY",
+            "Row security of public.mem0 hides 37 rows from slowwave_reader",
+            1,
+        ),
+        ("CREATE POLICY their_own ON mem0 TO slowwave_reader USING (true)", "Give slowwave_applier BYPASSRLS", 1),
+        (
+            "ALTER TABLE mem0 DISABLE ROW LEVEL SECURITY; ALTER TABLE mem0 ADD COLUMN score real",
+            "mem0 has score real",
+            1,
+        ),
+    ]
+    undone = [
+        "GRANT SELECT ON mem0 TO slowwave_reader",
+        "GRANT UPDATE ON mem0 TO slowwave_applier",
+        "DROP TRIGGER tidy ON mem0",
+    ]
+    assert run("doctor")[0] == 0
+    for (trouble, sentence, code), remedy in zip(troubles, [*undone, "", "", ""], strict=True):
+        run_as_owner(store, *trouble.split("; "))
+        found = run("doctor")
+        assert (found[0], sentence in found[1]) == (code, True), (trouble, found)
+        if remedy:
+            run_as_owner(store, remedy)
+    code, _, err = run("reembed", "mem0-anna")
+    assert (code, "mem0-anna is a namespace of the connected store mem0: its vectors are its client's" in err) == (
+        2,
+        True,
+    )
+    assert json.loads(run("connect", "remove", "mem0", "--json")[1]) == {"store": "mem0", "connected": False}
+    assert "mem0" not in run("doctor")[1]
+    assert json.loads(run("connect", "list", "--json")[1]) == []

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from slowwave.cli import night_summary, session
-from slowwave.cli.night_summary import Summary, show_failures
+from slowwave.cli.night_summary import NightTotals, show_failures
 from slowwave.errors import DreamDisabledError
 from slowwave.night.outcome import Night
 from slowwave.reports.model import Finding, Report
@@ -49,7 +49,7 @@ def test_the_page_does_not_grow_with_the_namespaces(
 ) -> None:
     """Thousands of users, all of them with findings and held back, are a few lines."""
     monkeypatch.setattr(session, "width_of", lambda _: 80)
-    summary = Summary()
+    summary = NightTotals()
     for n in range(3_000):
         report = Report("safety_scan", "Two.", findings=(Finding("A secret."), Finding("Another.")))
         summary.add(Night(f"user-{n}", reports={"safety_scan": report}, why_nothing=("It is connected to be read.",)))

@@ -34,7 +34,7 @@ from slowwave.store.connect import Store
 from tests.peers import ANNA, BEN, Peer, client_writes, make_peer
 from tests.worlds import few
 
-SHAPES = ("mem0", "langgraph", "langchain", "hindsight", "khora", "notes", "notes, deleted")
+SHAPES = ("mem0", "langgraph", "langchain", "hindsight", "khora", "letta", "notes", "notes, deleted")
 
 
 def peer_of(store: Store, shape: str, r: Random) -> Peer:
