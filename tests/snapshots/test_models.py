@@ -136,6 +136,12 @@ def test_sql_that_fails_or_reaches_outside_stops_with_the_name_of_its_file(tmp_p
         run_models(load_models(tmp_path), make_snapshot(), Settings())
 
 
+def test_models_add_up_on_one_thread_so_that_equal_snapshots_give_equal_numbers(tmp_path: Path) -> None:
+    """On two, sums of many rows differ in their last bits from run to run."""
+    (tmp_path / "alone.sql").write_text("select current_setting('threads') as threads")
+    assert run_models(load_models(tmp_path), make_snapshot(), Settings())["alone"].to_pylist() == [{"threads": 1}]
+
+
 def test_broken_promises_are_counted_in_sentences(tmp_path: Path) -> None:
     """A check fails in words that say how many rows."""
     (tmp_path / "kinds.sql").write_text(
