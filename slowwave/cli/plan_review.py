@@ -25,6 +25,7 @@ from slowwave.plans.questions import HEADINGS
 from slowwave.reports.waterfall import percent, reading
 from slowwave.review.card import Card, MarkedRun, card
 from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
+from slowwave.review.following import gone_drafts
 from slowwave.review.queue import SORTS, Queue, Sort, Waiting, queue
 from slowwave.review.reconsidering import reconsider as withdraw
 from slowwave.review.signing import sign
@@ -132,6 +133,7 @@ def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
 
 def _ask(desk: _Desk) -> None:
     """Question after question, until nothing is open, the reviewer leaves or the input ends."""
+    _tell_followed(desk)
     shown = ""
     while True:
         asked = desk.queue()
@@ -156,6 +158,17 @@ def _ask(desk: _Desk) -> None:
         if _answer(desk, asked, current, line.strip()):
             shown = ""
     _ending(desk)
+
+
+def _tell_followed(desk: _Desk) -> None:
+    """Which answers come from the plan before, and which of its answers no longer have a question."""
+    if n := desk.queue().followed:
+        say(f"{n:,} answers come from an earlier plan, of items that say the same in this one.")
+    gone = gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
+    if gone:
+        say(f"{len(gone):,} answers of the plan before are about what is no longer proposed:")
+    for one in gone[:_SAMPLE]:
+        say(f"{one.verdict}, {one.reviewer}: {one_line(one.title, _LONGEST)}", indent=2)
 
 
 def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bool:
@@ -293,6 +306,8 @@ def _as_json(desk: _Desk) -> dict[str, object]:
         "counts": dict(asked.counts),
         "decided": asked.decided,
         "contradictions": list(asked.contradictions),
+        "followed": asked.followed,
+        "gone": [asdict(one) for one in gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)],
         "groups": [
             {
                 "code": group.code,

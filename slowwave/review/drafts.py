@@ -40,13 +40,26 @@ SELECT %s, %s, d.item_id, d.verdict, d.note, %s FROM unnest(%s::uuid[], %s::text
 ORDER BY d.n
 """
 _OPEN: Final = """
-SELECT d.* FROM night.review_drafts d JOIN night.plan_items i USING (plan_hash, item_id) WHERE d.plan_hash = %(plan)s
-  AND i.status = 'pending'
+SELECT d.*, NULL::timestamptz AS followed FROM night.review_drafts d JOIN night.plan_items i USING (plan_hash, item_id)
+WHERE d.plan_hash = %(plan)s AND i.status = 'pending'
   AND d.id > (SELECT coalesce(max(s.last_draft), 0) FROM night.review_signatures s WHERE s.plan_hash = %(plan)s)
+UNION ALL
+SELECT d.*, o.recorded_at FROM night.plans p
+JOIN night.plans o ON o.namespace_id = p.namespace_id AND o.recorded_at < p.recorded_at AND o.state IN ('superseded', 'expired')
+JOIN night.review_drafts d ON d.plan_hash = o.plan_hash
+JOIN night.plan_items w ON w.plan_hash = o.plan_hash AND w.item_id = d.item_id AND w.status = 'pending'
+JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.item_id = d.item_id AND i.status = 'pending'
+WHERE p.plan_hash = %(plan)s AND NOT EXISTS (
+  SELECT 1 FROM night.review_signatures s JOIN night.plan_items c ON c.plan_hash = s.plan_hash AND c.item_id = d.item_id
+  WHERE s.namespace_id = p.namespace_id AND (s.recorded_at >= d.recorded_at OR (s.plan_hash = d.plan_hash AND s.last_draft >= d.id)))
 """
+"""What was said of the items of a plan that wait, and what was said of the very same items in plans whose place it took (``followed``: when
+those were made). An item's id is its content, so a draft follows to what says the same, and to nothing else. A signature spends what stood
+before it, wherever the item was."""
+
 _STANDING: Final = f"""
-SELECT item, verdict, note, reviewer, recorded_at FROM (
-  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note, reviewer, recorded_at
+SELECT item, verdict, note, reviewer, recorded_at, followed FROM (
+  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note, reviewer, recorded_at, followed
   FROM ({_OPEN}) said ORDER BY item_id, reviewer, id DESC) latest
 WHERE verdict <> 'none' ORDER BY id
 """  # noqa: S608 - a query of this module
@@ -54,7 +67,8 @@ _TAKE_BACK: Final = f"""
 WITH mine AS (
   SELECT * FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s AND undoes IS NULL
   AND NOT EXISTS (SELECT 1 FROM night.review_drafts u WHERE u.undoes = said.id)
-), last AS (SELECT * FROM mine WHERE recorded_at = (SELECT m.recorded_at FROM mine m ORDER BY m.id DESC LIMIT 1))
+), own AS (SELECT * FROM mine WHERE followed IS NULL
+), last AS (SELECT * FROM own WHERE recorded_at = (SELECT m.recorded_at FROM own m ORDER BY m.id DESC LIMIT 1))
 INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, reviewer, undoes)
 SELECT l.namespace_id, l.plan_hash, l.item_id, coalesce(b.verdict, 'none'), coalesce(b.note, ''), l.reviewer, l.id FROM last l
 LEFT JOIN LATERAL (SELECT m.verdict, m.note FROM mine m WHERE m.item_id = l.item_id AND m.id < l.id ORDER BY m.id DESC LIMIT 1) b ON true
@@ -73,7 +87,10 @@ class NewDraft:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite."""
+    """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite.
+
+    ``followed`` is when the plan was made of which it was said, where that was an earlier one with the same item.
+    """
 
     item: str
     verdict: str
@@ -81,6 +98,7 @@ class Draft:
     reviewer: str
     recorded_at: datetime
     against: tuple[str, ...] = ()
+    followed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +110,7 @@ class _Standing:
     note: str
     reviewer: str
     recorded_at: datetime
+    followed: datetime | None
 
 
 def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[NewDraft], *, reviewer: str) -> int:
@@ -155,7 +174,7 @@ def _of_all(rows: Sequence[_Standing]) -> Draft:
     decided = [row for row in rows if row.verdict != "skip"] or rows
     last = decided[-1]
     against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
-    return Draft(last.item, last.verdict, last.note, last.reviewer, last.recorded_at, against)
+    return Draft(last.item, last.verdict, last.note, last.reviewer, last.recorded_at, against, last.followed)
 
 
 def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:

@@ -65,6 +65,7 @@ class Queue:
     """Groups in the order in which they are asked, those without items left out; ``counts`` over all of them, whatever is filtered.
 
     ``decided`` items need no person: a signature approves them as well; ``overruled`` of those a person has drafted something about.
+    ``followed`` counts the verdicts that came from an earlier plan with the same items.
     """
 
     groups: tuple[QuestionGroup, ...]
@@ -72,6 +73,7 @@ class Queue:
     decided: int
     overruled: int
     contradictions: tuple[str, ...] = field(default=())
+    followed: int = 0
 
     @property
     def items(self) -> tuple[Waiting, ...]:
@@ -122,12 +124,17 @@ def queue(
         decided=len(decided),
         overruled=sum(s.id in drafts for s in decided),
         contradictions=tuple(sorted(d.item for d in drafts.values() if d.against)),
+        followed=sum(d.followed is not None for d in drafts.values()),
     )
 
 
 def title_of(item: StoredItem) -> str:
     """What an item is about: the names that its evidence gives, else its rows. It quotes memory."""
-    evidence: Any = json.loads(item.evidence)
+    return title_from(json.loads(item.evidence), json.loads(item.mutation))
+
+
+def title_from(evidence: Any, mutation: Any) -> str:
+    """The same of an item's evidence and mutation, as JSON that is read."""
     names = evidence.get("names") if isinstance(evidence, Mapping) else None
     if isinstance(names, list) and names:
         return " = ".join(str(name) for name in names)
@@ -135,7 +142,6 @@ def title_of(item: StoredItem) -> str:
         return f"{evidence['earlier']} → {evidence['later']}"
     if isinstance(evidence, Mapping) and "winner" in evidence and "loser" in evidence:
         return f"{evidence['winner']}, not {evidence['loser']}"
-    mutation: Any = json.loads(item.mutation)
     named = [
         row for row in (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())) if row
     ]

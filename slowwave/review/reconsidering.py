@@ -18,8 +18,8 @@ from slowwave.store.namespaces import namespace_id
 
 _LEAST: Final = 4
 _FIND: Final = """
-SELECT DISTINCT r.item_id::text, r.operation, r.subject, EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)
-FROM night.rejections r WHERE r.namespace_id = %s AND starts_with(r.item_id::text, %s)
+SELECT DISTINCT n.name, r.item_id::text, r.operation, r.subject, EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)
+FROM unnest(%s::text[]) n(name) JOIN night.rejections r ON r.namespace_id = %s AND starts_with(r.item_id::text, n.name)
 """
 _WITHDRAW: Final = """
 INSERT INTO night.withdrawals (rejection_id, namespace_id, withdrawn_by, reason)
@@ -52,7 +52,7 @@ def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_
         raise Refused("Name at least one item whose rejection is to be withdrawn.")
     with store.connect("approver") as connection, connection.transaction():
         scope = namespace_id(connection, namespace)
-        found = [_rejected(connection, namespace, scope, name) for name in items]
+        found = _rejected(connection, namespace, scope, items)
         withdrawn = connection.execute(
             _WITHDRAW,
             {
@@ -63,15 +63,23 @@ def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_
     return Reconsidered(namespace, tuple(dict.fromkeys(item for item, _, _ in found)), withdrawn)
 
 
-def _rejected(connection: Connection, namespace: str, scope: str, name: str) -> tuple[str, str, str]:
-    """The rejected item that is meant: its id, operation and subject."""
-    begin = name.strip().lower()
-    rows = connection.execute(_FIND, (scope, begin)).fetchall() if len(begin) >= _LEAST else []
-    ids = sorted({str(item) for item, *_ in rows})
+def _rejected(connection: Connection, namespace: str, scope: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The rejected items that are meant, in one query: id, operation and subject of each."""
+    begins = [name.strip().lower() for name in names]
+    told: dict[str, list[tuple[str, str, str, bool]]] = {}
+    for begin, *row in connection.execute(_FIND, ([b for b in begins if len(b) >= _LEAST], scope)):
+        item, operation, subject, gone = row
+        told.setdefault(str(begin), []).append((str(item), str(operation), str(subject), bool(gone)))
+    return [_meant(namespace, name, told.get(begin, [])) for name, begin in zip(names, begins, strict=True)]
+
+
+def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> tuple[str, str, str]:
+    """The rejection that a name means, of those that it begins."""
+    ids = sorted({item for item, *_ in rows})
     if len(ids) != 1:
         what = "begins several rejected items" if ids else "is no item that was rejected"
         raise Refused(f"{name[:64]!r} {what} in {namespace}. `slowwave plans show {argument(namespace)}` lists items.")
-    standing = [(str(item), str(operation), str(subject)) for item, operation, subject, gone in rows if not gone]
+    standing = [(item, operation, subject) for item, operation, subject, gone in rows if not gone]
     if not standing:
         raise Refused(f"The rejection of item {ids[0]} was withdrawn already. Nothing was withdrawn.")
     return standing[0]

@@ -21,17 +21,21 @@ from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.review.card import card
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
+from slowwave.review.following import gone_drafts
 from slowwave.review.queue import Queue, queue
 from slowwave.reviewing.card_view import card_values
 from slowwave.reviewing.chosen import Chosen
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Reviewer
 from slowwave.reviewing.guard import Posted
-from slowwave.reviewing.queue_view import alike, choices, chosen_queue, queue_page, queue_row, spread
+from slowwave.reviewing.queue_view import alike, choices, chosen_queue, queue_page, queue_row, said_of, spread
 from slowwave.reviewing.rendering import fragment, page, rendered
 
 SAMPLE: Final = 10
 """Questions of a kind that are shown before all of them are answered at once."""
+
+_GONE_SHOWN: Final = 20
+"""Drafts of the plan before that are named where their items are gone."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
 _ANSWERS: Final = (("yes", "Yes", "y", "say-yes"), ("no", "No", "n", "say-no"), ("skip", "Skip", "s", ""))
@@ -86,6 +90,8 @@ class PlanPages:
             "answers": _ANSWERS,
             "nothing": _NONE if sum(found.counts.values()) else _DONE,
             "query": chosen.query(),
+            "gone": gone_drafts(self._desk.store, plan.header.namespace, plan.plan_hash),
+            "gone_shown": _GONE_SHOWN,
         }
         return page("review.html", values)
 
@@ -187,6 +193,7 @@ def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, 
         },
         "counts": counts | {"all": sum(counts.values())},
         "contradictions": found.contradictions,
+        "followed": found.followed,
         "reviewer": reviewer.name,
         "form_token": reviewer.form_token,
     }
@@ -206,9 +213,7 @@ def _back(said: Posted) -> Chosen:
 
 
 def _told(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
-    return {
-        item: {"verdict": d.verdict, "note": d.note, "said": f"{d.verdict}, {d.reviewer}"} for item, d in drafts.items()
-    }
+    return {item: {"verdict": d.verdict, "note": d.note, "said": said_of(d, d.verdict)} for item, d in drafts.items()}
 
 
 def _new_drafts(given: object) -> list[NewDraft]:

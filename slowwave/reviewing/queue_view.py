@@ -102,9 +102,7 @@ def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
 def queue_row(waiting: Waiting, href: str) -> QueueRow:
     """A question as a row that leads to ``href``."""
     draft = waiting.draft
-    said = STATES[waiting.state].lower()
-    if draft:
-        said = f"{said}, {draft.reviewer}" + (f"; not so {', '.join(draft.against)}" if draft.against else "")
+    said = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
     return QueueRow(
         item=waiting.id,
         href=href,
@@ -117,6 +115,13 @@ def queue_row(waiting: Waiting, href: str) -> QueueRow:
         said=said,
         note=draft.note if draft else "",
     )
+
+
+def said_of(draft: Draft, verdict: str) -> str:
+    """Who said what of an item, and whether they said it of an earlier plan."""
+    against = f"; not so {', '.join(draft.against)}" if draft.against else ""
+    followed = f", from the plan of {draft.followed:%Y-%m-%d}" if draft.followed else ""
+    return f"{verdict}, {draft.reviewer}{followed}{against}"
 
 
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
