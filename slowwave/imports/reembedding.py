@@ -59,7 +59,7 @@ class Reembedding:
 
 _THEIRS: Final = (
     "its vectors are its client's, which searches them with its own model, and any other would not be found. Nothing was embedded. Let the "
-    "client change its model, then name it: `slowwave connect … --embedding-model`."
+    "client change its model, then connect the store again and name the new one with --embedding-model."
 )
 
 
