@@ -7,7 +7,7 @@ its sections and say each claim that stands. A claim that fails is taken out, on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
@@ -81,7 +81,7 @@ def audited_plan(plans: Sequence[SubjectPlan], label: str, standing: Mapping[str
         failing = {finding.claim for finding in found if finding.verdict == "fail"}
         if failing:
             repaired += [finding for finding in found if finding.verdict == "fail"]
-            claims = tuple(claim for place, claim in enumerate(subject.plan.claims) if place not in failing)
+            claims = _without(subject.plan.claims, failing)
             subject = _with_pages(replace(subject.plan, claims=claims), label, standing) if claims else None
             found = _audit(subject, read, now) if subject is not None else []
         if subject is None or any(finding.verdict == "fail" for finding in found):
@@ -91,6 +91,22 @@ def audited_plan(plans: Sequence[SubjectPlan], label: str, standing: Mapping[str
         again += found
     before = _worst([finding for found in audits for finding in found])
     return AuditedPlan(tuple(kept), _worst(again), tuple(again), before, tuple(repaired), tuple(dropped))
+
+
+def _without(claims: Sequence[MigratedClaim], failing: Collection[int]) -> tuple[MigratedClaim, ...]:
+    """The claims but those that fail. What one of these would have ended ends where that one would have, or goes on."""
+    kept = [claim for place, claim in enumerate(claims) if place not in failing]
+    begins = {claim.since: claim.statement for claim in reversed(kept) if not claim.supports}
+    gone = {(claim.statement, claim.since): claim for place, claim in enumerate(claims) if place in failing}
+    found: list[MigratedClaim] = []
+    for claim in kept:
+        while claim.until is not None and (ender := gone.get((claim.ended_by, claim.until))) is not None:
+            if same_day := begins.get(claim.until):
+                claim = replace(claim, ended_by=same_day)
+                break
+            claim = replace(claim, until=ender.until, ended_by=ender.ended_by)
+        found.append(claim)
+    return tuple(found)
 
 
 def _with_pages(plan: SubjectPlan, label: str, standing: Mapping[str, str]) -> SubjectPages:

@@ -54,7 +54,8 @@ class StandingClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MigratedClaim:
-    """A claim to be made: ``sources`` all say it, the best placed first. ``supports`` names a claim that is on record and says the same."""
+    """A claim to be made: ``sources`` all say it, the best placed first. ``supports`` names a claim that is on record and says the same,
+    ``ended_by`` the claim that begins where this one ends: its id, or the statement of another one of the subject."""
 
     kind: ClaimKind
     sort: AtomKind
@@ -66,6 +67,11 @@ class MigratedClaim:
     closes: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     supports: str = ""
+    ended_by: str = ""
+
+    def ending(self, at: datetime, by: str) -> MigratedClaim:
+        """This claim, which ends there if it does not end before."""
+        return self if self.until is not None and self.until <= at else replace(self, until=at, ended_by=by)
 
     @property
     def rank(self) -> tuple[int, float, float]:
@@ -169,6 +175,8 @@ def _succeeding(states: Sequence[MigratedClaim], known: Sequence[StandingClaim])
     begins = sorted({claim.since for claim in states} | {claim.since for claim in known})
     after = dict(zip(begins, [*begins[1:], None], strict=True)) if begins else {}
     updates = sorted({claim.since for claim in states})
+    first = {claim.since: claim.statement for claim in reversed(states)}
+    first |= {claim.since: claim.id for claim in known if claim.stands}
     closes: dict[datetime, list[str]] = defaultdict(list)
     for claim in known:
         following = next((at for at in updates if at > claim.since), None)
@@ -177,7 +185,9 @@ def _succeeding(states: Sequence[MigratedClaim], known: Sequence[StandingClaim])
     found: list[MigratedClaim] = []
     for claim in sorted(states, key=lambda c: (c.since, c.statement)):
         ended = tuple(sorted(closes.pop(claim.since, ())))
-        found.append(replace(claim, until=after.get(claim.since), closes=ended))
+        until = after.get(claim.since)
+        following = "" if until is None else first.get(until, "")
+        found.append(replace(claim, until=until, closes=ended, ended_by=following))
     return found
 
 
@@ -236,7 +246,7 @@ def _against_known(
     if ends and wins and known.since < claim.since:
         return replace(claim, closes=(*claim.closes, known.id)), DecidedContradiction(first, second, "history")
     if ends and not wins and claim.since < known.since:
-        return replace(claim, until=_earlier(claim.until, known.since)), DecidedContradiction(first, second, "history")
+        return claim.ending(known.since, known.id), DecidedContradiction(first, second, "history")
     return replace(claim, contradicts=(*claim.contradicts, known.id)), DecidedContradiction(first, second, "conflict")
 
 
@@ -244,10 +254,6 @@ def _between(claims: list[MigratedClaim], one: int, other: int, *, ends: bool) -
     winner, loser = (one, other) if claims[one].rank < claims[other].rank else (other, one)
     outcome: Literal["history", "conflict"] = "conflict"
     if ends and claims[loser].since < claims[winner].since:
-        claims[loser] = replace(claims[loser], until=_earlier(claims[loser].until, claims[winner].since))
+        claims[loser] = claims[loser].ending(claims[winner].since, claims[winner].statement)
         outcome = "history"
     return DecidedContradiction(claims[winner].statement, claims[loser].statement, outcome)
-
-
-def _earlier(known: datetime | None, other: datetime) -> datetime:
-    return other if known is None else min(known, other)

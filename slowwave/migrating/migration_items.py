@@ -120,6 +120,7 @@ def _planned(claim: MigratedClaim) -> PlannedClaim:
         contradicts=claim.contradicts,
         supports=claim.supports,
         reason=f"Migrated from {source[:500]}, line {first.atom.line}",
+        ended_by=claim.ended_by,
     )
 
 

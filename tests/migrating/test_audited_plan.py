@@ -8,8 +8,9 @@ from pathlib import Path
 from slowwave.corpus.page_file import page_file
 from slowwave.corpus.profile import profile
 from slowwave.migrating import audited_plan as audited
-from slowwave.migrating.claim_policy import SubjectPlan, subject_plan
+from slowwave.migrating.claim_policy import MigratedClaim, SubjectPlan, subject_plan
 from slowwave.migrating.classified_page import classified_page
+from slowwave.migrating.statements import Level
 from slowwave.migrating.subjects import MigratedSubjects, Said, migrated_subjects
 from slowwave.pages.standing_words import StandingWords
 from tests.migrating.folders import NOW, migrated, page, staged
@@ -64,6 +65,28 @@ def test_a_statement_that_nobody_made_is_taken_out_once(tmp_path: Path) -> None:
     assert "bank" not in found.subjects[0].evidence.text
     gone = audited.audited_plan([replace(plan, claims=bad)], "old", {}, NOW)
     assert (gone.subjects, gone.dropped) == ((), ("person:mara",))
+
+
+def test_what_a_statement_taken_out_would_have_ended_goes_on_to_the_next(tmp_path: Path) -> None:
+    """Or for good, where there is none; with another statement of that day it ends there all the same."""
+    plan = plan_of(tmp_path)
+    kind = plan.claims[-1]
+
+    def state(text: str, month: int, until: int = 0, by: str = "", level: Level = "high") -> MigratedClaim:
+        ends = NOW.replace(month=until) if until else None
+        begins = NOW.replace(month=month, year=2025)
+        ends = ends and ends.replace(year=2025)
+        return replace(kind, statement=text, since=begins, until=ends, ended_by=by, level=level)
+
+    def kept(*claims: MigratedClaim) -> list[tuple[str, int | None, str]]:
+        (subject,) = audited.audited_plan([replace(plan, claims=claims)], "old", {}, NOW).subjects
+        return [(c.statement, c.until and c.until.month, c.ended_by) for c in subject.plan.claims]
+
+    first, last = state("A.", 1, 3, "B."), state("C.", 5)
+    assert kept(first, state("B.", 3, 5, "C.", "low"), last) == [("A.", 5, "C."), ("C.", None, "")]
+    assert kept(first, state("B.", 3, level="low")) == [("A.", None, "")]
+    beside = state("D.", 3, 5, "C.")
+    assert kept(first, state("B.", 3, 5, "C.", "low"), beside, last)[0] == ("A.", 3, "D.")
 
 
 def test_a_subject_that_may_be_several_is_not_proposed_and_one_in_doubt_is_for_a_person(tmp_path: Path) -> None:

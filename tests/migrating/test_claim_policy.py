@@ -43,6 +43,7 @@ def test_an_update_replaces_the_state_before_it_and_what_comes_back_is_another(t
         ("state", "The yard is closed.", "03", "05"),
         ("state", "The yard is open.", "05", None),
     ]
+    assert [claim.ended_by for claim in plan.claims] == ["The yard is closed."] * 2 + ["The yard is open.", ""]
 
 
 def test_a_state_on_record_is_ended_by_a_newer_one_and_ends_an_older_one(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_a_state_on_record_is_ended_by_a_newer_one_and_ends_an_older_one(tmp_pat
         "b/projects/rowan.md": rowan(5, "The yard is closed."),
     }
     first, second = planned(tmp_path, files, known).claims
-    assert (told(first), first.closes) == (("state", "The yard is open.", "01", "03"), ())
+    assert (told(first), first.closes, first.ended_by) == (("state", "The yard is open.", "01", "03"), (), "k")
     assert (told(second), second.closes) == (("state", "The yard is closed.", "05", None), ("k",))
 
 
@@ -90,6 +91,7 @@ def test_of_two_that_contradict_each_other_the_better_placed_is_believed(tmp_pat
         ("fact", "Mara lives in Lisbon.", "01", "03"),
         ("fact", "Mara lives in Oslo.", "03", None),
     ]
+    assert [claim.ended_by for claim in plan.claims] == ["Mara lives in Oslo.", ""]
     assert [tuple(one) for one in plan.contradictions] == [("Mara lives in Oslo.", "Mara lives in Lisbon.", "history")]
     plan = planned(tmp_path / "2", {"people/mara.md": older, "research/mara.md": newer})
     assert [told(claim)[3] for claim in plan.claims] == [None, None]
@@ -106,4 +108,4 @@ def test_a_claim_on_record_is_ended_by_a_newer_one_that_contradicts_it(tmp_path:
     (claim,) = planned(
         tmp_path, {"people/mara.md": page("person", "Mara", "Mara lives in Oslo.", updated="2026-01-01")}, known
     ).claims
-    assert (claim.closes, claim.until) == ((), MARCH)
+    assert (claim.closes, claim.until, claim.ended_by) == ((), MARCH, "k")

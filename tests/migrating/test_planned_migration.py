@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.api.memory import Memory
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.claims.claim import Claim, to_forget
@@ -108,6 +109,21 @@ def test_a_changed_file_proposes_its_change_and_a_claim_that_ends_the_one_before
     third = planned_migration(store, root, "acme")
     assert third.night is not None
     assert (third.found.empty, third.night.state, third.to_json()["items"]) == (True, "empty", {})
+
+
+def test_what_ended_before_it_was_migrated_is_told_with_what_ended_it(store: Store, tmp_path: Path) -> None:
+    """Of two states of one folder the history of the subject names the one that replaced the other."""
+    root = folder(
+        tmp_path / "notes",
+        {
+            "old/projects/rowan.md": page("project", "Rowan", "The yard is open.", updated="2026-01-01"),
+            "projects/rowan.md": page("project", "Rowan", "The yard is closed.", updated="2026-03-01"),
+        },
+    )
+    applied(store, planned_migration(store, root, "acme"))
+    now, before = Memory("acme", store).history("project:rowan").claims
+    assert [(e.event, e.other_id) for e in now.events] == [("added", None)]
+    assert [(e.event, e.other_id) for e in before.events] == [("added", None), ("replaced", now.id)]
 
 
 def test_a_dry_run_writes_nothing_and_bad_files_block_a_plan(store: Store, tmp_path: Path) -> None:
