@@ -26,9 +26,10 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock docs site clean
+.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock screenshots docs site clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
+	@$(BIN)/slowwave dev --prepare || true
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
 
 up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000; PORT=3001 takes another port
@@ -107,6 +108,9 @@ chromium:
 lock: ## renew constraints.txt (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --no-annotate \
 		--custom-compile-command 'make lock' --output-file constraints.txt pyproject.toml
+
+screenshots: $(VENV)/.installed-dev chromium ## the pictures of docs/dagster.md, from the browser test of the gate
+	SLOWWAVE_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/e2e/test_gate.py
 
 docs: $(VENV)/.installed ## renew the pages that are made from code: the table in docs/operations.md, docs/settings.md
 	$(BIN)/python -m slowwave.operations.table docs/operations.md

@@ -60,6 +60,17 @@ def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinitio
     return sql_models
 
 
+def model_events(
+    tables: Mapping[str, pa.Table], level: Level
+) -> Iterator[tuple[dg.AssetKey, dict[str, Any], list[dg.AssetCheckResult]]]:
+    """Of every model whose rows are in ``tables``: its asset, what the UI shows of it, and what its checks say."""
+    models = load_models()
+    for model in models:
+        if model.name in tables:
+            checks = [_check_result(model, check, _check_spec(model, check), tables) for check in model.checks]
+            yield dg.AssetKey(["model", model.name]), _metadata(model, models, tables, level), checks
+
+
 def _out(model: SqlModel) -> dg.AssetOut:
     return dg.AssetOut(
         key=["model", model.name],

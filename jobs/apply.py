@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import dagster as dg
 
+from memory_assets.applied import APPLIED, applied_metadata
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.store.connect import Store
 
-APPLIED: Final = dg.AssetKey(["night", "applied"])
 APPROVAL_TAG: Final = "slowwave/approval"
 """On every run that the sensor starts: its attempts are counted by it."""
 
@@ -62,4 +62,4 @@ def _approval_id(text: str) -> str:
 
 
 def _metadata(result: ApplyResult) -> dict[str, Any]:
-    return {"run_id": result.run_id, "plan_hash": result.plan_hash, "state": result.state, **result.counts}
+    return applied_metadata(result.namespace, result.run_id, result.plan_hash, result.counts, result.state)

@@ -5,9 +5,11 @@ import dagster as dg
 from jobs.deep import deep_job
 from jobs.nights import freshness_job, night_job
 from jobs.retention import retention_job
+from jobs.status import status_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.bindings.changes import note_changes
+from slowwave.night.standing import NIGHTLY_HOUR
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
@@ -16,11 +18,11 @@ from slowwave.store.namespaces import namespaces
 @dg.schedule(
     name="nightly",
     job=night_job,
-    cron_schedule="0 3 * * *",
+    cron_schedule=f"0 {NIGHTLY_HOUR} * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="At 03:00 UTC: a night for every namespace for which no gate is closed; on Sundays with the weekly operations where "
-    "they have enough to do.",
+    description=f"At {NIGHTLY_HOUR:02}:00 UTC: a night for every namespace for which no gate is closed; on Sundays with the weekly "
+    "operations where they have enough to do.",
 )
 def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
@@ -101,4 +103,14 @@ daily_retention = dg.ScheduleDefinition(
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="At 04:30 UTC: removes what is past its retention, in every namespace.",
+)
+
+morning_status = dg.ScheduleDefinition(
+    name="morning_status",
+    job=status_job,
+    cron_schedule=f"0 {NIGHTLY_HOUR + 3} * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description=f"At {NIGHTLY_HOUR + 3:02}:00 UTC, after the nights: how every namespace stands, as a page, and to the webhook if there is "
+    "one.",
 )

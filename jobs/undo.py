@@ -5,7 +5,7 @@ from typing import Final
 
 import dagster as dg
 
-from jobs.apply import APPLIED
+from memory_assets.applied import APPLIED
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.undo import Undoing, undo_run
 from slowwave.store.connect import Store

@@ -13,8 +13,10 @@ from jobs.corpora import corpus_sync_job
 from jobs.deep import deep_job
 from jobs.nights import checks_job, freshness_job, night_job, reaudit_job
 from jobs.proposals import proposals_job
+from jobs.reject import reject_plan
 from jobs.retention import retention_job
-from jobs.schedules import daily_retention, freshness_alarms, nightly, weekly_deep
+from jobs.schedules import daily_retention, freshness_alarms, morning_status, nightly, weekly_deep
+from jobs.status import status_job
 from jobs.undo import undo_job
 from memory_assets.applied import applied
 from memory_assets.approval import approval
@@ -28,10 +30,12 @@ from memory_assets.partitions import namespaces
 from memory_assets.plan import plan
 from memory_assets.proposals import proposals
 from memory_assets.snapshot import snapshot
+from memory_assets.status import status
 from resources.store import environment_store
 from resources.tables import night_files
 from sensors.approved_plans import approved_plans
 from sensors.changed_folders import changed_folders
+from sensors.decisions import decisions
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
 from sensors.open_proposals import open_proposals
@@ -50,6 +54,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
         proposals,
         approval,
         applied,
+        status,
     ]
     return dg.Definitions(
         assets=dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=OWNERS), assets),
@@ -57,6 +62,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
         jobs=[
             night_job,
             approve_plan,
+            reject_plan,
             apply_job,
             undo_job,
             reaudit_job,
@@ -66,13 +72,15 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
             corpus_sync_job,
             deep_job,
             proposals_job,
+            status_job,
         ],
-        schedules=[nightly, weekly_deep, freshness_alarms, daily_retention],
+        schedules=[nightly, weekly_deep, freshness_alarms, daily_retention, morning_status],
         sensors=[
             namespaces_sensor,
             changed_folders,
             open_proposals,
             approved_plans,
+            decisions,
             reaudit,
             crashed_runs,
             cancelled_runs,

@@ -13,6 +13,7 @@ import dagster as dg
 
 from slowwave.reports.model import Report
 from slowwave.reports.redaction import Level, redact_report
+from slowwave.snapshots.snapshot import Snapshot
 
 
 def report_metadata(report: Report, level: Level) -> dict[str, Any]:
@@ -26,6 +27,22 @@ def report_metadata(report: Report, level: Level) -> dict[str, Any]:
         "report": dg.MetadataValue.md(report.markdown()),
         **({"top": table_metadata(report.table)} if report.table else {}),
         **{name: _plain(value) for name, value in report.numbers.items() if math.isfinite(value)},
+    }
+
+
+def operation_metadata(report: Report, level: Level, items: int | None = None) -> dict[str, Any]:
+    """What an audit or a planner shows; ``items`` are those that a planner proposes."""
+    return {**({} if items is None else {"items": items}), **report_metadata(report, level)}
+
+
+def snapshot_metadata(taken: Snapshot, name: str) -> dict[str, Any]:
+    """What one table of a snapshot shows: its rows, and which instant they are of."""
+    vectors = taken.vectors.get(name)
+    return {
+        "dagster/row_count": len(vectors) if vectors is not None else taken.table(name).num_rows,
+        "snapshot_id": taken.snapshot_id,
+        "taken_at": dg.MetadataValue.timestamp(taken.taken_at),
+        **({"model": vectors.model or "(none)"} if vectors is not None else {}),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import dagster as dg
 
-from memory_assets.metadata import report_metadata
+from memory_assets.metadata import operation_metadata
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
@@ -68,11 +68,9 @@ def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
             inputs = read_declared(store, results)
             ops = operations_of(context, inputs.settings)
             value = _run(operations()[made.name], inputs, ops)
-            metadata = {"items": len(value.items)} if isinstance(value, Proposal) else {}
-            report = value.report if isinstance(value, Proposal) else value
-            return dg.MaterializeResult(
-                value=Result(location, value), metadata={**metadata, **report_metadata(report, level)}
-            )
+            report, items = (value.report, len(value.items)) if isinstance(value, Proposal) else (value, None)
+            metadata = operation_metadata(report, level, items)
+            return dg.MaterializeResult(value=Result(location, value), metadata=metadata)
 
     return asset
 

@@ -3,11 +3,11 @@
 Sealing belongs to ``slowwave.night.night``, the page to ``slowwave.reports.plan_page``.
 """
 
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from memory_assets.launchpad import approval_link, decisions
 from memory_assets.metadata import table_metadata
 from memory_assets.operations import models_among, operation_key, operations_of
 from memory_assets.partitions import namespaces
@@ -21,9 +21,6 @@ from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
     from slowwave.reports.plan_page import PlanPage
-
-LOCATION: Final = "slowwave"
-"""The code location's name in ``workspace.yaml``."""
 
 
 def _keys() -> list[dg.AssetKey]:
@@ -68,23 +65,13 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
         return dg.MaterializeResult(metadata=plan_metadata(page, night.run_id))
 
 
-def approval_link(namespace: str, plan_hash: str, *, force: bool = False) -> str:
-    """The Launchpad of ``approve_plan``, filled in but for the approver's name, which is the last line, and with ``force`` for the note
-    before it.
-
-    The route is the UI's own and not documented: a browser test holds it, and the hash is always shown as well.
-    """
-    forced = "      force: true\n      note: \n" if force else ""
-    config = f'ops:\n  night__approval:\n    config:\n      plan_hash: "{plan_hash}"\n{forced}      approver: '
-    tags = {"tags[0][key]": "dagster/partition", "tags[0][value]": namespace}
-    return f"/locations/{LOCATION}/jobs/approve_plan/playground/setup?{urlencode({'config': config, **tags})}"
-
-
 def plan_metadata(page: "PlanPage", run_id: str) -> dict[str, Any]:
-    """The verdict with the link inline, then items, probes and the whole report."""
+    """The verdict with the link inline, what else may be done with it, then items, probes and the whole report."""
+    waits = page.state in ("awaiting_approval", "partly_approved")
     link = approval_link(page.namespace, page.plan_hash, force=bool(page.needs_force))
     return {
         "summary": dg.MetadataValue.md(page.summary(link)),
+        **(decisions(page.namespace, page.plan_hash, force=bool(page.needs_force)) if waits else {}),
         "probes": dg.MetadataValue.md(page.probes()),
         "report": dg.MetadataValue.md(page.markdown()),
         "plan_hash": page.plan_hash,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from memory_assets.folders import FOLDERS
+from memory_assets.metadata import snapshot_metadata
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_now
@@ -74,15 +75,4 @@ def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
             location = take_snapshot(store, context.partition_key)
     taken = mapped_snapshot(location)
     for name in ABOUT:
-        value = taken.vectors.get(name)
-        rows = len(value) if value is not None else taken.table(name).num_rows
-        yield dg.Output(
-            Result(location, None),
-            name,
-            metadata={
-                "dagster/row_count": rows,
-                "snapshot_id": taken.snapshot_id,
-                "taken_at": dg.MetadataValue.timestamp(taken.taken_at),
-                **({"model": value.model or "(none)"} if value is not None else {}),
-            },
-        )
+        yield dg.Output(Result(location, None), name, metadata=snapshot_metadata(taken, name))

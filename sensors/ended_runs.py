@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from jobs.apply import APPLIED, apply_job
+from jobs.apply import apply_job
 from jobs.nights import reaudit_job
 from jobs.undo import undo_job
+from memory_assets.applied import APPLIED
 from slowwave.store.connect import Store
 
 

@@ -1,10 +1,12 @@
 """Checks of a night's reports about pages: what an audit lists, as a check of the audit that turns green when it is mended."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import dagster as dg
 
 from slowwave.night.results import Result
+from slowwave.reports.model import Report
 
 CHECKS: Final = {
     "links_lead_somewhere": (
@@ -26,15 +28,28 @@ def page_checks() -> list[dg.AssetChecksDefinition]:
     return [_check(name, *asked) for name, asked in CHECKS.items()]
 
 
+def page_results(reports: Mapping[str, Report]) -> Iterator[dg.AssetCheckResult]:
+    """What the checks say of the reports that are there, by audit."""
+    for name, (audit, numbers, _) in CHECKS.items():
+        if audit in reports:
+            yield _result(name, audit, numbers, reports[audit])
+
+
 def _check(name: str, audit: str, numbers: tuple[str, ...], about: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(asset=["audit", audit], name=name, description=about)
     def check(report: Result) -> dg.AssetCheckResult:
-        found = report.value.numbers
-        return dg.AssetCheckResult(
-            passed=not any(found.get(number, 0) for number in numbers),
-            severity=dg.AssetCheckSeverity.WARN,
-            description=report.value.skipped or ", ".join(f"{number}: {found.get(number, 0):,}" for number in numbers),
-            metadata={"pages": found.get("pages", 0), **{number: found.get(number, 0) for number in numbers}},
-        )
+        return _result(name, audit, numbers, report.value)
 
     return check
+
+
+def _result(name: str, audit: str, numbers: tuple[str, ...], report: Report) -> dg.AssetCheckResult:
+    found = report.numbers
+    return dg.AssetCheckResult(
+        asset_key=["audit", audit],
+        check_name=name,
+        passed=not any(found.get(number, 0) for number in numbers),
+        severity=dg.AssetCheckSeverity.WARN,
+        description=report.skipped or ", ".join(f"{number}: {found.get(number, 0):,}" for number in numbers),
+        metadata={"pages": found.get("pages", 0), **{number: found.get(number, 0) for number in numbers}},
+    )

@@ -29,10 +29,19 @@ _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _HOST = "127.0.0.1"
 
 
-def command(port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000) -> None:
+def command(
+    port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="Make what the UI needs and start nothing: nights report to it from then on."),
+    ] = False,
+) -> None:
     """Start the UI and the daemon on this machine."""
     open_store()
-    dev(port)
+    if prepare:
+        _migrate(dagster_environment())
+    else:
+        dev(port)
 
 
 def dev(port: int = 3000) -> NoReturn:
@@ -88,11 +97,14 @@ def dagster_environment() -> dict[str, str]:
         raise StoreError(
             f"{instance}, Dagster's home, cannot be written ({problem.strerror or problem}). Set SLOWWAVE_HOME to a folder of yours."
         ) from None
+    return {**os.environ, "SLOWWAVE_HOME": str(home), **instance_environment(home)}
+
+
+def instance_environment(home: Path) -> dict[str, str]:
+    """Where the instance of ``slowwave dev`` is, and its storage; the embedded server is started as for ``dagster_environment``."""
     return {
-        **os.environ,
-        "SLOWWAVE_HOME": str(home),
         "SLOWWAVE_DAGSTER_URL": _storage(home),
-        "DAGSTER_HOME": str(instance),
+        "DAGSTER_HOME": str(home / "dagster"),
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from slowwave.bindings.changes import note_changes
+from slowwave.cli.instance import reporter
 from slowwave.cli.night_summary import NightTotals, show_failures
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
@@ -285,7 +286,9 @@ def _nights(
 
             return say_step
 
-        for found in run_nights(store, names, force=force, ops=ops, now=now, progress=steps, jobs=jobs):
+        for found in run_nights(
+            store, names, force=force, ops=ops, now=now, progress=steps, done=reporter(len(names)), jobs=jobs
+        ):
             place, begun = place + 1, 0
             tell(place * STEPS, total, "")
             yield found

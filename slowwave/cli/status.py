@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, open_store, program, show_json, show_table, suggest
+from slowwave.cli.session import Json, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 from slowwave.night.digest import ago, ahead, digest
 from slowwave.night.standing import Standing, read_standing
@@ -20,10 +20,22 @@ def status(
     as_page: Annotated[
         bool, typer.Option("--digest", help="A page in Markdown that is read in a minute: what needs somebody first.")
     ] = False,
+    send: Annotated[
+        bool, typer.Option("--send", help="With --digest: send the page to the webhook of SLOWWAVE_DIGEST_URL, signed.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
-    with open_store().connect("reader") as connection:
+    store = open_store()
+    if send:
+        if not as_page or namespace is not None or json:
+            raise Refused("--send sends the page of all namespaces: it goes with --digest alone. Nothing was sent.")
+        from slowwave.night.morning import morning_page, send_page  # it brings the client of webhooks
+
+        page, _ = morning_page(store)
+        say(f"Sent to {send_page(page)}.")
+        return
+    with store.connect("reader") as connection:
         found = read_standing(connection, namespace)
     if namespace is not None and not found:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")

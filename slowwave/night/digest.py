@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from slowwave.night.standing import Standing, words
 from slowwave.plans.states import items_text
 from slowwave.reports.model import escape
+from slowwave.reports.redaction import Level, cut
 
 MOST: Final = 20
 """Namespaces of a section that are told one by one."""
 
 _OPERATIONS: Final = 4
+_HIDDEN: Final = "A probe failed; what it says is hidden."
 
 
 def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
@@ -35,6 +38,26 @@ def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
             if len(chosen) > MOST:
                 lines.append(f"- … and {len(chosen) - MOST:,} more: {_command('status')}")
     return "\n".join(lines) + "\n"
+
+
+def hidden(standing: Sequence[Standing], level: Level) -> list[Standing]:
+    """The same without what probes quote of memory, as far as ``level`` wants: for a page that leaves the database."""
+    if level == "none":
+        return list(standing)
+    return [
+        replace(one, failed=tuple(cut(said) if level == "summary" else _HIDDEN for said in one.failed))
+        for one in standing
+    ]
+
+
+def message_of(page: str, now: datetime) -> dict[str, object]:
+    """The page as a webhook's message."""
+    return {
+        "type": "status.digest",
+        "timestamp": now.isoformat(),
+        "resource_type": "status",
+        "data": {"markdown": page},
+    }
 
 
 def ago(then: datetime | None, now: datetime) -> str:

@@ -50,6 +50,9 @@ Progress = Callable[[str], None]
 OPERATIONS: Final = (*AUDITS, *PLANNERS)
 """Every audit and planner by name."""
 
+Finished = Callable[[Night, Inputs, Mapping[str, Proposal]], None]
+"""Called with a night that is done, what it read, and what its planners proposed. It raises nothing: the night stands."""
+
 STEPS: Final = len(OPERATIONS) + 3
 """How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
 
@@ -75,6 +78,7 @@ def run_night(
     now: datetime | None = None,
     noted: bool = False,
     exported: Snapshot | None = None,
+    done: Finished | None = None,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
@@ -84,6 +88,7 @@ def run_night(
     ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
     ``exported`` is the namespace as it was read with others a moment ago (``slowwave.night.several``): it is small, so people can pause
     or cancel the run at a few of its steps only. Where anything happened since, the namespace is read again.
+    ``done`` is called at the end of a night that made a plan, not of one that was skipped.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
     """
@@ -123,6 +128,8 @@ def run_night(
             with stream.phase("probe"):
                 night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names, now=now)
         completed(stream, night, inputs, began)
+        if done:
+            done(night, inputs, proposals)
         return night
     except DreamCancelled as problem:
         crash(store, run_id, problem)

@@ -17,7 +17,7 @@ from typing import Final
 from slowwave.bindings.changes import noted_rows
 from slowwave.bindings.writing import each_store_once
 from slowwave.errors import SlowwaveError
-from slowwave.night.night import Progress, run_night
+from slowwave.night.night import Finished, Progress, run_night
 from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
@@ -47,27 +47,35 @@ def run_nights(
     ops: str | Collection[str] | None = None,
     now: datetime | None = None,
     progress: Callable[[str], Progress] | None = None,
+    done: Finished | None = None,
     jobs: int = 1,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """A night of each namespace, or why there was none: one that fails does not stop the others. Those that are read together come
     together, otherwise they come in the order that is given; of more than one process (``jobs``) they come as they are done.
 
-    ``progress`` gives, for the name of a namespace, what is called with each step of its night, in one process. Of more than one namespace
-    the changes of connected stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
+    ``progress`` gives, for the name of a namespace, what is called with each step of its night, in one process. ``done`` is called with
+    each night that made a plan, and is sent to other processes where there are any. Of more than one namespace the changes of connected
+    stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
     """
     noted = len(namespaces) > 1
     if jobs > 1 and noted:
         shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]
-        yield from in_processes(jobs, shares, partial(_share, store, force=force, ops=ops, now=now))
+        yield from in_processes(jobs, shares, partial(_share, store, force=force, ops=ops, now=now, done=done))
         return
-    yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, progress=progress)
+    yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, done=done, progress=progress)
 
 
 def _share(
-    store: Store, names: Sequence[str], *, force: bool, ops: str | Collection[str] | None, now: datetime | None
+    store: Store,
+    names: Sequence[str],
+    *,
+    force: bool,
+    ops: str | Collection[str] | None,
+    now: datetime | None,
+    done: Finished | None,
 ) -> list[tuple[str, Night | SlowwaveError]]:
     """The nights of a share, in the process that it was sent to."""
-    return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now))
+    return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now, done=done))
 
 
 def _in_turn(
@@ -78,6 +86,7 @@ def _in_turn(
     force: bool,
     ops: str | Collection[str] | None,
     now: datetime | None,
+    done: Finished | None,
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     whole = not force and ops is None and now is None
@@ -101,6 +110,7 @@ def _in_turn(
                             now=now,
                             noted=noted,
                             exported=read.get(name),
+                            done=done,
                         ),
                     )
                 except SlowwaveError as problem:

@@ -14,16 +14,17 @@ from typing import Any, Final
 from psycopg.rows import class_row
 
 from slowwave.plans.states import shown_state
+from slowwave.plans.status import ENABLED
 from slowwave.store.connect import Connection
 
 NIGHTLY_HOUR: Final = 3
-"""The hour, in UTC, at which the schedule of Dagster asks whether nights are due."""
+"""The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) asks whether nights are due."""
 
-_STANDING: Final = """
+_STANDING: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
-  coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n') AS enabled,
+  {ENABLED} AS enabled,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
-  coalesce(night.item_counts(p.plan_hash), '{}') AS counts,
+  coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
   CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.decided ELSE 0 END AS to_approve,
   CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.asked ELSE 0 END AS questions,
   i.operations, coalesce(p.summary -> 'needs_force', '[]') AS failed,
@@ -43,7 +44,7 @@ LEFT JOIN LATERAL (
     waits DESC, aside, p.recorded_at DESC LIMIT 1) p ON true
 LEFT JOIN LATERAL (
   SELECT sum(s.pending) FILTER (WHERE s.decision <> 'review') AS decided, sum(s.pending) FILTER (WHERE s.decision = 'review') AS asked,
-    coalesce(jsonb_object_agg(s.operation || ' ' || s.decision, s.pending) FILTER (WHERE s.pending > 0), '{}') AS operations
+    coalesce(jsonb_object_agg(s.operation || ' ' || s.decision, s.pending) FILTER (WHERE s.pending > 0), '{{}}') AS operations
   FROM (SELECT operation, decision, count(*) FILTER (WHERE status = 'pending') AS pending FROM night.plan_items
     WHERE plan_hash = p.plan_hash GROUP BY operation, decision) s) i ON true
 LEFT JOIN LATERAL (SELECT mode, state, heartbeat_at FROM night.runs r WHERE r.namespace_id = n.id
@@ -56,7 +57,7 @@ LEFT JOIN LATERAL (
     WHERE namespace_id = n.id AND mode = 'plan') r) l ON true
 LEFT JOIN LATERAL (SELECT recorded_at FROM night.applied d WHERE d.namespace_id = n.id ORDER BY d.recorded_at DESC LIMIT 1) a ON true
 WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug
-"""
+"""  # noqa: S608 - a constant of ours
 
 
 @dataclass(frozen=True, slots=True)

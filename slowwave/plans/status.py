@@ -16,6 +16,9 @@ from slowwave.runs.heartbeat import expiry_of
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
+ENABLED: Final = "coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n')"
+"""SQL: whether the settings of the namespace ``n`` itself leave nights on."""
+
 _WAITING: Final = """
 SELECT count(*) FILTER (WHERE state = 'awaiting_approval' AND expires_at > now()) AS plans,
   extract(epoch FROM now() - min(recorded_at) FILTER (WHERE state = 'awaiting_approval' AND expires_at > now()))::float AS oldest_plan,
@@ -40,7 +43,7 @@ MOST_MODELS: Final = 16
 OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reapplied")
 """What becomes of items, as apply and undo runs count it."""
 
-_NAMESPACES: Final = """
+_NAMESPACES: Final = f"""
 WITH nights AS (
   SELECT namespace_id, max(started_at) AS at FROM night.runs
   WHERE mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') GROUP BY namespace_id
@@ -50,11 +53,11 @@ WITH nights AS (
   SELECT c.namespace_id, min(c.recorded_at) AS at FROM memory.changes c LEFT JOIN nights k USING (namespace_id)
   WHERE k.at IS NULL OR c.recorded_at > k.at GROUP BY c.namespace_id
 )
-SELECT n.read_only, coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n'),
+SELECT n.read_only, {ENABLED},
   extract(epoch FROM now() - k.at)::float, extract(epoch FROM now() - a.at)::float, extract(epoch FROM now() - w.at)::float
 FROM memory.namespaces n LEFT JOIN nights k ON k.namespace_id = n.id LEFT JOIN applies a ON a.namespace_id = n.id
 LEFT JOIN news w ON w.namespace_id = n.id
-"""
+"""  # noqa: S608 - a constant of ours
 
 _ITEMS: Final = sql.SQL(
     "sum(CASE WHEN jsonb_typeof(counts -> {0}) = 'number' THEN (counts ->> {0})::numeric ELSE 0 END)"

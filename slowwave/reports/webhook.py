@@ -180,9 +180,12 @@ class WebhookSink:
 
     def emit(self, event: Event) -> None:
         """Leave an event in the outbox."""
-        body = json.dumps(message(event), ensure_ascii=False, separators=(",", ":"), default=str)
-        made = _Message(f"msg_{uuid.uuid4().hex}", body.encode("utf-8", "replace"))
-        self._outbox.put(made, vital=isinstance(event, _VITAL))
+        self.send(message(event), vital=isinstance(event, _VITAL))
+
+    def send(self, content: Mapping[str, object], *, vital: bool = True) -> None:
+        """Leave a message in the outbox that is no event of a run; what is not ``vital`` goes first where it is full."""
+        body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
+        self._outbox.put(_Message(f"msg_{uuid.uuid4().hex}", body.encode("utf-8", "replace")), vital=vital)
 
     def close(self) -> None:
         """Deliver what waits, for a bounded time, and say how many messages were lost."""

@@ -195,6 +195,14 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         page.screenshot(path=pictures / "waterfall.png")
         page.keyboard.press("Escape")
 
+        others = ("Only these items", "All but these items or operations", "Reject this plan")
+        found = {name: page.get_by_role("link", name=name).get_attribute("href") for name in others}
+        for address in found.values():
+            page.goto(f"{ui.address}{address}")
+            expect(page.locator(".CodeMirror").first).to_contain_text(plan_hash, timeout=60_000)
+            expect(page.get_by_text("must not be None").first).to_be_visible(timeout=60_000)
+            expect(page.get_by_role("button", name="Launch Run")).to_be_disabled()
+        page.goto(f"{ui.address}/assets/night/plan?view=partitions&partition={NAMESPACE}")
         link.click()
         editor = page.locator(".CodeMirror").first
         expect(editor).to_contain_text(plan_hash, timeout=60_000)
@@ -217,6 +225,10 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         page.goto(f"{ui.address}/assets/night/applied?view=partitions&partition={NAMESPACE}")
         expect(page.get_by_text("plan_hash").first).to_be_visible(timeout=60_000)
         page.screenshot(path=pictures / "applied.png")
+        run = ui.value("SELECT run_id::text FROM night.applied")
+        page.get_by_role("link", name="Undo this run").click()
+        expect(page.locator(".CodeMirror").first).to_contain_text(run, timeout=60_000)
+        expect(page.get_by_role("button", name="Launch Run")).to_be_enabled(timeout=60_000)
 
         page.set_viewport_size({"width": 1900, "height": 1900})
         groups = "%2C".join(f"global%40global%3A{group}" for group in ("models", "audits", "planners", "gate"))

@@ -79,7 +79,13 @@ def test_a_night_ends_in_a_sealed_plan_that_asks_for_approval(night: OneNight) -
     """One run of one partition: all of the graph up to the gate, and a row in the ledger that knows its Dagster run."""
     assert night.result.success
     made = {e.asset_key.to_user_string() for e in night.result.get_asset_materialization_events() if e.asset_key}
-    assert made == keys(night.project) - {"corpus/folders", "proposals/plans", "night/approval", "night/applied"}
+    assert made == keys(night.project) - {
+        "corpus/folders",
+        "proposals/plans",
+        "night/approval",
+        "night/applied",
+        "night/status",
+    }
     plan = night.project.metadata(night.result, "night", "plan")
     plan_hash, summary = plan["plan_hash"].value, plan["summary"].value
     assert night.project.value("SELECT count(*) FROM night.plans WHERE plan_hash = %s", plan_hash) == 1

@@ -1,0 +1,39 @@
+"""``status_job``: the page of a morning goes to ``night/status``, and to a webhook where one is set. See ``slowwave.night.morning``."""
+
+import dagster as dg
+
+from memory_assets.status import STATUS, status_metadata
+from resources.store import STORE_PROBLEMS, error_text
+from slowwave.night.morning import digest_address, morning_page, send_page
+from slowwave.store.connect import Store
+
+
+@dg.op(out=dg.Out(dg.Nothing))
+def tell_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    """Look at all namespaces."""
+    try:
+        page, standing = morning_page(store)
+    except STORE_PROBLEMS as problem:
+        raise dg.Failure(error_text(problem), allow_retries=False) from None
+    context.log_event(dg.AssetMaterialization(STATUS, metadata=status_metadata(page, standing)))
+
+
+@dg.op(ins={"told": dg.In(dg.Nothing)})
+def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    """A run of the schedule sends the page to the webhook, if one is set; one that a person starts does not."""
+    if "dagster/schedule_name" not in context.run.tags:
+        return
+    try:
+        if digest_address() is not None:
+            context.log.info(f"Sent to {send_page(morning_page(store)[0])}.")
+    except STORE_PROBLEMS as problem:
+        raise dg.Failure(error_text(problem), allow_retries=False) from None
+
+
+@dg.job(
+    executor_def=dg.in_process_executor,
+    description="How every namespace stands, as one page. A run of the schedule sends it to the webhook, if one is set.",
+)
+def status_job() -> None:
+    """The page stands in the UI whatever becomes of the webhook."""
+    send_status(told=tell_status())

@@ -1,0 +1,32 @@
+"""``night/status``: how all namespaces stand, as the page of a morning. It cannot be materialized; ``status_job`` reports it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import dagster as dg
+
+from memory_assets.snapshot import PLAN
+from slowwave.night.standing import Standing, words
+
+STATUS: Final = dg.AssetKey(["night", "status"])
+
+status = dg.AssetSpec(
+    STATUS,
+    deps=[PLAN],
+    description="How every namespace stands: what waits for a person first, with its command. `status_job` looks each morning after the "
+    "nights, and sends the page to a webhook where one is set. `slowwave status` is the same at any time.",
+    group_name="gate",
+    kinds={"markdown"},
+)
+
+
+def status_metadata(page: str, standing: list[Standing]) -> dict[str, Any]:
+    """The page, and how many namespaces stand how; numbers are plotted over time by the UI."""
+    return {
+        "status": dg.MetadataValue.md(page),
+        "namespaces": len(standing),
+        "to_approve": sum(one.to_approve for one in standing),
+        "questions": sum(one.questions for one in standing),
+        **{word.replace(" ", "_").replace(",", ""): many for word, many in words(standing).items()},
+    }

@@ -1,0 +1,114 @@
+"""Which instance of Dagster nights of the command line report to, and that none of them can stand in their way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from slowwave.cli import instance
+from slowwave.store import server
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run
+from tests.nights import new_world
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the module that knows Dagster was called with."""
+    told: list[dict[str, Any]] = []
+    module: Any = ModuleType("memory_assets.reported")
+    module.report_night = lambda night, inputs, proposals, **more: told.append(
+        {
+            "namespace": night.namespace,
+            "home": os.environ.get("DAGSTER_HOME"),
+            "timeout": os.environ["PGCONNECT_TIMEOUT"],
+            **more,
+        }
+    )
+    monkeypatch.setitem(sys.modules, "memory_assets.reported", module)
+    return told
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an instance."""
+    folder = tmp_path / "instance"
+    folder.mkdir()
+    (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+    return folder
+
+
+def test_a_night_is_told_to_the_instance_of_the_environment(
+    run: Run, store: Store, home: Path, shell: list[dict[str, Any]]
+) -> None:
+    """Once, whole, and the environment is as it was."""
+    slug = new_world(store).slug
+    code, _, err = run("night", slug)
+    assert (code, err) == (0, "")
+    assert shell == [{"namespace": slug, "home": str(home), "timeout": "5", "whole": True}]
+    assert "PGCONNECT_TIMEOUT" not in os.environ
+
+
+def test_an_instance_that_fails_is_one_line_and_the_night_stands(
+    run: Run, store: Store, home: Path, shell: list[dict[str, Any]]
+) -> None:
+    """Whatever it raises; nothing that its error quotes is shown."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("password=hunter2")
+
+    module: Any = sys.modules["memory_assets.reported"]
+    module.report_night = fail
+    slug, other = new_world(store).slug, new_world(store, 400).slug
+    code, out, err = run("night", "ALL", "--json")
+    assert code == 0
+    assert slug in out
+    assert other in out
+    assert err.count("Dagster was not told") == 1
+    assert str(home) in err
+    assert "hunter2" not in err
+
+
+def test_a_real_instance_whose_database_is_not_there_is_no_obstacle(run: Run, store: Store, home: Path) -> None:
+    """The shell itself, with storage at a port where nothing listens."""
+    (home / "dagster.yaml").write_text(
+        "storage: {postgres: {postgres_url: 'postgresql+psycopg2://u:hunter2@127.0.0.1:9/x'}}\n"
+    )
+    slug = new_world(store).slug
+    code, out, err = run("night", slug)
+    assert code == 0
+    assert "awaiting_approval" in out
+    assert "Dagster was not told" in err
+    assert "hunter2" not in err
+
+
+@pytest.mark.parametrize("what", ["no instance", "no folder", "no Dagster"])
+def test_without_an_instance_nobody_is_told(
+    what: str, home: Path, shell: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that holds none, none at all, and a program that was installed without Dagster."""
+    if what == "no instance":
+        (home / "dagster.yaml").unlink()
+    elif what == "no folder":
+        monkeypatch.delenv("DAGSTER_HOME")
+    else:
+        monkeypatch.setattr(instance.importlib.util, "find_spec", lambda name: None if name == "dagster" else object())
+    assert instance.reporter(1) is None
+    assert shell == []
+
+
+def test_the_instance_of_slowwave_dev_is_found_by_itself(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """``make demo`` knows of no DAGSTER_HOME: what ``slowwave dev --prepare`` made is where ``make up`` looks."""
+    monkeypatch.delenv("DAGSTER_HOME")
+    assert instance._home() is None
+    own = server.default_home() / "dagster"
+    own.mkdir(parents=True)
+    (own / "dagster.yaml").write_text("")
+    assert instance._home() == own
+    assert instance.reporter(1) is not None
