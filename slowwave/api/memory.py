@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from slowwave.claims.subject_ref import Family
     from slowwave.claims.trail import ClaimResponse, SubjectHistoryResponse
     from slowwave.config.settings import Settings
+    from slowwave.corpus.link_graph import Direction, LinkResponse, LintResponse
+    from slowwave.corpus.page_lookup import GetResponse
     from slowwave.corpus.page_request import PurgeResponse, WriteResponse
     from slowwave.corpus.session_request import SessionIngestResponse
     from slowwave.recall.active_request import ActiveMemoryResponse
@@ -93,6 +95,38 @@ class Memory:
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
 
         return self._told(active_memory, _request(ActiveMemoryRequest, given))
+
+    def get(self, path: str, *, from_line: int = 1, lines: int | None = None, corpus: str | None = None) -> GetResponse:
+        """A page of a corpus, or lines of it; see ``slowwave.corpus.page_lookup.GetRequest``. What is read on purpose counts as recalled
+        and used. Raises ``Refused`` for a path that no page has, or that several corpora have."""
+        given = locals()
+        from slowwave.corpus.page_lookup import GetRequest, get_page
+        from slowwave.search.recall_log import Answered, Lines, Recalled
+
+        def read(connection: Connection, namespace: str, request: GetRequest, _: Settings) -> Answered[GetResponse]:
+            found = get_page(connection, namespace, request)
+            shown = Lines(found.path, found.from_line, found.from_line + found.lines_returned - 1)
+            return Answered(found, (Recalled(pages=(shown,), used=True),))
+
+        return self._told(read, _request(GetRequest, given))
+
+    def link(
+        self,
+        op: Literal["neighbors", "backlinks", "lint"],
+        path: str | None = None,
+        *,
+        direction: Direction = "out",
+        depth: int = 1,
+        max_edges: int = 40,
+        exclude_prefixes: Sequence[str] = (),
+        corpus: str | None = None,
+    ) -> LinkResponse | LintResponse:
+        """Pages around a page, or links that are broken; see ``slowwave.corpus.link_graph.LinkRequest``. Raises ``Refused`` as ``get``."""
+        given = locals()
+        from slowwave.corpus.link_graph import LinkRequest, links
+
+        with self.store.connect("server") as connection:
+            return links(connection, self.namespace, _request(LinkRequest, given))
 
     def research(
         self,

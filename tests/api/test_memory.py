@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 import slowwave
+from slowwave.config.settings import Settings
+from slowwave.corpus.corpora import add_corpus
+from slowwave.corpus.link_graph import LinkResponse, LintResponse
+from slowwave.corpus.page_lookup import GetRequest
 from slowwave.corpus.session_request import SessionIngestRequest
+from slowwave.corpus.sync import sync_corpus
 from slowwave.errors import Refused
+from slowwave.language.embedder import embedder_for
 from slowwave.recall.active_request import ActiveMemoryRequest
 from slowwave.recall.research_request import ResearchRequest
 from slowwave.recall.wake_request import WakeRequest
@@ -34,6 +41,7 @@ LEFT_OUT = {SearchRequest: {"rerank"}}
         (slowwave.Memory.active, ActiveMemoryRequest),
         (slowwave.Memory.research, ResearchRequest),
         (slowwave.Memory.session_ingest, SessionIngestRequest),
+        (slowwave.Memory.get, GetRequest),
     ],
 )
 def test_a_method_takes_the_fields_of_its_request_with_their_defaults(
@@ -65,6 +73,30 @@ def test_an_agent_wakes_is_reminded_and_searches(store: Store) -> None:
         ("crane",),
         ("When is the crane audit?",),
     ]
+
+
+def test_a_page_is_read_and_its_links_are_followed(store: Store, tmp_path: Path) -> None:
+    """A page that is read on purpose is a recall of what it holds; asking for links is none."""
+    remember(store, "acme")
+    (tmp_path / "a.md").write_text("# Crane\n\nSee [[b]] and [[nowhere]].\n")
+    (tmp_path / "b.md").write_text("# Audit\n\nOn Friday.\n")
+    with store.connect("owner") as connection:
+        sync_corpus(connection, "acme", add_corpus(connection, "acme", tmp_path, "plain"), embedder_for(Settings()))
+    memory = slowwave.Memory("acme", store)
+    found = memory.get("b.md", from_line=3)
+    assert (found.content, found.total_lines) == ("On Friday.\n", 3)
+    near = memory.link("neighbors", "a.md")
+    assert isinstance(near, LinkResponse)
+    assert [edge.to for edge in near.edges] == ["b.md"]
+    broken = memory.link("lint")
+    assert isinstance(broken, LintResponse)
+    assert [one.to for one in broken.broken] == ["nowhere"]
+    logged()
+    assert ask(store, "SELECT count(*), bool_and(cardinality(selected_ids) > 0) FROM memory.recall_events") == [
+        (1, True)
+    ]
+    with pytest.raises(Refused, match=r"c\.md"):
+        memory.get("c.md")
 
 
 def test_what_cannot_be_asked_is_refused_in_words(store: Store) -> None:
