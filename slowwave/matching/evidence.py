@@ -20,12 +20,13 @@ from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
 from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import FIELDS, TABLES, Comparer, Comparison, ComparisonLevels
 from slowwave.matching.decided import Decided, Labelled
+from slowwave.matching.differences import Differences
 from slowwave.matching.model_codes import ModelCodes
 from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import fold
 from slowwave.matching.organisations import Organisations
 from slowwave.matching.population import Population
-from slowwave.matching.traits import Traits, traits
+from slowwave.matching.traits import Traits, signs_of, traits
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import WordInformation
 
@@ -112,11 +113,14 @@ class Evidence:
         comparers: Mapping[int, Comparer],
         answered: AnsweredRows | None = None,
         decided: Decided | None = None,
+        looked_at: tuple[Ints, Ints] | None = None,
     ) -> None:
         self._population = population
         self._settings = settings
         self._comparers = comparers
         self._answered, self._decided = answered, decided
+        self._looked_at = looked_at or (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._differences: dict[int, Differences] = {}  # made when asked for: nobody asks before there are answers
         self.model = model
 
     @classmethod
@@ -235,16 +239,20 @@ class Evidence:
         """By folded type: scores, traits and whether they are the same, of the decided pairs that people were asked about."""
         for kind, comparer in self._comparers.items():
             name = self._population.type_name(kind)
-            found = self._decided and self._decided.asked(name, comparer)
+            found = self._decided and self._decided.asked(name, comparer, self.differences(kind))
             if found:
-                compared, letters, same = found
+                compared, letters, signs, same = found
                 raw = self._weights(kind).odds(compared.levels, compared.rarity)
-                yield name, raw, self._stated(kind, compared, raw, letters), same
+                yield name, raw, self._stated(kind, compared, raw, letters, signs), same
 
     def corrected(self, calibrations: Mapping[str, ScoreCorrection], answered: AnsweredRows) -> Evidence:
         """The same evidence, its odds corrected by type, and answered pairs as certain as they were answered."""
         model = {name: replace(w, calibration=calibrations.get(name, w.calibration)) for name, w in self.model.items()}
-        return Evidence(self._population, self._settings, model, self._comparers, answered, self._decided)
+        found = Evidence(
+            self._population, self._settings, model, self._comparers, answered, self._decided, self._looked_at
+        )
+        found._differences = self._differences
+        return found
 
     @property
     def kinds(self) -> Iterable[int]:
@@ -285,9 +293,29 @@ class Evidence:
 
     def _traits(self, kind: int, i: Ints, j: Ints, compared: ComparisonLevels, raw: Reals) -> Traits:
         letters = self._comparers[kind].wordings(i, j)
-        return self._stated(kind, compared, raw, letters)
+        signs = self.differences(kind).values(self._comparers[kind].words, i, j)
+        return self._stated(kind, compared, raw, letters, signs)
 
-    def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals) -> Traits:
+    def looking_at(self, i: Ints, j: Ints) -> Evidence:
+        """The same evidence, where words that differ are looked for among these pairs (p,), unless some were named before."""
+        if len(self._looked_at[0]):
+            return self
+        return Evidence(
+            self._population, self._settings, self.model, self._comparers, self._answered, self._decided, (i, j)
+        )
+
+    def differences(self, kind: int) -> Differences:
+        """The signs of differing words that count for a type: those that were learnt, else the commonest of ``looking_at``."""
+        learnt = self._weights(kind).calibration
+        if learnt is not None:
+            return Differences(signs_of(learnt.names))
+        if kind not in self._differences:
+            i, j = self._looked_at
+            at = np.flatnonzero(self._population.kind[i] == kind)
+            self._differences[kind] = Differences.of(self._comparers[kind].words, i[at], j[at])
+        return self._differences[kind]
+
+    def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals, signs: Reals) -> Traits:
         weights, columns = self._weights(kind), self._comparers[kind].columns
         fields = slice(FIELDS, FIELDS + len(columns))
         voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
@@ -304,6 +332,7 @@ class Evidence:
             losses,
             (~named, opposed | far, np.full(len(raw), not weights.learnt)),
             letters,
+            (self.differences(kind).signs, signs),
         )
 
     def _say(self, i: Ints, j: Ints, odds: Reals) -> None:

@@ -122,7 +122,7 @@ class Matches:
                 open_,
                 forests(self._told, judged.i, judged.j, FORESTS) >= 0,
             ),
-            self._evidence,
+            self._evidence.looking_at(judged.i, judged.j),
             self._answered,
             k,
         )
