@@ -32,12 +32,13 @@ from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters, learning, thresholds
 from slowwave.matching.answers import AnsweredRows, Answers
 from slowwave.matching.comparisons import RARE, UNMISTAKABLE
-from slowwave.matching.evidence import OVERWHELMING, Evidence, Labelled, Scores, WeightsByType
+from slowwave.matching.evidence import Evidence, Labelled, WeightsByType
 from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
 from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
+from slowwave.matching.scores import OVERWHELMING, Scores
 from slowwave.matching.thresholds import Aim
 from slowwave.matching.vetoes import Vetoes
 from slowwave.matching.weights import probability
