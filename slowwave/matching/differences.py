@@ -7,7 +7,6 @@ a set of names few words make most of the differences. What they mean is learnt 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import sparse
 
 from slowwave.matching.words import WordInformation
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MOST: Final = 96
 """Signs that are looked at: each costs a coefficient, and the rare ones are never answered about."""
@@ -47,10 +46,10 @@ class Differences:
         w = len(words.words)
         more, other, pairs = np.zeros(w, np.int64), np.zeros(w, np.int64), list[Ints]()
         for start in range(0, len(i), _CHUNK):
-            one, two, codes = _differing(words, i[start : start + _CHUNK], j[start : start + _CHUNK])
-            more += np.bincount(one.indices, minlength=w)
-            other += np.bincount(two.indices, minlength=w)
-            pairs.append(codes[codes >= 0])
+            apart = _differing(words, i[start : start + _CHUNK], j[start : start + _CHUNK])
+            more += np.bincount(apart.word[~apart.both], minlength=w)
+            other += np.bincount(apart.word[apart.both], minlength=w)
+            pairs.append(apart.codes[apart.codes >= 0])
         told, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
         text = words.words.to_pylist()
         found = [
@@ -64,70 +63,103 @@ class Differences:
         ]
         return cls((MORE, OTHER, *(sign for _, sign in sorted(found, key=lambda s: (-s[0], s[1]))[:MOST])))
 
-    def values(self, words: WordInformation, i: Ints, j: Ints) -> Reals:
-        """(p, d): 1 where a pair of names has the sign; of how many words, half of the number up to ``_ENOUGH``."""
-        found = np.zeros((len(i), len(self.signs)))
-        if not self.signs:
-            return found
+    def reader(self, words: WordInformation) -> SignReader:
+        """What reads the signs in names of these words; made once for many pairs. Cost: the number of words."""
         w = len(words.words)
         parts = [sign.split(" ") for sign in self.signs]
-        more, other = (_columns(words, parts, name) for name in (MORE, OTHER))
-        at = {
-            (self._place(words, p[0]), self._place(words, p[2])): k
-            for k, p in enumerate(parts)
-            if len(p) == 3 and p[1] == FOR
-        }
-        wanted = np.array([a * w + b if min(a, b) >= 0 else -1 for a, b in at], np.int64)
-        column = np.array(list(at.values()), np.int64)
+        wanted = pa.array(
+            sorted({word for p in parts if len(p) > 1 for word in (p[1:] if len(p) == 2 else p[::2])}), pa.string()
+        )
+        found = pc.fill_null(pc.index_in(wanted, value_set=words.words), -1).to_pylist()
+        place: dict[str, int] = dict(zip(wanted.to_pylist(), found, strict=True))
+        columns = {name: np.full(w, -1, np.int64) for name in (MORE, OTHER)}
+        pairs: dict[int, int] = {}
+        for k, p in enumerate(parts):
+            at = [place[word] for word in (p[1:] if len(p) == 2 else p[::2])] if len(p) > 1 else []
+            if len(at) == 1 and at[0] >= 0:
+                columns[p[0]][at[0]] = k
+            elif len(at) == 2 and min(at) >= 0:
+                pairs[min(at) * w + max(at)] = k
+        codes = np.array(sorted(pairs), np.int64)
+        numbers = tuple(self.signs.index(name) if name in self.signs else -1 for name in (MORE, OTHER))
+        return SignReader(
+            words,
+            len(self.signs),
+            (columns[MORE], columns[OTHER]),
+            numbers,
+            codes,
+            np.array([pairs[code] for code in codes.tolist()], np.int64),
+        )
+
+    def values(self, words: WordInformation, i: Ints, j: Ints) -> Reals:
+        """(p, d) as ``SignReader.values`` reads them."""
+        return self.reader(words).values(i, j)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignReader:
+    """``width`` signs d in the words of w names: ``single`` the column (w,) of each word for either kind of sign, -1 for none, ``numbers``
+    the columns for how many there are, ``codes`` (c,) in order the pairs of words that stand for each other, ``paired`` (c,) theirs."""
+
+    words: WordInformation
+    width: int
+    single: tuple[Ints, Ints]
+    numbers: tuple[int, ...]
+    codes: Ints
+    paired: Ints
+
+    def values(self, i: Ints, j: Ints) -> Reals:
+        """(p, d): 1 where a pair of names has the sign; of how many words, half of the number up to ``_ENOUGH``."""
+        found = np.zeros((len(i), self.width))
+        if not self.width:
+            return found
         for start in range(0, len(i), _CHUNK):
-            rows = slice(start, start + _CHUNK)
-            one, two, codes = _differing(words, i[rows], j[rows])
-            for held, (places, columns) in ((one, more), (two, other)):
-                if len(places):
-                    found[rows, columns] = held[:, places].toarray()
-            for sign, held in ((MORE, one), (OTHER, two)):
-                if sign in self.signs:
-                    found[rows, self.signs.index(sign)] = np.minimum(np.diff(held.indptr), _ENOUGH) / 2
-            if len(wanted):
-                found[rows, column] = (codes[:, None] == wanted[None, :]) & (codes[:, None] >= 0)
+            part = found[start : start + _CHUNK]
+            apart = _differing(self.words, i[start : start + _CHUNK], j[start : start + _CHUNK])
+            for single, number, of in zip(self.single, self.numbers, (~apart.both, apart.both), strict=True):
+                pair, word = apart.pair[of], apart.word[of]
+                if number >= 0:
+                    part[:, number] = np.minimum(np.bincount(pair, minlength=len(part)), _ENOUGH) / 2
+                column = single[word]
+                part[pair[column >= 0], column[column >= 0]] = 1
+            if len(self.codes):
+                at = np.minimum(np.searchsorted(self.codes, apart.codes), len(self.codes) - 1)
+                same = np.flatnonzero(self.codes[at] == apart.codes)
+                part[same, self.paired[at[same]]] = 1
         return found
 
-    @staticmethod
-    def _place(words: WordInformation, word: str) -> int:
-        return int(pc.index(words.words, word).as_py())
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Apart:
+    """Words that one name of p pairs has and the other lacks: the ``pair`` (e,) and the ``word`` (e,), whether ``both`` (e,) names have
+    some, and, where each has one, the two as a number ``codes`` (p,), else -1."""
+
+    pair: Ints
+    word: Ints
+    both: Flags
+    codes: Ints
 
 
-def _columns(words: WordInformation, parts: Sequence[Sequence[str]], name: str) -> tuple[Ints, Ints]:
-    """Places of the words of these signs that occur, and the columns of the signs."""
-    columns = [k for k, p in enumerate(parts) if len(p) == 2 and p[0] == name]
-    wanted = pa.array([parts[k][1] for k in columns], pa.string())
-    places = pc.fill_null(pc.index_in(wanted, value_set=words.words), -1).to_numpy().astype(np.int64)
-    return places[places >= 0], np.array(columns, np.int64)[places >= 0]
+def _differing(words: WordInformation, i: Ints, j: Ints) -> _Apart:
+    w, p = len(words.words), len(i)
+    (one, a), (two, b) = _entries(words.mended, i), _entries(words.mended, j)
+    keys = np.concatenate([one * w + a, two * w + b])
+    order = np.argsort(keys, kind="stable")
+    keys, right = keys[order], order >= len(a)
+    again = keys[1:] == keys[:-1]
+    alone = ~(np.r_[again, False] | np.r_[False, again])[: len(keys)]
+    pair, word, right = keys[alone] // max(w, 1), keys[alone] % max(w, 1), right[alone]
+    n, m = np.bincount(pair[~right], minlength=p), np.bincount(pair[right], minlength=p)
+    codes = np.full(p, -1, np.int64)
+    swapped = (n == 1) & (m == 1)
+    of = swapped[pair]  # each such pair has two entries, one after the other and the smaller word first
+    codes[swapped] = word[of][::2] * w + word[of][1::2]
+    return _Apart(pair, word, ((n > 0) & (m > 0))[pair], codes)
 
 
-def _differing(words: WordInformation, i: Ints, j: Ints) -> tuple[Any, Any, Ints]:
-    """Ones (p, w) for words that only one name has while the other has none of its own, ones for those of pairs in which both have
-    some, and, where each has one, both as a number, else -1."""
-    a, b = _ones(words.mended[i]), _ones(words.mended[j])
-    both = a.multiply(b)
-    left, right = (a - both).tocsr(), (b - both).tocsr()
-    for side in (left, right):
-        side.eliminate_zeros()
-    n, m = np.diff(left.indptr), np.diff(right.indptr)
-    apart = (left + right).tocsr()
-    two_sided = sparse.diags(((n > 0) & (m > 0)).astype(np.float32), format="csr")
-    other = (two_sided @ apart).tocsr()
-    more = (apart - other).tocsr()
-    for side in (more, other):
-        side.eliminate_zeros()
-    codes = np.full(len(i), -1, np.int64)
-    at = np.flatnonzero((n == 1) & (m == 1))
-    x, y = left.indices[left.indptr[at]].astype(np.int64), right.indices[right.indptr[at]].astype(np.int64)
-    codes[at] = np.minimum(x, y) * len(words.words) + np.maximum(x, y)
-    return more, other, codes
-
-
-def _ones(matrix: Any) -> Any:
-    held = matrix.copy()
-    held.data[:] = 1
-    return held
+def _entries(matrix: Any, rows: Ints) -> tuple[Ints, Ints]:
+    """The words (e,) of rows (p,) of a sparse matrix, each with its place among the rows."""
+    start, length = matrix.indptr[rows].astype(np.int64), np.diff(matrix.indptr)[rows].astype(np.int64)
+    of = np.repeat(np.arange(len(rows)), length)
+    step = np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length)
+    return of, matrix.indices[np.repeat(start, length) + step].astype(np.int64)

@@ -19,7 +19,7 @@ from slowwave.matching.attribute_votes import HEARD, identifiers, opposing, own_
 from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import FIELDS, TABLES, Comparer, Comparison, ComparisonLevels
 from slowwave.matching.decided import Decided, Labelled
-from slowwave.matching.differences import Differences
+from slowwave.matching.differences import Differences, SignReader
 from slowwave.matching.model_codes import ModelCodes
 from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import fold
@@ -72,6 +72,7 @@ class Evidence:
         self._answered, self._decided = answered, decided
         self._looked_at = looked_at or (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._differences: dict[int, Differences] = {}  # made when asked for: nobody asks before there are answers
+        self._readers: dict[int, SignReader] = {}
         self.model = model
 
     @classmethod
@@ -244,7 +245,7 @@ class Evidence:
 
     def _traits(self, kind: int, i: Ints, j: Ints, compared: ComparisonLevels, raw: Reals) -> Traits:
         letters = self._comparers[kind].wordings(i, j)
-        signs = self.differences(kind).values(self._comparers[kind].words, i, j)
+        signs = self._signs(kind).values(i, j)
         return self._stated(kind, compared, raw, letters, signs)
 
     def looking_at(self, i: Ints, j: Ints) -> Evidence:
@@ -265,6 +266,12 @@ class Evidence:
             at = np.flatnonzero(self._population.kind[i] == kind)
             self._differences[kind] = Differences.of(self._comparers[kind].words, i[at], j[at])
         return self._differences[kind]
+
+    def _signs(self, kind: int) -> SignReader:
+        """What reads the signs of a type in the names at hand."""
+        if kind not in self._readers:
+            self._readers[kind] = self.differences(kind).reader(self._comparers[kind].words)
+        return self._readers[kind]
 
     def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals, signs: Reals) -> Traits:
         weights, columns = self._weights(kind), self._comparers[kind].columns
