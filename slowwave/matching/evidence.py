@@ -187,6 +187,11 @@ class Evidence:
             at, raw = at[some], raw[some]
             yield self._population.type_name(kind), at, raw, self._traits(kind, i[at], j[at], compared.take(some), raw)
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether a person has decided doubtful pairs on earlier nights."""
+        return self._decided is not None and any(asked.any() for *_, asked in self._decided.pairs.values())
+
     def decided(self) -> Iterable[tuple[str, Reals, Traits, Flags]]:
         """By folded type: scores, traits and whether they are the same, of the decided pairs that people were asked about."""
         for kind, comparer in self._comparers.items():

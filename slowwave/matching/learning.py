@@ -39,7 +39,7 @@ def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, 
     keeps its scores. ``i`` and ``j`` (p,) are the candidates, of which the sure ones stand behind the score. The order of the answers does
     not matter; time grows with their number and with that of the candidates, up to a sample of them."""
     sure = np.flatnonzero(answered.sure)
-    if len(sure) or any(True for _ in evidence.decided()):
+    if len(sure) or evidence.was_asked:
         evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
     told: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
     for name, raw, traits, same in evidence.decided():
