@@ -76,25 +76,41 @@ def by_queue(now: Matches, pairs: Sequence[ReviewPair], _: Random) -> Sequence[t
 class InOnePlan:
     """A review of one plan: the questions are those of the first look, and the answers so far are drafts."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-        self._items: list[StoredItem] = []
-        self._pairs: dict[str, tuple[str, str]] = {}
+    def __init__(self, pairs: Sequence[tuple[str, str]], items: Sequence[StoredItem]) -> None:
+        self._pairs = {f"{a} {b}": (a, b) for a, b in pairs}
+        self._items = items
 
-    def begin(self, start: Matches) -> None:
-        """Seal the questions."""
-        self._pairs = {f"{p.a} {p.b}": (p.a, p.b) for p in start.review}
-        self._items = _items(start, list(self._pairs.values()), self._names)
+    @classmethod
+    def of(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
+        """The questions of ``start``, sealed."""
+        pairs = [(p.a, p.b) for p in start.review]
+        return cls(pairs, _items(start, pairs, names))
 
-    def ask(self, answers: Mapping[tuple[str, str], bool]) -> Sequence[tuple[str, str]]:
-        """The next questions, after these answers."""
-        drafts = {
-            f"{a} {b}": Draft(f"{a} {b}", "yes" if same else "no", "", "gold", _NOW) for (a, b), same in answers.items()
-        }
+    def ask(
+        self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft] | None = None
+    ) -> Sequence[tuple[str, str]]:
+        """The next questions, after these answers and drafts of what looked decided."""
+        drafts = _drafts(answers) | dict(marked or {})
         taught = learn(self._items, drafts)
         worth = information(self._items, taught.likely)
         left = [s.id for s in self._items if s.id not in drafts and s.id not in taught.follows]
         return [self._pairs[id_] for id_ in sorted(left, key=lambda id_: (-worth[id_], id_))[:BATCH]]
+
+    def look_decided(
+        self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft], sure: float
+    ) -> dict[str, Draft]:
+        """By item the drafts that ``d`` would make after these."""
+        found = learn(self._items, _drafts(answers) | dict(marked), sure).decided
+        return {id_: Draft(id_, group.verdict, group.note, "gold", _NOW) for group in found for id_ in group.items}
+
+    def pair(self, item: str) -> tuple[str, str]:
+        """The rows of a question."""
+        return self._pairs[item]
+
+
+def _drafts(answers: Mapping[tuple[str, str], bool]) -> dict[str, Draft]:
+    said = {f"{a} {b}": "yes" if same else "no" for (a, b), same in answers.items()}
+    return {id_: Draft(id_, verdict, "", "gold", _NOW) for id_, verdict in said.items()}
 
 
 def _items(now: Matches, pairs: Sequence[tuple[str, str]], names: Mapping[str, str]) -> list[StoredItem]:
@@ -166,7 +182,7 @@ def simulate(path: Path, most: int, rows: int) -> dict[str, Reached]:
     """A labelled set in every order, and the cosine as one that asks nothing."""
     table, gold_texts = trial.read(path)
     if table.num_rows > rows:
-        kept = _whole_clusters(gold_texts, rows)
+        kept = whole_clusters(gold_texts, rows)
         table, gold_texts = table.take(kept), [gold_texts[k] for k in kept]
     ids, names, attributes = (table[column].to_pylist() for column in ("id", "name", "attributes"))
     place = {id_: k for k, id_ in enumerate(ids)}
@@ -187,14 +203,14 @@ def simulate(path: Path, most: int, rows: int) -> dict[str, Reached]:
     found = {"tf-idf": Reached(best.f1, Counted(0, 0, 0), never)}
     for name, choose in ORDERS.items():
         seeds = range(SEEDS if choose is by_chance else 1)
-        plan = InOnePlan(dict(zip(ids, names, strict=True))) if name == "one plan" else None
+        plan = InOnePlan.of(start, dict(zip(ids, names, strict=True))) if name == "one plan" else None
         runs = [_ask(start, choose, same, count, most, Random(n), plan) for n in seeds]  # noqa: S311 - no secret
         runs.sort(key=lambda run: [run.answers[good] or most + 1 for good in GOOD])
         found[name] = runs[len(runs) // 2]
     return found
 
 
-def _whole_clusters(gold: Sequence[str], rows: int) -> list[int]:
+def whole_clusters(gold: Sequence[str], rows: int) -> list[int]:
     """Places of about so many rows: clusters in an order by chance, the same each time."""
     members: dict[str, list[int]] = {}
     for k, cluster in enumerate(gold):
@@ -223,8 +239,6 @@ def _ask(
     merged = count(start)
     first = merged.f1 or 0.0
     reached: dict[float, int | None] = {good: 0 if first >= good else None for good in GOOD}
-    if plan is not None:
-        plan.begin(start)
     while len(answers) < most and any(n is None for n in reached.values()):
         left = [pair for pair in now.review if (pair.a, pair.b) not in answers]
         chosen = choose(now, left, r) if plan is None else plan.ask(answers)

@@ -145,10 +145,8 @@ def _ask(desk: _Desk) -> None:
             say(
                 f"Nothing that speaks of {desk.words!r} is open; / shows all again."
                 if desk.words
-                else "Nothing is open."
+                else "Nothing is open. u takes back what you answered last, q leaves."
             )
-            if not desk.words:
-                break
         elif current.id != shown:
             _show(desk, asked, current)
             shown = current.id

@@ -8,6 +8,7 @@ Nothing of it is stored: the same drafts on the same plan teach the same anywher
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,11 @@ SURE: Final = 0.9
 LIKE: Final = 3
 """Answers that must have been given alike, and none otherwise, for those like them to look decided."""
 
+MOST: Final = 2
+"""Questions of a kind that may look decided for each answer of it: n answers alike leave about one in n + 2 of the kind otherwise (rule of
+succession), so that fewer than two wrong drafts of a kind are to be expected even where its probabilities are wrong."""
+
+_MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
 _ALL, _SCORE, _PART, _SIGN = 1.5, 1.0, 0.5, 2.0  # deviations of the priors, as in ``slowwave.matching.traits``
 _SHOWN: Final = 5  # words of a likeness that are told
@@ -69,7 +75,8 @@ class SessionLearning:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question whether two rows are one thing, as its item has it. ``level`` is that of the names."""
+    """A question whether two rows are one thing, as its item has it. ``level`` is that of the names, ``drafted`` whether its draft is one
+    of many that looked decided, which is no ``answer``."""
 
     id: str
     operation: str
@@ -78,12 +85,15 @@ class _Asked:
     weights: Mapping[str, float]
     level: str
     answer: bool | None
+    drafted: bool
 
 
-def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft]) -> SessionLearning:
-    """What yes and no teach about the other questions whether two rows are one. Drafts that reviewers disagree on teach nothing.
+def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft], sure: float = SURE) -> SessionLearning:
+    """What yes and no teach about the other questions whether two rows are one. Drafts that reviewers disagree on teach nothing. From
+    ``sure`` on, a probability of yes or of no, questions look decided.
 
-    Cost: reads the items' evidence once; then a regression over some hundred traits for each operation.
+    What was drafted as it looked decided teaches nothing either: it would bear itself out. Cost: reads the items' evidence once; then a
+    regression over some hundred traits for each operation.
     """
     asked = [a for s in sorted(items, key=lambda s: s.id) if (a := _asked(s, drafts.get(s.id))) is not None]
     follows = _follows(asked)
@@ -97,9 +107,9 @@ def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft]) -> SessionLe
         if sum(a.answer is not None for a in of) < ENOUGH:
             continue
         found, kinds = _judged(of)
-        open_ = [n for n, a in enumerate(of) if a.answer is None]
+        open_ = [n for n, a in enumerate(of) if a.answer is None and not a.drafted]
         likely |= {of[n].id: found[n] for n in open_ if of[n].id not in follows}
-        decided += _decided(of, found, kinds, follows)
+        decided += _decided(of, found, kinds, follows, sure)
     likely |= {id_: float(verdict == "yes") for id_, verdict in follows.items()}
     return SessionLearning(likely, follows, tuple(sorted(decided, key=lambda d: (-len(d.items), d.says, d.verdict))))
 
@@ -122,8 +132,9 @@ def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
         weights[str(step.get("evidence"))] += float(step["weight"])
     level = next((str(s["level"]) for s in steps if "level" in s), "")
     sure = draft is not None and draft.verdict in ("yes", "no") and not draft.against
-    answer = draft.verdict == "yes" if draft is not None and sure else None
-    return _Asked(item.id, item.operation, (rows[0], rows[1]), (told[0], told[1]), weights, level, answer)
+    drafted = draft is not None and _MARK.match(draft.note) is not None
+    answer = draft.verdict == "yes" if draft is not None and sure and not drafted else None
+    return _Asked(item.id, item.operation, (rows[0], rows[1]), (told[0], told[1]), weights, level, answer, drafted)
 
 
 def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
@@ -146,7 +157,7 @@ def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
     found: dict[str, str] = {}
     for a in asked:
         groups = frozenset(map(root, a.rows))
-        if a.answer is None and not groups & wrong:
+        if a.answer is None and not a.drafted and not groups & wrong:
             if len(groups) == 1:
                 found[a.id] = "yes"
             elif groups in apart:
@@ -178,27 +189,32 @@ def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
 
 
 def _decided(
-    of: Sequence[_Asked], likely: Sequence[float], kinds: Sequence[frozenset[str]], follows: Mapping[str, str]
+    of: Sequence[_Asked],
+    likely: Sequence[float],
+    kinds: Sequence[frozenset[str]],
+    follows: Mapping[str, str],
+    sure: float,
 ) -> list[LikeQuestions]:
-    """The open questions beyond ``SURE`` with ``LIKE`` answers of their kind, all of the same verdict."""
+    """The open questions beyond ``sure`` with ``LIKE`` answers of their kind, all of the same verdict; of each kind the surest, so many
+    that with those drafted before there are ``MOST`` for each answer."""
     keys = [(a.level, kind) for a, kind in zip(of, kinds, strict=True)]
     said = Counter((key, a.answer) for key, a in zip(keys, of, strict=True) if a.answer is not None)
+    drafted = Counter(key for key, a in zip(keys, of, strict=True) if a.drafted)
     groups: defaultdict[tuple[str, frozenset[str], str], list[tuple[float, str]]] = defaultdict(list)
     for a, p, key in zip(of, likely, keys, strict=True):
-        verdict = "yes" if p >= SURE else "no" if p <= 1 - SURE else ""
+        verdict = "yes" if p >= sure else "no" if p <= 1 - sure else ""
         enough = said[key, verdict == "yes"] >= LIKE and not said[key, verdict == "no"]
-        if a.answer is None and verdict and enough and a.id not in follows:
+        if a.answer is None and not a.drafted and verdict and enough and a.id not in follows:
             groups[*key, verdict].append((abs(p - 0.5), a.id))
-    return [
-        LikeQuestions(
-            verdict=verdict,
-            operation=of[0].operation,
-            says=_in_words(level, kind),
-            answers=said[(level, kind), verdict == "yes"],
-            items=tuple(id_ for _, id_ in sorted(found)),
-        )
-        for (level, kind, verdict), found in groups.items()
-    ]
+    decided: list[LikeQuestions] = []
+    for (level, kind, verdict), found in groups.items():
+        answers = said[(level, kind), verdict == "yes"]
+        left = max(0, MOST * answers - drafted[level, kind])
+        surest = sorted(sorted(found, key=lambda f: (-f[0], f[1]))[:left])
+        if surest:
+            ids = tuple(id_ for _, id_ in surest)
+            decided.append(LikeQuestions(verdict, of[0].operation, _in_words(level, kind), answers, ids))
+    return decided
 
 
 def _in_words(level: str, signs: frozenset[str]) -> str:
