@@ -12,13 +12,13 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
-from benchmarks import matching, trial
+from benchmarks import matching, trial, worlds
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
 from benchmarks.review_orders import InOnePlan, whole_clusters
@@ -41,11 +41,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only sets of these names")
     parser.add_argument("--answers", type=int, default=100, help="answers at most")
     parser.add_argument("--rows", type=int, default=1_500, help="rows of a set at most")
+    parser.add_argument("--seed", type=int, help="worlds of this seed, and nothing else")
     given = parser.parse_args()
     console, found = Console(), dict[str, dict[float, Drafted]]()
     console.width = max(console.width, 150)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
-        for path in matching.sets(given.folder, Path(made), given.scale):
+        for path in _sets(given.folder, Path(made), given.scale, given.seed):
             name = trial.title(path)
             if (given.only and name not in given.only) or name.startswith("fever"):
                 continue
@@ -53,6 +54,15 @@ def main() -> None:
                 found[name] = drafted(path, given.answers, given.rows)
     console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
     show([part(found)], console)
+
+
+def _sets(folder: Path | None, made: Path, scale: float, seed: int | None) -> Iterable[Path]:
+    if seed is None:
+        yield from matching.sets(folder, made, scale)
+        return
+    for world in worlds.WORLDS:
+        worlds.write(worlds.make(world, scale, seed), made / f"world-{world}.csv")
+        yield made / f"world-{world}.csv"
 
 
 def drafted(path: Path, most: int, rows: int) -> dict[float, Drafted]:
