@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slowwave.plans.ledger import StoredItem
 from slowwave.review.drafts import Draft
-from slowwave.review.learning import ENOUGH, LIKE, SURE, learn
+from slowwave.review.learning import ENOUGH, LIKE, MOST, SURE, learn
 
 NAMES = ("Jorlel chess", "Femo backup", "Gespo office", "Moneo tax", "Taklen music", "Zothchex video", "Kavgro print")
 
@@ -74,6 +74,39 @@ def test_sure_evidence_with_like_answers_looks_decided() -> None:
     assert not learn(asked, said({"w0": "no"} | {f"w{k}": "yes" for k in range(1, ENOUGH)})).decided
     assert LIKE < ENOUGH
     assert SURE > 0.5
+
+
+def alike(pairs: int) -> list[StoredItem]:
+    """So many questions of one kind, of rows that nothing else is asked of."""
+    return [
+        item(f"q{k:02d}", f"{chr(200 + 2 * k)}{chr(201 + 2 * k)}", (f"suite {k}", f"suite {k} windows"), weight=2.0)
+        for k in range(pairs)
+    ]
+
+
+def test_no_more_look_decided_than_the_answers_bear_out() -> None:
+    """Two for each answer, the surest, with those that were drafted so before."""
+    asked, drafts = alike(30), said({f"q{k:02d}": "yes" for k in range(ENOUGH)})
+    (group,) = learn(asked, drafts).decided
+    assert len(group.items) == MOST * ENOUGH
+    marked = {id_: Draft(id_, "yes", group.note, "mara", datetime(2026, 1, 1, tzinfo=UTC)) for id_ in group.items}
+    assert learn(asked, drafts | marked).decided == ()
+    some = dict(list(marked.items())[:4])
+    (rest,) = learn(asked, drafts | some).decided
+    assert len(rest.items) == MOST * ENOUGH - 4
+    assert not set(rest.items) & set(some)
+
+
+def test_what_was_drafted_as_it_looked_decided_teaches_nothing() -> None:
+    """The other questions are judged as without it, and an answer that a person gives in its place counts."""
+    asked, drafts = alike(30), said({f"q{k:02d}": "yes" for k in range(ENOUGH)})
+    alone = learn(asked, drafts)
+    (group,) = alone.decided
+    one = group.items[0]
+    marked = {one: Draft(one, "no", group.note, "mara", datetime(2026, 1, 1, tzinfo=UTC))}
+    beside = learn(asked, drafts | marked)
+    assert beside.likely == {id_: p for id_, p in alone.likely.items() if id_ != one}
+    assert learn(asked, drafts | said({one: "no"})).decided == ()
 
 
 def test_what_follows_from_answers() -> None:
