@@ -35,6 +35,17 @@ def test_signs_are_told_apart_by_who_has_words_of_its_own() -> None:
     assert FEWEST == 3
 
 
+def test_of_several_words_that_stand_for_each_other_each_is_read_in_its_own_pairs() -> None:
+    swaps = [("std", "standard"), ("pro", "professional"), ("ed", "edition")]
+    pairs = [(f"{k} office {a}", f"{k} office {b}") for a, b in swaps for k in "abc"]
+    words, i, j = looked_at(pairs)
+    found = Differences.of(words, i, j)
+    values = dict(zip(found.signs, found.values(words, i, j).T.tolist(), strict=True))
+    for n, swap in enumerate(swaps):
+        (sign,) = (sign for sign in values if set(sign.split(" ")) == {*swap, "for"})
+        assert values[sign] == [float(k // 3 == n) for k in range(9)]
+
+
 def test_other_rows_are_read_with_the_same_signs() -> None:
     """Also rows that lack some of the words, in either order of a pair."""
     words, i, j = looked_at(PAIRS)
