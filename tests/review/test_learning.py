@@ -76,10 +76,10 @@ def test_sure_evidence_with_like_answers_looks_decided() -> None:
     assert SURE > 0.5
 
 
-def alike(pairs: int) -> list[StoredItem]:
+def alike(pairs: int, weight: float = 2.0) -> list[StoredItem]:
     """So many questions of one kind, of rows that nothing else is asked of."""
     return [
-        item(f"q{k:02d}", f"{chr(200 + 2 * k)}{chr(201 + 2 * k)}", (f"suite {k}", f"suite {k} windows"), weight=2.0)
+        item(f"q{k:02d}", f"{chr(200 + 2 * k)}{chr(201 + 2 * k)}", (f"suite {k}", f"suite {k} windows"), weight=weight)
         for k in range(pairs)
     ]
 
@@ -95,6 +95,15 @@ def test_no_more_look_decided_than_the_answers_bear_out() -> None:
     (rest,) = learn(asked, drafts | some).decided
     assert len(rest.items) == MOST * ENOUGH - 4
     assert not set(rest.items) & set(some)
+
+
+def test_one_answer_otherwise_and_nothing_of_the_kind_looks_decided() -> None:
+    """However sure the rest is: what tells that one from the others is not known."""
+    asked, drafts = alike(30, 6.0), said({f"q{k:02d}": "yes" for k in range(12)})
+    assert len(learn(asked, drafts).decided[0].items) == 18
+    otherwise = learn(asked, drafts | said({"q12": "no"}))
+    assert min(otherwise.likely.values()) >= SURE
+    assert otherwise.decided == ()
 
 
 def test_what_was_drafted_as_it_looked_decided_teaches_nothing() -> None:
