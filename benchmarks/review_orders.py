@@ -1,9 +1,11 @@
 """``python -m benchmarks.review_orders [DIR] [--scale 1] [--only NAME …] [--answers 200]``: how many answers until merges are good.
 
 On every labelled set the gold answers questions, ten at a time, and merges are decided again with all answers so far. The orders are: by
-chance; the least certain first (uncertainty sampling); as the queue of a review has them (``slowwave.review.ordering``); and as
-``Matches.next_questions`` chooses them. All but the last choose among the pairs that would be for review then, and all learn alike, so that
-only the order differs. What is counted is F1 of the pairs within clusters.
+chance; the least certain first (uncertainty sampling); as the queue of a review has them (``slowwave.review.ordering``), with weights
+learnt between the batches; as a review of one plan asks, whose questions stay as they were sealed and whose drafts teach
+(``slowwave.review.learning``); and as ``Matches.next_questions`` chooses them. All but the last two choose among the pairs that would be
+for review then, and all learn alike, so that only the order differs. Counted are pairs within clusters, beside the tf-idf cosine at the
+threshold of its best F1. Of a set of more than ``--rows`` rows so many are taken, whole clusters at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -22,17 +25,21 @@ from typing import Final
 import numpy as np
 from rich.console import Console
 
-from benchmarks import matching, quality, trial
+from benchmarks import matching, quality, tfidf, trial
 from benchmarks.machine import commit
+from benchmarks.quality import Counted
 from benchmarks.report import Part, show
 from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
 from slowwave.matching.review import ReviewPair
 from slowwave.plans.ledger import StoredItem
+from slowwave.review.drafts import Draft
+from slowwave.review.learning import learn
 from slowwave.review.ordering import information
 
 BATCH: Final = 10
 GOOD: Final = (0.90, 0.95)
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no answer is later than another
 SEEDS: Final = 3
 """Orders by chance, of whose answers the median is told."""
 
@@ -41,10 +48,11 @@ Choose = Callable[[Matches, Sequence[ReviewPair], Random], Sequence[tuple[str, s
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """One set and order: F1 before the first answer and after the last, and by ``GOOD`` after how many it was reached, None for never."""
+    """One set and order: F1 before the first answer, what was merged after the last, and by ``GOOD`` after how many it was
+    reached, None for never."""
 
     first: float
-    last: float
+    last: Counted
     answers: Mapping[float, int | None]
 
 
@@ -60,8 +68,54 @@ def by_uncertainty(_: Matches, pairs: Sequence[ReviewPair], __: Random) -> Seque
 
 def by_queue(now: Matches, pairs: Sequence[ReviewPair], _: Random) -> Sequence[tuple[str, str]]:
     """In the order of a review, of the items that the pairs would be."""
-    told = now.explain_all([(p.a, p.b) for p in pairs])
-    items = [
+    worth = information(_items(now, [(p.a, p.b) for p in pairs], {}))
+    ordered = sorted(pairs, key=lambda p: (-worth[f"{p.a} {p.b}"], p.a, p.b))
+    return [(p.a, p.b) for p in ordered[:BATCH]]
+
+
+class InOnePlan:
+    """A review of one plan: the questions are those of the first look, and the answers so far are drafts."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], items: Sequence[StoredItem]) -> None:
+        self._pairs = {f"{a} {b}": (a, b) for a, b in pairs}
+        self._items = items
+
+    @classmethod
+    def of(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
+        """The questions of ``start``, sealed."""
+        pairs = [(p.a, p.b) for p in start.review]
+        return cls(pairs, _items(start, pairs, names))
+
+    def ask(
+        self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft] | None = None
+    ) -> Sequence[tuple[str, str]]:
+        """The next questions, after these answers and drafts of what looked decided."""
+        drafts = _drafts(answers) | dict(marked or {})
+        taught = learn(self._items, drafts)
+        worth = information(self._items, taught.likely)
+        left = [s.id for s in self._items if s.id not in drafts and s.id not in taught.follows]
+        return [self._pairs[id_] for id_ in sorted(left, key=lambda id_: (-worth[id_], id_))[:BATCH]]
+
+    def look_decided(
+        self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft], sure: float
+    ) -> dict[str, Draft]:
+        """By item the drafts that ``d`` would make after these."""
+        found = learn(self._items, _drafts(answers) | dict(marked), sure).decided
+        return {id_: Draft(id_, group.verdict, group.note, "gold", _NOW) for group in found for id_ in group.items}
+
+    def pair(self, item: str) -> tuple[str, str]:
+        """The rows of a question."""
+        return self._pairs[item]
+
+
+def _drafts(answers: Mapping[tuple[str, str], bool]) -> dict[str, Draft]:
+    said = {f"{a} {b}": "yes" if same else "no" for (a, b), same in answers.items()}
+    return {id_: Draft(id_, verdict, "", "gold", _NOW) for id_, verdict in said.items()}
+
+
+def _items(now: Matches, pairs: Sequence[tuple[str, str]], names: Mapping[str, str]) -> list[StoredItem]:
+    """The items that pairs would be."""
+    return [
         StoredItem(
             id=f"{p.a} {p.b}",
             operation="dedupe_entities",
@@ -70,18 +124,18 @@ def by_queue(now: Matches, pairs: Sequence[ReviewPair], _: Random) -> Sequence[t
             tokens=0,
             probability=p.probability,
             mutation=json.dumps({"keep": {"id": p.a}, "absorb": [{"id": p.b}]}),
-            evidence=json.dumps({"waterfall": list(p.waterfall), "reason": p.reason}, default=str),
+            evidence=json.dumps(
+                {"waterfall": list(p.waterfall), "reason": p.reason, "names": [names.get(p.a, ""), names.get(p.b, "")]},
+                default=str,
+            ),
             sources="[]",
             kind="merge_rows",
             status="pending",
             reason="",
             question="same",
         )
-        for p in told
+        for p in now.explain_all(pairs)
     ]
-    worth = information(items)
-    ordered = sorted(told, key=lambda p: (-worth[f"{p.a} {p.b}"], p.a, p.b))
-    return [(p.a, p.b) for p in ordered[:BATCH]]
 
 
 def by_teaching(now: Matches, _: Sequence[ReviewPair], __: Random) -> Sequence[tuple[str, str]]:
@@ -93,6 +147,7 @@ ORDERS: Final[Mapping[str, Choose]] = {
     "by chance": by_chance,
     "uncertainty": by_uncertainty,
     "queue": by_queue,
+    "one plan": by_queue,
     "next_questions": by_teaching,
 }
 
@@ -104,8 +159,12 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the rows of the worlds")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only sets of these names")
     parser.add_argument("--answers", type=int, default=200, help="answers at most")
+    parser.add_argument("--rows", type=int, default=6_000, help="rows of a set at most")
     given = parser.parse_args()
     console, found = Console(), dict[str, dict[str, Reached]]()
+    if given.folder and not given.folder.is_dir():
+        console.print(f"{given.folder} is no folder, so only generated sets are asked about.")
+        given.folder = None
     console.width = max(console.width, 150)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
         for path in matching.sets(given.folder, Path(made), given.scale):
@@ -113,73 +172,109 @@ def main() -> None:
             if (given.only and name not in given.only) or name.startswith("fever"):
                 continue
             with console.status(name):
-                found[name] = simulate(path, given.answers)
+                found[name] = simulate(path, given.answers, given.rows)
             show([part({name: found[name]}, given.answers)], console)
     console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
     show([part(found, given.answers)], console)
 
 
-def simulate(path: Path, most: int) -> dict[str, Reached]:
-    """A labelled set in every order."""
+def simulate(path: Path, most: int, rows: int) -> dict[str, Reached]:
+    """A labelled set in every order, and the cosine as one that asks nothing."""
     table, gold_texts = trial.read(path)
-    place = {id_: k for k, id_ in enumerate(table["id"].to_pylist())}
+    if table.num_rows > rows:
+        kept = whole_clusters(gold_texts, rows)
+        table, gold_texts = table.take(kept), [gold_texts[k] for k in kept]
+    ids, names, attributes = (table[column].to_pylist() for column in ("id", "name", "attributes"))
+    place = {id_: k for k, id_ in enumerate(ids)}
     _, gold = np.unique(np.array(gold_texts, np.object_), return_inverse=True)
+    kinds = np.unique(np.array(table["entity_type"].to_pylist(), np.object_), return_inverse=True)[1]
     first = match_entities(table, Settings())
 
-    def count(matches: Matches) -> float:
+    def count(matches: Matches) -> Counted:
         clusters = [[place[id_] for id_ in ids] for ids in matches.merges]
-        return quality.closure(quality.labels_of(len(place), clusters), gold).f1 or 0.0
+        return quality.closure(quality.labels_of(len(place), clusters), gold)
 
     def same(a: str, b: str) -> bool:
         return bool(gold[place[a]] == gold[place[b]])
 
     start = first.learn(Answers(), "f1")
-    found: dict[str, Reached] = {}
+    best = tfidf.best(names, attributes, kinds, gold)
+    never: dict[float, int | None] = dict.fromkeys(GOOD)
+    found = {"tf-idf": Reached(best.f1, Counted(0, 0, 0), never)}
     for name, choose in ORDERS.items():
         seeds = range(SEEDS if choose is by_chance else 1)
-        runs = [_ask(start, choose, same, count, most, Random(n)) for n in seeds]  # noqa: S311 - no secret
+        plan = InOnePlan.of(start, dict(zip(ids, names, strict=True))) if name == "one plan" else None
+        runs = [_ask(start, choose, same, count, most, Random(n), plan) for n in seeds]  # noqa: S311 - no secret
         runs.sort(key=lambda run: [run.answers[good] or most + 1 for good in GOOD])
         found[name] = runs[len(runs) // 2]
     return found
+
+
+def whole_clusters(gold: Sequence[str], rows: int) -> list[int]:
+    """Places of about so many rows: clusters in an order by chance, the same each time."""
+    members: dict[str, list[int]] = {}
+    for k, cluster in enumerate(gold):
+        members.setdefault(cluster, []).append(k)
+    clusters = sorted(members)
+    Random(7).shuffle(clusters)  # noqa: S311 - no secret
+    kept: list[int] = []
+    for cluster in clusters:
+        if len(kept) >= rows:
+            break
+        kept += members[cluster]
+    return sorted(kept)
 
 
 def _ask(
     start: Matches,
     choose: Choose,
     same: Callable[[str, str], bool],
-    count: Callable[[Matches], float],
+    count: Callable[[Matches], Counted],
     most: int,
     r: Random,
+    plan: InOnePlan | None,
 ) -> Reached:
     """One order to its end: all is good, nothing is left to ask, or there were ``most`` answers."""
     now, answers = start, dict[tuple[str, str], bool]()
-    first = f1 = count(start)
+    merged = count(start)
+    first = merged.f1 or 0.0
     reached: dict[float, int | None] = {good: 0 if first >= good else None for good in GOOD}
     while len(answers) < most and any(n is None for n in reached.values()):
         left = [pair for pair in now.review if (pair.a, pair.b) not in answers]
-        asked = [pair for pair in choose(now, left, r) if pair not in answers][: most - len(answers)]
+        chosen = choose(now, left, r) if plan is None else plan.ask(answers)
+        asked = [pair for pair in chosen if pair not in answers][: most - len(answers)]
         if not asked:
             break
         answers |= {(a, b): same(a, b) for a, b in asked}
         now = start.learn(Answers.of([(a, b, yes) for (a, b), yes in answers.items()]), "f1")
-        f1 = count(now)
+        merged = count(now)
         for good in GOOD:
-            if reached[good] is None and f1 >= good:
+            if reached[good] is None and (merged.f1 or 0.0) >= good:
                 reached[good] = len(answers)
-    return Reached(first, f1, reached)
+    return Reached(first, merged, reached)
 
 
 def part(found: Mapping[str, Mapping[str, Reached]], most: int) -> Part:
     """Answers until each F1, a row a set and order."""
     rows = [
-        [name, order, f"{of.first:.3f}", *(_number(of.answers[good]) for good in GOOD), f"{of.last:.3f}"]
+        [name, order, f"{of.first:.3f}", *(_number(of.answers[good]) for good in GOOD), *_shares(of.last)]
         for name, orders in found.items()
         for order, of in orders.items()
     ]
     says = f"Answers until F1 of merges passed, at most {most}; by chance: the median of {SEEDS}. –: it never did."
     return Part(
-        "Answers", says, ["set", "order", "F1 before", *(f"until {good:.2f}" for good in GOOD), "F1 then"], rows
+        "Answers",
+        says,
+        ["set", "order", "F1 before", *(f"until {good:.2f}" for good in GOOD), "F1 then", "precision then"],
+        rows,
     )
+
+
+def _shares(merged: Counted) -> tuple[str, str]:
+    """F1 and precision of what was merged, where anything was."""
+    if not merged.said:
+        return "–", "–"
+    return f"{merged.f1 or 0.0:.3f}", f"{merged.precision or 0.0:.3f}"
 
 
 def _number(answers: int | None) -> str:

@@ -26,6 +26,7 @@ from slowwave.reports.waterfall import percent, reading
 from slowwave.review.card import Card, MarkedRun, card
 from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
 from slowwave.review.following import gone_drafts
+from slowwave.review.learning import ENOUGH, LIKE
 from slowwave.review.queue import SORTS, Queue, Sort, Waiting, queue
 from slowwave.review.reconsidering import reconsider as withdraw
 from slowwave.review.signing import sign
@@ -35,6 +36,7 @@ _SAMPLE: Final = 10
 _STEPS: Final = 4
 _LONGEST: Final = 300
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
+_AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 _SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
 _KEYS: Final = (
     ("y", "yes"),
@@ -42,6 +44,7 @@ _KEYS: Final = (
     ("s", "skip: it waits on"),
     ("u", "take back what you answered last"),
     ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
+    ("d", "what looks decided by your answers: all that are alike, after a sample"),
     ("/ WORDS", "only those that speak of them; / alone shows all again"),
     ("q", "leave; your answers are kept"),
 )
@@ -142,14 +145,12 @@ def _ask(desk: _Desk) -> None:
             say(
                 f"Nothing that speaks of {desk.words!r} is open; / shows all again."
                 if desk.words
-                else "Nothing is open."
+                else "Nothing is open. u takes back what you answered last, q leaves."
             )
-            if not desk.words:
-                break
         elif current.id != shown:
             _show(desk, asked, current)
             shown = current.id
-        out.print("y n s u a / ? q > ", end="", markup=False)
+        out.print("y n s u a d / ? q > ", end="", markup=False)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
             out.print()
@@ -183,6 +184,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             say(f"Took back {len(items):,}." if items else "There is nothing of yours to take back.")
         elif key == "a" and current is not None:
             _all_alike(desk, asked, current, rest)
+        elif key == "d":
+            _look_decided(desk, asked)
         elif line.startswith("/"):
             desk.words = line[1:].strip()
         else:
@@ -223,6 +226,41 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
         say(f"Answered {len(alike):,}.")
     else:
         say("None was answered.")
+
+
+def _look_decided(desk: _Desk, asked: Queue) -> None:
+    """The questions that look decided, a group at a time: what they have in common, a sample, and one answer for all of them. The drafts
+    are marked with what they were decided by."""
+    if not asked.look_decided:
+        raise Refused(
+            f"Nothing looks decided yet: that takes {ENOUGH} answers, and {LIKE} alike of questions that are alike."
+        )
+    waiting = {w.id: w for w in asked.items}
+    for group in asked.look_decided:
+        alike = [waiting[id_] for id_ in group.items if id_ in waiting]
+        if not alike:  # the search leaves them out
+            continue
+        say(
+            one_line(
+                f"{len(alike):,} look decided, {group.verdict}: {group.says}; {group.answers:,} were answered so.",
+                _LONGEST,
+            )
+        )
+        digits = telling([w.id for w in alike])
+        show_table(
+            f"{min(_SAMPLE, len(alike))} of {len(alike):,}, the least sure first",
+            ("item", "yes", "rows"),
+            [
+                (w.id[:digits], percent(w.probability if w.learnt is None else w.learnt), w.title)
+                for w in alike[:_SAMPLE]
+            ],
+        )
+        out.print(f"y answers all {len(alike):,} with {group.verdict}, anything else none > ", end="", markup=False)
+        if sys.stdin.readline().strip() == "y":
+            desk.keep([w.id for w in alike], _AS[group.verdict], group.note)
+            say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
+        else:
+            say("None was answered.")
 
 
 def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
@@ -308,6 +346,7 @@ def _as_json(desk: _Desk) -> dict[str, object]:
         "contradictions": list(asked.contradictions),
         "followed": asked.followed,
         "gone": [asdict(one) for one in gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)],
+        "look_decided": [asdict(group) | {"note": group.note} for group in asked.look_decided],
         "groups": [
             {
                 "code": group.code,

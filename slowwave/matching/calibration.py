@@ -25,6 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from slowwave.matching.blas import one_thread
 from slowwave.matching.traits import Traits
 
 Reals = NDArray[np.float64]
@@ -56,7 +57,8 @@ class ScoreCorrection:
 
     def doubt(self, traits: Traits) -> Reals:
         """Variance (p,) of the corrected log-odds."""
-        return np.maximum(((traits.values @ self.covariance) * traits.values).sum(axis=1), 0.0)
+        with one_thread():  # clusters ask of a hundred pairs at a time, of which threads are not worth their start
+            return np.maximum(np.einsum("pd,pd->p", traits.values @ self.covariance, traits.values), 0.0)
 
     def aligned(self, names: Sequence[str], deviation: Reals) -> ScoreCorrection:
         """The same for other traits: one that was not seen has its prior, mean 0 and ``deviation`` (d,)."""

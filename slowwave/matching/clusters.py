@@ -34,6 +34,29 @@ class Clusters:
     refused: Flags
 
 
+def once(says: Says, n: int, most: int = 1_000_000) -> Says:
+    """The same answers (of pairs of n rows), asked once of each pair as long as no more than ``most`` have been: clusters that are
+    grown again, and those that have grown since they were tried, ask about the same pairs."""
+    keys, told = np.zeros(0, np.int64), np.zeros(0, bool)
+
+    def answer(i: Ints, j: Ints) -> Flags:
+        nonlocal keys, told
+        wanted, back = np.unique(i * n + j, return_inverse=True)
+        at = np.searchsorted(keys, wanted)
+        known = np.zeros(len(wanted), bool)
+        known[at < len(keys)] = keys[at[at < len(keys)]] == wanted[at < len(keys)]
+        found = np.zeros(len(wanted), bool)
+        found[known] = told[at[known]]
+        new = wanted[~known]
+        if len(new):
+            found[~known] = says(new // n, new % n)
+            if len(keys) + len(new) <= most:
+                keys, told = np.insert(keys, at[~known], new), np.insert(told, at[~known], found[~known])
+        return found[back]
+
+    return answer
+
+
 def grow(
     n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | None = None, unanimous: int = 0
 ) -> Clusters:

@@ -233,6 +233,11 @@ class Comparer:
         found[at] = self._words.left_over(self._said, j[at], i[at]) <= _NOTHING
         return found
 
+    @property
+    def words(self) -> WordInformation:
+        """The words of all names."""
+        return self._words
+
     def holders(self, rows: Ints) -> Ints:
         """How many rows of the type have the name of each of these (p,), folded."""
         return self._holders[self._population.names.plain[rows] + 1]

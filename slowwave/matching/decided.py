@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.matching.comparisons import Comparer, ComparisonLevels
+from slowwave.matching.differences import Differences
 from slowwave.matching.population import Population
 from slowwave.matching.words import WordInformation
 
@@ -69,13 +70,17 @@ class Decided:
         i, j, same, _ = self.pairs[name]
         return {"labelled": _compare(self.population, like, i, j)[0].levels, "same": same}
 
-    def asked(self, name: str, like: Comparer) -> tuple[ComparisonLevels, Reals, Flags] | None:
-        """The pairs of a type that a person was asked about: how they compare, how alike their letters are, and the answers."""
+    def asked(
+        self, name: str, like: Comparer, differences: Differences
+    ) -> tuple[ComparisonLevels, Reals, Reals, Flags] | None:
+        """The pairs of a type that a person was asked about: how they compare, how alike their letters are, which signs their words give,
+        and the answers."""
         if self.population is None or name not in self.pairs or not self.pairs[name][3].any():
             return None
         i, j, same, asked = self.pairs[name]
         compared, own = _compare(self.population, like, i[asked], j[asked])
-        return compared, own.wordings(i[asked], j[asked]), same[asked]
+        i, j = i[asked], j[asked]
+        return compared, own.wordings(i, j), differences.values(own.words, i, j), same[asked]
 
 
 def _compare(population: Population, like: Comparer, i: Ints, j: Ints) -> tuple[ComparisonLevels, Comparer]:

@@ -6,9 +6,8 @@ both meet for all types of a population. What forbids a merge whatever the score
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,16 +15,18 @@ from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
 from slowwave.matching.answers import AnsweredRows
-from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
+from slowwave.matching.attribute_votes import HEARD, identifiers, opposing, own_equal, strong, votes
 from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import FIELDS, TABLES, Comparer, Comparison, ComparisonLevels
 from slowwave.matching.decided import Decided, Labelled
+from slowwave.matching.differences import Differences, SignReader
 from slowwave.matching.model_codes import ModelCodes
 from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import fold
 from slowwave.matching.organisations import Organisations
 from slowwave.matching.population import Population
-from slowwave.matching.traits import Traits, traits
+from slowwave.matching.scores import OVERWHELMING, Scores
+from slowwave.matching.traits import Traits, signs_of, traits
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import WordInformation
 
@@ -38,19 +39,10 @@ WeightsByType = Mapping[str, Weights]
 _FEW: Final = 100  # pairs under which a type starts from what the others have learnt
 _FIT: Final = 1_000_000  # pairs of a type that are looked at to learn its weights
 _PART: Final = 131_072  # of them compared at a time
-_RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
-_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that say which: pages, numbers, days
 _TELLING: Final = 0.3  # distinct values for each that is stated, from which a column tells things of one name apart
 _COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
-_HEARD: Final = 0.25  # nats from which an attribute speaks for a match, and what tells things apart against one
-_AGAINST: Final = float(
-    np.log(2)
-)  # nats from which what describes a thing speaks against one: it differs half as often in matches
 _SAID: Final = 0.005  # nats under which a loss is not shown
-OVERWHELMING: Final = 9.0
-"""Log-odds at which names may differ, or one say more than the other."""
-
 _THINKABLE: Final = -7.0  # log-odds from which answers about other pairs are heard
 _CERTAIN: Final = 20.0  # log-odds of a pair that was answered
 _LOSSES: Final = {
@@ -59,46 +51,6 @@ _LOSSES: Final = {
 }
 _ANSWERS: Final = "What people answered about this pair or pairs like it"
 _SHOWN: Final = 80  # letters of a value in a waterfall
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """Everything for p pairs, each (p,).
-
-    ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
-    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
-    thing alone, as no phone of a house does; ``personal``: such a one or a date; ``elsewhere``: the name is common, and what says which of
-    its things is meant differs, or it lacks the model code that nearly all names of the type have; ``opposed``: attributes differ, and as
-    many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are; ``near``: the
-    cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band; ``corrected``: answers have
-    corrected the odds.
-    """
-
-    odds: Reals
-    probability: Reals
-    cosine: Reals
-    name: NDArray[np.int8]
-    rarity: NDArray[np.int8]
-    contested: Flags
-    identified: Flags
-    owned: Flags
-    personal: Flags
-    elsewhere: Flags
-    opposed: Flags
-    supported: Flags
-    learnt: Flags
-    near: Flags
-    far: Flags
-    corrected: Flags
-
-    def take(self, at: Ints | Flags) -> Scores:
-        """The scores of some of the pairs."""
-        return Scores(*(getattr(self, f.name)[at] for f in fields(self)))
-
-    @classmethod
-    def join(cls, parts: Sequence[Scores]) -> Scores:
-        """The scores of all pairs of several."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
 class Evidence:
@@ -112,11 +64,15 @@ class Evidence:
         comparers: Mapping[int, Comparer],
         answered: AnsweredRows | None = None,
         decided: Decided | None = None,
+        looked_at: tuple[Ints, Ints] | None = None,
     ) -> None:
         self._population = population
         self._settings = settings
         self._comparers = comparers
         self._answered, self._decided = answered, decided
+        self._looked_at = looked_at or (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._differences: dict[int, Differences] = {}  # made when asked for: nobody asks before there are answers
+        self._readers: dict[int, SignReader] = {}
         self.model = model
 
     @classmethod
@@ -182,18 +138,18 @@ class Evidence:
             odds[at] = weights.odds(compared.levels, compared.rarity)
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
             voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
-            against, for_ = _voices(voices, _opposing(comparer.columns))
+            against, for_ = votes(voices, opposing(comparer.columns))
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
-            not_here, here = _voices(voices[:, places], _HEARD)
+            not_here, here = votes(voices[:, places], HEARD)
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
             for k in np.flatnonzero(comparer.modelled).tolist():  # a name without a model is that of a kind
                 elsewhere[at] |= (compared.levels[:, FIELDS + k] < 0) & (compared.levels[:, 0] != LEVEL["alias"])
             opposed[at], supported[at] = (against > 0) & (against >= for_), for_ > against
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
-            flags = _identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
+            flags = identifiers(comparer.columns, weights, compared.levels[:, FIELDS:])
             contested[at], identified[at] = flags
-            owned[at] = _owned(comparer, comparer.own, compared.levels[:, FIELDS:])
-            personal[at] = _owned(comparer, comparer.personal, compared.levels[:, FIELDS:])
+            owned[at] = own_equal(comparer, comparer.own, compared.levels[:, FIELDS:])
+            personal[at] = own_equal(comparer, comparer.personal, compared.levels[:, FIELDS:])
             learnt[at], rarity[at] = weights.learnt, compared.levels[:, 1]
             threshold[at] = self._cosine(kind)
             if weights.calibration is not None:
@@ -231,20 +187,29 @@ class Evidence:
             at, raw = at[some], raw[some]
             yield self._population.type_name(kind), at, raw, self._traits(kind, i[at], j[at], compared.take(some), raw)
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether a person has decided doubtful pairs on earlier nights."""
+        return self._decided is not None and any(asked.any() for *_, asked in self._decided.pairs.values())
+
     def decided(self) -> Iterable[tuple[str, Reals, Traits, Flags]]:
         """By folded type: scores, traits and whether they are the same, of the decided pairs that people were asked about."""
         for kind, comparer in self._comparers.items():
             name = self._population.type_name(kind)
-            found = self._decided and self._decided.asked(name, comparer)
+            found = self._decided and self._decided.asked(name, comparer, self.differences(kind))
             if found:
-                compared, letters, same = found
+                compared, letters, signs, same = found
                 raw = self._weights(kind).odds(compared.levels, compared.rarity)
-                yield name, raw, self._stated(kind, compared, raw, letters), same
+                yield name, raw, self._stated(kind, compared, raw, letters, signs), same
 
     def corrected(self, calibrations: Mapping[str, ScoreCorrection], answered: AnsweredRows) -> Evidence:
         """The same evidence, its odds corrected by type, and answered pairs as certain as they were answered."""
         model = {name: replace(w, calibration=calibrations.get(name, w.calibration)) for name, w in self.model.items()}
-        return Evidence(self._population, self._settings, model, self._comparers, answered, self._decided)
+        found = Evidence(
+            self._population, self._settings, model, self._comparers, answered, self._decided, self._looked_at
+        )
+        found._differences = self._differences
+        return found
 
     @property
     def kinds(self) -> Iterable[int]:
@@ -263,9 +228,9 @@ class Evidence:
         found = np.zeros(len(i), bool)
         for kind, at in _by_kind(self._population.kind[i]):
             columns = self._comparers[kind].columns
-            if any(_strong(c, self._weights(kind), k) for k, c in enumerate(columns, FIELDS)):
+            if any(strong(c, self._weights(kind), k) for k, c in enumerate(columns, FIELDS)):
                 levels = self._comparers[kind].attributes(i[at], j[at])
-                conflict, equal = _identifiers(columns, self._weights(kind), levels)
+                conflict, equal = identifiers(columns, self._weights(kind), levels)
                 found[at] = conflict & ~equal
         return found
 
@@ -285,13 +250,39 @@ class Evidence:
 
     def _traits(self, kind: int, i: Ints, j: Ints, compared: ComparisonLevels, raw: Reals) -> Traits:
         letters = self._comparers[kind].wordings(i, j)
-        return self._stated(kind, compared, raw, letters)
+        signs = self._signs(kind).values(i, j)
+        return self._stated(kind, compared, raw, letters, signs)
 
-    def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals) -> Traits:
+    def looking_at(self, i: Ints, j: Ints) -> Evidence:
+        """The same evidence, where words that differ are looked for among these pairs (p,), unless some were named before."""
+        if len(self._looked_at[0]):
+            return self
+        return Evidence(
+            self._population, self._settings, self.model, self._comparers, self._answered, self._decided, (i, j)
+        )
+
+    def differences(self, kind: int) -> Differences:
+        """The signs of differing words that count for a type: those that were learnt, else the commonest of ``looking_at``."""
+        learnt = self._weights(kind).calibration
+        if learnt is not None:
+            return Differences(signs_of(learnt.names))
+        if kind not in self._differences:
+            i, j = self._looked_at
+            at = np.flatnonzero(self._population.kind[i] == kind)
+            self._differences[kind] = Differences.of(self._comparers[kind].words, i[at], j[at])
+        return self._differences[kind]
+
+    def _signs(self, kind: int) -> SignReader:
+        """What reads the signs of a type in the names at hand."""
+        if kind not in self._readers:
+            self._readers[kind] = self.differences(kind).reader(self._comparers[kind].words)
+        return self._readers[kind]
+
+    def _stated(self, kind: int, compared: ComparisonLevels, raw: Reals, letters: Reals, signs: Reals) -> Traits:
         weights, columns = self._weights(kind), self._comparers[kind].columns
         fields = slice(FIELDS, FIELDS + len(columns))
         voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
-        against, for_ = _voices(voices, _opposing(columns))
+        against, for_ = votes(voices, opposing(columns))
         name, cosine = compared.levels[:, 0], compared.cosine
         named = (name >= LEVEL["initials"]) | (name == LEVEL["alike"]) | (raw >= OVERWHELMING)
         opposed = (against > 0) & (against >= for_) & ~(np.nan_to_num(cosine, nan=-1) >= self._cosine(kind))
@@ -304,6 +295,7 @@ class Evidence:
             losses,
             (~named, opposed | far, np.full(len(raw), not weights.learnt)),
             letters,
+            (self.differences(kind).signs, signs),
         )
 
     def _say(self, i: Ints, j: Ints, odds: Reals) -> None:
@@ -377,49 +369,6 @@ def _by_kind(kinds: Ints) -> Iterable[tuple[int, Ints]]:
     for at in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
         if len(at):
             yield int(kinds[at[0]]), at
-
-
-def _identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.int8]) -> tuple[Flags, Flags]:
-    """Whether a strong identifier is in conflict, and whether an identifier is equal; ``levels`` (p, columns).
-
-    A slip of the pen is no conflict where it was learnt that slips occur.
-    """
-    contested, identified = (np.zeros(len(levels), bool) for _ in range(2))
-    for k, column in enumerate(columns):
-        if column.shape in IDENTIFIERS:
-            identified |= levels[:, k] == len(weights.m[k + FIELDS]) - 1
-        if _strong(column, weights, k + FIELDS):
-            slips = 0 if weights.learnt else len(weights.m[k + FIELDS]) - 2
-            contested |= (levels[:, k] >= 0) & (levels[:, k] <= slips)
-    return contested, identified
-
-
-def _owned(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) -> Flags:
-    """Whether a column that is its holder's ``own`` is equal; ``levels`` (p, columns)."""
-    tops = [
-        levels[:, k] >= len(TABLES[c.shape]) - 1 - (c.shape == "date") for k, c in enumerate(comparer.columns) if own[k]
-    ]
-    return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
-
-
-def _opposing(columns: Sequence[Column]) -> Reals:
-    """Nats from which each column (columns,) speaks against a match: identifiers and dates are there to tell things apart."""
-    return np.array([_HEARD if c.shape in (*IDENTIFIERS, "date") else _AGAINST for c in columns])
-
-
-def _voices(parts: Reals, against: Reals | float) -> tuple[Ints, Ints]:
-    """How many attributes speak against a match, by so many nats, and for it, (p,) each; ``parts`` (p, columns) are their weights."""
-    return (parts <= -against).sum(axis=1), (parts >= _HEARD).sum(axis=1)
-
-
-def _strong(column: Column, weights: Weights, k: int) -> bool:
-    """Whether two values of a column stand for two things: matches hardly ever differ in it. Its shape decides while nothing is
-    learnt, what was seen then, so that a number which is often mistyped forbids nothing."""
-    if column.key == CODES or (column.serial and column.shape != "email"):  # names have their own vetoes
-        return False
-    if weights.learnt:
-        return column.shape in (*IDENTIFIERS, "date") and float(weights.m[k][0]) <= _RELIABLE
-    return column.shape in ("email", "url", "code") or (column.shape == "date" and bool(_BIRTH.search(column.key)))
 
 
 def _started(comparison: Comparison, pooled: Mapping[str, tuple[Reals, Reals]]) -> Comparison:

@@ -28,6 +28,7 @@ Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _SURE: Final = 3.0  # log-odds, .95
+_OPEN: Final = -3.0  # log-odds from which words that differ are looked for
 _SAMPLE: Final = 100_000  # candidates that are looked at for those
 
 OVERRULED: Final = "A person has answered that they are the same, though a rule forbids it: {}."
@@ -38,6 +39,8 @@ def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, 
     keeps its scores. ``i`` and ``j`` (p,) are the candidates, of which the sure ones stand behind the score. The order of the answers does
     not matter; time grows with their number and with that of the candidates, up to a sample of them."""
     sure = np.flatnonzero(answered.sure)
+    if len(sure) or evidence.was_asked:
+        evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
     told: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
     for name, raw, traits, same in evidence.decided():
         told.setdefault(name, []).append((raw, traits, same))
@@ -66,6 +69,15 @@ def _trusted(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> Mapping[st
         firm = ~traits.gated & (vetoes.forbid(i[at], j[at], np.zeros(len(at), bool)) == 0)
         found[name] = raw[firm], traits.take(firm)
     return found
+
+
+def _doubtful(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> tuple[Ints, Ints]:
+    """Candidates that a score leaves open or takes for one, and no veto keeps apart; of very many every k-th is looked at."""
+    step = -(-len(i) // _SAMPLE) or 1
+    i, j = i[::step], j[::step]
+    at = np.flatnonzero(evidence.score(i, j).odds >= _OPEN)
+    at = at[vetoes.forbid(i[at], j[at], np.zeros(len(at), bool)) == 0]
+    return i[at], j[at]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

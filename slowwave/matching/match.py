@@ -32,12 +32,13 @@ from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters, learning, thresholds
 from slowwave.matching.answers import AnsweredRows, Answers
 from slowwave.matching.comparisons import RARE, UNMISTAKABLE
-from slowwave.matching.evidence import OVERWHELMING, Evidence, Labelled, Scores, WeightsByType
+from slowwave.matching.evidence import Evidence, Labelled, WeightsByType
 from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
 from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
+from slowwave.matching.scores import OVERWHELMING, Scores
 from slowwave.matching.thresholds import Aim
 from slowwave.matching.vetoes import Vetoes
 from slowwave.matching.weights import probability
@@ -122,7 +123,7 @@ class Matches:
                 open_,
                 forests(self._told, judged.i, judged.j, FORESTS) >= 0,
             ),
-            self._evidence,
+            self._evidence.looking_at(judged.i, judged.j),
             self._answered,
             k,
         )
@@ -359,20 +360,21 @@ def _decide(
             found.append(held & (s.probability >= least))
         return np.concatenate(found)
 
+    refuses, holds = clusters.once(forbids, len(population)), clusters.once(agrees, len(population))
     told = learning.joined(population.ids, vetoes, answered)
     counts.update(told.counts)
-    grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees, told.label)
+    grown = clusters.grow(len(population), i[edges], j[edges], refuses, holds, told.label)
     ambiguous = clusters.ambiguous(grown, i[edges], j[edges], scores.odds[edges], MARGIN[aim])
     if ambiguous.any():
         edges = edges[~ambiguous[i[edges]] & ~ambiguous[j[edges]]]
-        grown = clusters.grow(len(population), i[edges], j[edges], forbids, agrees, told.label)
+        grown = clusters.grow(len(population), i[edges], j[edges], refuses, holds, told.label)
     joined = edges[grown.joined]
     refused = np.zeros(len(i), bool)
     refused[edges[grown.refused]] = True
     refused |= ambiguous[i] | ambiguous[j]
     borne_out = np.flatnonzero(judged.may & (scores.probability >= _AGREES) & ~ambiguous[i] & ~ambiguous[j])
     borne_out = borne_out[grown.label[i[borne_out]] != grown.label[j[borne_out]]]
-    grown = clusters.grow(len(population), i[borne_out], j[borne_out], forbids, agrees, grown.label, BORNE_OUT)
+    grown = clusters.grow(len(population), i[borne_out], j[borne_out], refuses, holds, grown.label, BORNE_OUT)
     joined = np.concatenate([joined, borne_out[grown.joined]])
     doubts = Doubts(judged, grown.label, refused)
     asked, settles = doubts.questions(settings.operations.dedupe_entities.review_pairs_per_row)

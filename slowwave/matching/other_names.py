@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from slowwave.matching.evidence import Scores
 from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import LONGEST, UNNAMED
 from slowwave.matching.nicknames import FORMAL
 from slowwave.matching.population import Population
+from slowwave.matching.scores import Scores
 from slowwave.texts.known_names import known_names
 from slowwave.texts.slips import respelt
 from slowwave.texts.statements import stem

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from slowwave.matching.evidence import Scores
 from slowwave.matching.name_levels import LEVEL
+from slowwave.matching.scores import Scores
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]

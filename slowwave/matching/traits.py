@@ -25,9 +25,10 @@ GATES: Final = ("unnamed", "opposed", "unlearnt")
 
 _ALIKE: Final = (0.6, 0.2)  # likeness of letters that says nothing, and what more is one
 _NATS: Final = (4.0, 2.0)  # log-odds of the score, and of a comparison, that are one
+_WORDS: Final = "words: "  # before a sign in the name of a trait
 _BOUND: Final = 8.0  # the score counts no further, as in ``slowwave.matching.calibration``
 
-_SCORE, _PART, _GATE, _LETTERS, _ALL = 1.0, 0.5, 2.5, 1.0, 1.5
+_SCORE, _PART, _GATE, _LETTERS, _ALL, _SIGN = 1.0, 0.5, 2.5, 1.0, 1.5, 2.0
 """Standard deviations of the priors, in log-odds: chosen on seven of the generated sets, see docs/matching.md."""
 
 
@@ -52,19 +53,32 @@ class Traits:
         return replace(parts[0], values=values, gated=gated)
 
 
-def names_of(comparisons: Sequence[Comparison]) -> tuple[tuple[str, ...], Reals]:
-    """The names of the traits of pairs with these comparisons, and the deviations of their priors."""
+def names_of(comparisons: Sequence[Comparison], signs: Sequence[str] = ()) -> tuple[tuple[str, ...], Reals]:
+    """The names of the traits of pairs with these comparisons and signs of differing words, and the deviations of their priors."""
     named = [("all", _ALL), ("score", _SCORE), *((f"{c.shape} {c.name}", _PART) for c in comparisons)]
     named += [("losses", _PART), *((gate, _GATE) for gate in GATES), ("letters", _LETTERS)]
+    named += [(f"{_WORDS}{sign}", _SIGN) for sign in signs]
     return tuple(name for name, _ in named), np.array([deviation for _, deviation in named])
 
 
+def signs_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The signs of differing words among the names of traits."""
+    return tuple(name.removeprefix(_WORDS) for name in names if name.startswith(_WORDS))
+
+
 def traits(
-    comparisons: Sequence[Comparison], odds: Reals, parts: Reals, losses: Reals, gates: Sequence[Flags], letters: Reals
+    comparisons: Sequence[Comparison],
+    odds: Reals,
+    parts: Reals,
+    losses: Reals,
+    gates: Sequence[Flags],
+    letters: Reals,
+    signs: tuple[Sequence[str], Reals] = ((), np.zeros((0, 0))),
 ) -> Traits:
     """``odds`` (p,) are scores, ``parts`` (p, c) what each comparison put into them, ``losses`` (p,) what they lost beside, ``gates`` (p,)
-    each as in ``GATES``, ``letters`` (p,) how alike the letters of the rows are, from 0 to 1."""
-    names, deviation = names_of(comparisons)
+    each as in ``GATES``, ``letters`` (p,) how alike the letters of the rows are, from 0 to 1; ``signs`` which words may differ, and
+    (p, signs) which do (``slowwave.matching.differences``)."""
+    names, deviation = names_of(comparisons, signs[0])
     columns = [
         np.ones(len(odds)),
         np.clip(odds, -_BOUND, _BOUND) / _NATS[0],
@@ -72,5 +86,6 @@ def traits(
         losses / _NATS[1],
         *(gate.astype(float) for gate in gates),
         (letters - _ALIKE[0]) / _ALIKE[1],
+        *signs[1].T,
     ]
     return Traits(names, np.column_stack(columns), deviation, np.logical_or.reduce(list(gates)))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from slowwave.matching.calibration import ScoreCorrection
 from slowwave.matching.comparisons import Comparison
-from slowwave.matching.traits import names_of
+from slowwave.matching.traits import names_of, signs_of
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -103,7 +103,8 @@ class Weights:
             weight=each(self.weight, [c.prior for c in comparisons]),
             context=(self.context[0], each(self.context[1], [np.zeros(len(c.m)) for c in comparisons])),
             silence=self.silence if at == list(range(len(self.comparisons))) else _NO_SILENCE,
-            calibration=self.calibration and self.calibration.aligned(*names_of(comparisons)),
+            calibration=self.calibration
+            and self.calibration.aligned(*names_of(comparisons, signs_of(self.calibration.names))),
         )
 
     def odds(self, levels: Levels, rarity: Reals) -> Reals:

@@ -24,26 +24,32 @@ Likeness = tuple[object, ...]
 """What two questions have in common that look alike."""
 
 
-def information(items: Sequence[StoredItem]) -> dict[str, float]:
-    """Item → how much its answer settles, at least 0 and without a unit: larger is asked first. Cost: linear in rows, n log n in items."""
+def information(items: Sequence[StoredItem], likely: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Item → how much its answer settles, at least 0 and without a unit: larger is asked first. Cost: linear in rows, n log n in items.
+
+    ``likely`` says of some items how probable a yes is by now; the others are as likely as the plan has them.
+    """
+    known = likely or {}
+    open_ = {s.id: _entropy(known[s.id]) if s.id in known else uncertainty(s) for s in items}
     together = _together(items)
     kinds = {s.id: likeness(s) for s in items}
     alike = Counter(kinds.values())
     asked: Counter[Likeness] = Counter()
     told: dict[str, float] = {}
-    for s in sorted(items, key=lambda s: (-uncertainty(s), s.id)):
+    for s in sorted(items, key=lambda s: (-open_[s.id], s.id)):
         kind = kinds[s.id]
         asked[kind] += 1
-        told[s.id] = uncertainty(s) * (together[s.id] + (alike[kind] - asked[kind]) / asked[kind])
+        told[s.id] = open_[s.id] * (together[s.id] + (alike[kind] - asked[kind]) / asked[kind])
     return told
 
 
 def uncertainty(item: StoredItem) -> float:
     """Entropy of the answer in bits, 0 to 1."""
-    p = item.probability
-    if item.question != "same" or not 0 < p < 1:
-        return 0.0 if item.question == "same" else 1.0
-    return -p * log2(p) - (1 - p) * log2(1 - p)
+    return _entropy(item.probability) if item.question == "same" else 1.0
+
+
+def _entropy(p: float) -> float:
+    return -p * log2(p) - (1 - p) * log2(1 - p) if 0 < p < 1 else 0.0
 
 
 def likeness(item: StoredItem) -> Likeness:

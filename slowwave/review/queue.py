@@ -12,6 +12,7 @@ from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.review.drafts import Draft
+from slowwave.review.learning import LikeQuestions, SessionLearning, learn
 from slowwave.review.ordering import information
 
 Sort = Literal["information", "risk", "probability", "operation"]
@@ -23,7 +24,8 @@ State = Literal["open", "yes", "no", "skip"]
 class Waiting:
     """An item that asks: its id and operation, what it asks, what it is about in a line, and the draft that stands of it, if any.
 
-    ``information`` is how much its answer settles (``slowwave.review.ordering``). The title quotes memory, which is untrusted.
+    ``information`` is how much its answer settles (``slowwave.review.ordering``), ``learnt`` how likely yes is by the answers so far,
+    ``follows`` the verdict that they leave alone possible (``slowwave.review.learning``). The title quotes memory, which is untrusted.
     """
 
     id: str
@@ -35,6 +37,8 @@ class Waiting:
     probability: float
     information: float
     draft: Draft | None
+    learnt: float | None = None
+    follows: str = ""
 
     @property
     def state(self) -> State:
@@ -74,6 +78,7 @@ class Queue:
     overruled: int
     contradictions: tuple[str, ...] = field(default=())
     followed: int = 0
+    look_decided: tuple[LikeQuestions, ...] = field(default=())
 
     @property
     def items(self) -> tuple[Waiting, ...]:
@@ -95,12 +100,13 @@ def queue(
     """The review items of a plan that wait, as its drafts leave them.
 
     Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
-    sentence, in any case. Cost: that of ``information`` and of reading the items' evidence once.
+    sentence, in any case. Answers so far move what is asked next. Cost: that of ``information`` and ``learn``.
     """
     pending = [s for s in plan.items if s.status == "pending"]
     asked = [s for s in pending if s.decision == "review"]
-    worth = information(asked)
-    waiting = [_waiting(s, drafts.get(s.id), worth[s.id]) for s in asked]
+    taught = learn(asked, drafts)
+    worth = information(asked, taught.likely)
+    waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught) for s in asked]
     words = search.casefold().split()
     shown = [
         w
@@ -125,6 +131,7 @@ def queue(
         overruled=sum(s.id in drafts for s in decided),
         contradictions=tuple(sorted(d.item for d in drafts.values() if d.against)),
         followed=sum(d.followed is not None for d in drafts.values()),
+        look_decided=taught.decided,
     )
 
 
@@ -153,7 +160,7 @@ def code_of(item: StoredItem) -> Code:
     return _BY_NAME.get(item.question, "change")
 
 
-def _waiting(item: StoredItem, draft: Draft | None, worth: float) -> Waiting:
+def _waiting(item: StoredItem, draft: Draft | None, worth: float, taught: SessionLearning) -> Waiting:
     return Waiting(
         id=item.id,
         operation=item.operation,
@@ -164,6 +171,8 @@ def _waiting(item: StoredItem, draft: Draft | None, worth: float) -> Waiting:
         probability=item.probability,
         information=worth,
         draft=draft,
+        learnt=taught.likely.get(item.id),
+        follows=taught.follows.get(item.id, ""),
     )
 
 

@@ -14,7 +14,7 @@ from slowwave.review.drafts import read_drafts
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ask
-from tests.review.reviews import Review, asking
+from tests.review.reviews import Review, asking, asking_alike
 
 Answer = Callable[..., str]
 
@@ -76,6 +76,45 @@ def test_all_of_a_kind_are_answered_after_a_sample(answer: Answer, review: Revie
     answer("u", "q")
     assert drafted(review) == {}
     assert "is no probability" in answer("a much", "q")
+
+
+def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only drafts, each with what it was decided by; nothing of them counts before a signature, and one key takes them all back."""
+    review = asking_alike(store, 12)
+
+    def answered(*lines: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", review.slug, "--by", "mara")
+        assert code == 0, problem
+        return text
+
+    assert "Nothing looks decided yet" in answered("d", "q")
+    own = answered(*["y"] * 6, "d", "n", "q")
+    assert "None was answered." in own
+    assert len(drafted(review)) == 6
+    found = json.loads(run("plans", "review", review.slug, "--by", "mara", "--json")[1])
+    (group,) = found["look_decided"]
+    decided = set(group["items"])
+    assert decided < set(review.asked) - set(drafted(review))
+    assert len(decided) == 12, "two for each answer"
+    text = answered("d", "y", "d", "u", "n two of them", "q")
+    assert "12 look decided, yes: only one name says “windows”; 6 were answered so." in text.replace("\n", " ")
+    assert len([line for line in text.splitlines() if re.search(r"Suite \d+ = ", line)]) == 10
+    assert "Took back 12." in text
+    assert {verdict for verdict, _ in drafted(review).values()} == {"yes", "no"}
+    assert len(drafted(review)) == 7
+    answered("u", "d", "y", "q")
+    assert {id_ for id_, draft in drafted(review).items() if draft == ("yes", group["note"])} == decided
+    assert set(review.statuses().values()) == {"pending"}
+
+
+def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:
+    text = answer(*["y"] * len(review.asked), "u", "q")
+    assert "Nothing is open." in text
+    assert "Took back 1." in text
+    assert len(drafted(review)) == len(review.asked) - 1
 
 
 def test_words_narrow_what_is_asked_and_help_lists_the_keys(answer: Answer, review: Review) -> None:

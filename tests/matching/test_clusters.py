@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.matching.clusters import CORE, QUORUM, ambiguous, grow
+from slowwave.matching.clusters import CORE, QUORUM, ambiguous, grow, once
 
 
 def never(a: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -140,3 +140,25 @@ def test_a_row_that_many_of_its_cluster_suit_is_not_torn_by_one_outside() -> Non
         grown = grow(own + 2, i, j, lambda a, b, last=own + 1: (b == last) & (a > 0), always)
         assert grown.refused.tolist() == [False] * own + [True]
         assert bool(ambiguous(grown, i, j, odds, 2.0)[0]) is torn
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=30), max_size=6), st.integers(0, 40)
+)
+def test_a_pair_is_asked_about_once_and_answered_the_same(calls: list[list[tuple[int, int]]], most: int) -> None:
+    """Also of pairs that stand twice in a call; what there is no room for is asked about again."""
+    asked: list[tuple[int, int]] = []
+
+    def near(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        asked.extend(zip(a.tolist(), b.tolist(), strict=True))
+        return np.abs(a - b) % 3 == 1
+
+    all_, some = once(near, 20), once(near, 20, most)
+    for pairs in calls:
+        i, j = (np.array([pair[k] for pair in pairs], np.int64) for k in (0, 1))
+        expected = (np.abs(i - j) % 3 == 1).tolist()
+        assert all_(i, j).tolist() == expected
+        before = len(asked)
+        assert some(i, j).tolist() == expected
+        del asked[before:]
+    assert len(asked) == len(set(asked)) == len({pair for pairs in calls for pair in pairs})

@@ -9,6 +9,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.seal import Plan
 from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.nights import archive_items, pair_items, write_a_plan
@@ -49,13 +50,7 @@ class Review:
 
 def asking(store: Store, seed: int = 7, *, expiry_days: int = 7) -> Review:
     """At least three pairs to ask about and one item that needs nobody."""
-    while True:
-        world = make_world(Random(seed), 12)
-        if sum(e["invalidated_at"] is None for e in world.rows["entities"]) >= 6 and world.rows["memories"]:
-            break
-        seed += 1
-    load_world(store, world)
-    snapshot = export_snapshot(store, world.slug)
+    world, snapshot = _loaded(store, seed, 12, 6)
     pairs: list[Item] = [
         replace(item, decision="review", risk="high", probability=p)
         for item, p in zip(pair_items(snapshot), (0.5, 0.9, 0.2, 0.7, 0.6, 0.4), strict=False)
@@ -63,3 +58,32 @@ def asking(store: Store, seed: int = 7, *, expiry_days: int = 7) -> Review:
     _, plan = write_a_plan(store, world, items=[*pairs, *archive_items(snapshot)], expiry_days=expiry_days)
     asked = [i.id for i in plan.items if i.decision == "review"]
     return Review(store, world, plan, asked, [i.id for i in plan.items if i.decision != "review"])
+
+
+def asking_alike(store: Store, pairs: int) -> Review:
+    """So many pairs whose evidence is the same in all, at least: the names differ in one word."""
+    world, snapshot = _loaded(store, 7, 8 * pairs, 2 * pairs)
+    step = {"evidence": "name", "weight": 2.0, "level": "contained", "detail": "One name says more"}
+    items = [
+        replace(
+            item,
+            decision="review",
+            risk="high",
+            probability=0.88,
+            evidence={"waterfall": [step], "names": [f"Suite {k}", f"Suite {k} Windows"]},
+        )
+        for k, item in enumerate(pair_items(snapshot))
+    ]
+    _, plan = write_a_plan(store, world, items=items)
+    return Review(store, world, plan, [i.id for i in plan.items], [])
+
+
+def _loaded(store: Store, seed: int, most: int, live: int) -> tuple[World, Snapshot]:
+    """The next world from a seed on that has so many live entities and a memory, in the store."""
+    while True:
+        world = make_world(Random(seed), most)
+        if sum(e["invalidated_at"] is None for e in world.rows["entities"]) >= live and world.rows["memories"]:
+            break
+        seed += 1
+    load_world(store, world)
+    return world, export_snapshot(store, world.slug)

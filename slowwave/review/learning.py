@@ -1,0 +1,231 @@
+"""What the drafts of a review teach about its remaining questions: which are likely yes, which follow, and which look decided.
+
+The answers correct what the plan says of each pair of rows: a Bayesian logistic regression upon the log-odds of its waterfall, linear in
+what each piece of evidence weighs and in which words differ (``slowwave.matching.calibration``, ``slowwave.matching.differences``).
+Nothing of it is stored: the same drafts on the same plan teach the same anywhere, in any order. A person's answer is never moved by it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowwave.matching.calibration import calibrate
+from slowwave.matching.differences import FOR, MORE, OTHER, Differences
+from slowwave.matching.names import fold
+from slowwave.matching.traits import Traits
+from slowwave.matching.words import WordInformation
+from slowwave.plans.ledger import StoredItem
+from slowwave.review.drafts import Draft
+
+Reals = NDArray[np.float64]
+
+ENOUGH: Final = 5
+"""Answers of an operation from which its other questions are judged anew."""
+
+SURE: Final = 0.9
+"""Probability, of yes or of no, from which questions look decided."""
+
+LIKE: Final = 3
+"""Answers that must have been given alike, and none otherwise, for those like them to look decided."""
+
+MOST: Final = 2
+"""Questions of a kind that may look decided for each answer of it: n answers alike leave about one in n + 2 of the kind otherwise (rule of
+succession), so that fewer than two wrong drafts of a kind are to be expected even where its probabilities are wrong."""
+
+_MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
+_NATS: Final = 2.0  # of a piece of evidence that are one
+_ALL, _SCORE, _PART, _SIGN = 1.5, 1.0, 0.5, 2.0  # deviations of the priors, as in ``slowwave.matching.traits``
+_SHOWN: Final = 5  # words of a likeness that are told
+
+
+@dataclass(frozen=True, slots=True)
+class LikeQuestions:
+    """Open questions that look decided: the ``verdict`` that they would have, ``says`` what they have in common, the ``answers`` given
+    alike, and the items, the least sure first. What it says quotes memory, which is untrusted."""
+
+    verdict: str
+    operation: str
+    says: str
+    answers: int
+    items: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What their drafts are marked with."""
+        return f"As {self.answers:,} like it were answered: {self.says}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLearning:
+    """``likely``: item → how likely its answer is yes, of those that answers have taught something; ``follows``: item → the verdict that
+    follows from answers alone; ``decided``: questions that look decided, the largest group first."""
+
+    likely: Mapping[str, float] = field(default_factory=dict[str, float])
+    follows: Mapping[str, str] = field(default_factory=dict[str, str])
+    decided: tuple[LikeQuestions, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question whether two rows are one thing, as its item has it. ``level`` is that of the names, ``drafted`` whether its draft is one
+    of many that looked decided, which is no ``answer``."""
+
+    id: str
+    operation: str
+    rows: tuple[str, str]
+    names: tuple[str, str]
+    weights: Mapping[str, float]
+    level: str
+    answer: bool | None
+    drafted: bool
+
+
+def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft], sure: float = SURE) -> SessionLearning:
+    """What yes and no teach about the other questions whether two rows are one. Drafts that reviewers disagree on teach nothing. From
+    ``sure`` on, a probability of yes or of no, questions look decided.
+
+    What was drafted as it looked decided teaches nothing either: it would bear itself out. Cost: reads the items' evidence once; then a
+    regression over some hundred traits for each operation.
+    """
+    asked = [a for s in sorted(items, key=lambda s: s.id) if (a := _asked(s, drafts.get(s.id))) is not None]
+    follows = _follows(asked)
+    likely: dict[str, float] = {}
+    decided: list[LikeQuestions] = []
+    by_operation: defaultdict[str, list[_Asked]] = defaultdict(list)
+    for a in asked:
+        by_operation[a.operation].append(a)
+    for operation in sorted(by_operation):
+        of = by_operation[operation]
+        if sum(a.answer is not None for a in of) < ENOUGH:
+            continue
+        found, kinds = _judged(of)
+        open_ = [n for n, a in enumerate(of) if a.answer is None and not a.drafted]
+        likely |= {of[n].id: found[n] for n in open_ if of[n].id not in follows}
+        decided += _decided(of, found, kinds, follows, sure)
+    likely |= {id_: float(verdict == "yes") for id_, verdict in follows.items()}
+    return SessionLearning(likely, follows, tuple(sorted(decided, key=lambda d: (-len(d.items), d.says, d.verdict))))
+
+
+def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
+    """The item as a question of two rows, None where it is another."""
+    if item.question != "same":
+        return None
+    mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
+    keep = [mutation["keep"]] if mutation.get("keep") else []
+    rows = sorted({str(row["id"]) for row in (*keep, *(mutation.get("absorb") or ()), *(mutation.get("rows") or ()))})
+    found: Any = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
+    if len(rows) != 2 or not isinstance(found, list):
+        return None
+    steps = [s for s in found if isinstance(s, Mapping) and isinstance(s.get("weight"), int | float)]
+    names: Any = evidence.get("names")
+    told = [fold(str(name)) for name in names] if isinstance(names, list) and len(names) == 2 else ["", ""]
+    weights: defaultdict[str, float] = defaultdict(float)
+    for step in steps:
+        weights[str(step.get("evidence"))] += float(step["weight"])
+    level = next((str(s["level"]) for s in steps if "level" in s), "")
+    sure = draft is not None and draft.verdict in ("yes", "no") and not draft.against
+    drafted = draft is not None and _MARK.match(draft.note) is not None
+    answer = draft.verdict == "yes" if draft is not None and sure and not drafted else None
+    return _Asked(item.id, item.operation, (rows[0], rows[1]), (told[0], told[1]), weights, level, answer, drafted)
+
+
+def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
+    """Item → verdict of open questions that answers settle: a = b and b = c makes a = c; a = b and b ≠ c makes a ≠ c. Nothing follows
+    from a group of rows within which somebody said no: one of its answers is wrong."""
+    parent: dict[str, str] = {}
+
+    def root(row: str) -> str:
+        while parent.setdefault(row, row) != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    for a in asked:
+        one, other = sorted(root(row) for row in a.rows)
+        if a.answer:
+            parent[other] = one
+    apart = {frozenset(map(root, a.rows)) for a in asked if a.answer is False}
+    wrong = {next(iter(groups)) for groups in apart if len(groups) == 1}
+    found: dict[str, str] = {}
+    for a in asked:
+        groups = frozenset(map(root, a.rows))
+        if a.answer is None and not a.drafted and not groups & wrong:
+            if len(groups) == 1:
+                found[a.id] = "yes"
+            elif groups in apart:
+                found[a.id] = "no"
+    return found
+
+
+def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
+    """How likely yes is for each question, and the signs of its words."""
+    raw = np.array([sum(a.weights.values()) for a in of])
+    words = WordInformation.of(np.array([name for a in of for name in a.names], np.object_), slips=False)
+    i = np.arange(len(of)) * 2
+    differences = Differences.of(words, i, i + 1)
+    signs = differences.values(words, i, i + 1)
+    evidence = sorted({name for a in of for name in a.weights if name != "prior"})
+    parts = np.array([[a.weights.get(name, 0.0) for name in evidence] for a in of]).reshape(len(of), -1)
+    values = np.column_stack([np.ones(len(of)), np.clip(raw, -8, 8) / (2 * _NATS), parts / _NATS, signs])
+    names = ("all", "score", *evidence, *differences.signs)
+    deviation = np.array([_ALL, _SCORE, *[_PART] * len(evidence), *[_SIGN] * len(differences.signs)])
+    traits = Traits(names, values, deviation, np.zeros(len(of), bool))
+    known = np.array([n for n, a in enumerate(of) if a.answer is not None], np.int64)
+    correction = calibrate(raw[known], traits.take(known), np.array([bool(of[n].answer) for n in known.tolist()]))
+    odds = correction.odds(raw, traits)
+    told = [
+        frozenset(s for s, v in zip(differences.signs, row, strict=True) if v and s not in (MORE, OTHER))
+        for row in signs.tolist()
+    ]
+    return (1 / (1 + np.exp(-odds))).tolist(), told
+
+
+def _decided(
+    of: Sequence[_Asked],
+    likely: Sequence[float],
+    kinds: Sequence[frozenset[str]],
+    follows: Mapping[str, str],
+    sure: float,
+) -> list[LikeQuestions]:
+    """The open questions beyond ``sure`` with ``LIKE`` answers of their kind, all of the same verdict; of each kind the surest, so many
+    that with those drafted before there are ``MOST`` for each answer."""
+    keys = [(a.level, kind) for a, kind in zip(of, kinds, strict=True)]
+    said = Counter((key, a.answer) for key, a in zip(keys, of, strict=True) if a.answer is not None)
+    drafted = Counter(key for key, a in zip(keys, of, strict=True) if a.drafted)
+    groups: defaultdict[tuple[str, frozenset[str], str], list[tuple[float, str]]] = defaultdict(list)
+    for a, p, key in zip(of, likely, keys, strict=True):
+        verdict = "yes" if p >= sure else "no" if p <= 1 - sure else ""
+        enough = said[key, verdict == "yes"] >= LIKE and not said[key, verdict == "no"]
+        if a.answer is None and not a.drafted and verdict and enough and a.id not in follows:
+            groups[*key, verdict].append((abs(p - 0.5), a.id))
+    decided: list[LikeQuestions] = []
+    for (level, kind, verdict), found in groups.items():
+        answers = said[(level, kind), verdict == "yes"]
+        left = max(0, MOST * answers - drafted[level, kind])
+        surest = sorted(sorted(found, key=lambda f: (-f[0], f[1]))[:left])
+        if surest:
+            ids = tuple(id_ for _, id_ in surest)
+            decided.append(LikeQuestions(verdict, of[0].operation, _in_words(level, kind), answers, ids))
+    return decided
+
+
+def _in_words(level: str, signs: frozenset[str]) -> str:
+    """What questions of a kind have in common."""
+    parts = [sign.split(" ") for sign in sorted(signs)]
+    more = [p[1] for p in parts if len(p) == 2 and p[0] == MORE]
+    other = [p[1] for p in parts if len(p) == 2 and p[0] == OTHER]
+    swapped = [f"“{p[0]}” for “{p[2]}”" for p in parts if len(p) == 3 and p[1] == FOR]
+    if swapped:
+        return f"the names differ in {', '.join(swapped[:_SHOWN])}"
+    if more or other:
+        said = ", ".join(f"“{word}”" for word in (more or other)[:_SHOWN])
+        return f"only one name says {said}" if more else f"the names differ in words such as {said}"
+    return f"the names compare as {level.replace('_', ' ')}" if level else "the same evidence speaks"
