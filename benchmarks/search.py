@@ -334,10 +334,10 @@ class _Drawn:
     model, dimensions = MINILM_MODEL, MINILM_DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        return np.array([_vectors(1, abs(hash(text)) % 2**32)[0] for text in texts])
+        return np.array([drawn_vectors(1, abs(hash(text)) % 2**32)[0] for text in texts])
 
 
-def _vectors(count: int, seed: int) -> np.ndarray:
+def drawn_vectors(count: int, seed: int) -> np.ndarray:
     """Unit vectors with the spectrum of sentences: most of their energy in a few axes."""
     rng = np.random.default_rng(seed)
     raw = rng.normal(size=(count, 384)).astype(np.float32) / np.sqrt(np.arange(1, 385, dtype=np.float32))
@@ -351,7 +351,7 @@ def drawn(store: Store, rows: int) -> list[str]:
     weights = np.cumsum([1 / (n + 10) for n in range(20_000)]).tolist()
     texts = [" ".join(rng.choices(vocabulary, cum_weights=weights, k=rng.randint(20, 100))) for _ in range(rows)]
     passages = [Passage(text, "", f"document {n // 20}", n % 20) for n, text in enumerate(texts)]
-    filled(store, "speed", passages, _Drawn.model, _vectors(rows, 1))
+    filled(store, "speed", passages, _Drawn.model, drawn_vectors(rows, 1))
     return [" ".join(rng.choices(vocabulary[50:], k=2) + rng.choices(vocabulary[50:500], k=1)) for _ in range(200)]
 
 
