@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import uuid4
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -70,9 +71,8 @@ AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.
 _EXPIRE: Final = """
 UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id::text
 """
-_NOTE_FINDING: Final = """
-INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message, details)
-VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
+_COPY_FINDINGS: Final = """
+COPY night.findings (id, namespace_id, run_id, operation, severity, message, details) FROM STDIN
 """
 
 
@@ -370,11 +370,7 @@ def write_findings(connection: Connection, namespace: str, run_id: str, found: M
         return
     scope = namespace_id(connection, namespace)
     messages, details = quotable_all([f.message for _, f in named]), quotable_all([f.details for _, f in named])
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            _NOTE_FINDING,
-            [
-                (scope, run_id, operation, f.severity, message, Jsonb({"rows": list(f.rows), **about}))
-                for (operation, f), message, about in zip(named, messages, details, strict=True)
-            ],
-        )
+    with connection.cursor() as cursor, cursor.copy(_COPY_FINDINGS) as copy:
+        for (operation, finding), message, about in zip(named, messages, details, strict=True):
+            stored = Jsonb({"rows": list(finding.rows), **about})
+            copy.write_row((uuid4(), scope, run_id, operation, finding.severity, message, stored))

@@ -6,8 +6,9 @@ import psycopg
 import pytest
 
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_plan
+from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_findings, write_plan
 from slowwave.plans.seal import Header, Plan, seal
+from slowwave.reports.model import Finding
 from slowwave.runs.planning import open_plan_run
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
@@ -90,3 +91,21 @@ def test_plans_past_their_time_are_marked(store: Store) -> None:
             "SELECT p.state, r.state FROM night.plans p JOIN night.runs r ON r.id = p.run_id ORDER BY 1"
         ).fetchall()
     assert rows == [("approved", "approved"), ("expired", "expired")]
+
+
+def test_findings_are_stored_as_they_were_reported(store: Store) -> None:
+    """Whatever characters a text holds, also those that part columns and rows where many are written at once."""
+    world = new_world(store)
+    text = 'C:\\new\tand "so"\nnext \\N \\. {1,2} – é'
+    twice = [Finding(text, ("a", "b"), "warning", {"name": text, "n": 2})] * 2
+    with store.connect("planner") as connection:
+        run_id = open_plan_run(connection, world.slug)
+        write_findings(connection, world.slug, run_id, {})
+        write_findings(connection, world.slug, run_id, {"orphans": twice, "pagerank": [], "schema_drift": twice[:1]})
+    with store.connect("reader") as connection:
+        stored = connection.execute(
+            "SELECT operation, severity, message, details FROM night.findings WHERE run_id = %s ORDER BY operation",
+            (run_id,),
+        ).fetchall()
+    details = {"rows": ["a", "b"], "name": text, "n": 2}
+    assert stored == [(name, "warning", text, details) for name in ("orphans", "orphans", "schema_drift")]
