@@ -145,7 +145,7 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     first, second = opened(chromium, entrance), opened(chromium, entrance)
     first.keyboard.press("y")
     expect(first.locator("#told")).to_contain_text("yes. Next")
-    until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)  # the page goes on before a verdict is saved
+    until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
     expect(second.locator("[data-count=yes]")).to_have_text("1")
     expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
