@@ -21,7 +21,7 @@ from slowwave.plans.commands import argument
 from slowwave.plans.diff import rewordings
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
-from slowwave.plans.latest import find_plan, latest_plan, no_plan
+from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
@@ -30,6 +30,10 @@ from slowwave.store.opening import open_store
 from slowwave.texts.quotation import quotable
 
 _UNAPPLIED: Final = "SELECT id::text FROM night.open_approvals WHERE plan_hash = %s ORDER BY recorded_at"
+_UNDONE: Final = """
+SELECT 1 FROM night.plan_items i WHERE i.plan_hash = %(plan)s HAVING bool_or(i.status = 'undone')
+  AND NOT bool_or(i.status IN ('pending', 'approved', 'applied'))
+"""
 _DIGITS: Final = 12
 
 
@@ -256,8 +260,17 @@ def _changes(item: Item, names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _standing(connection: Connection, namespace: str) -> str:
-    """The plan that stands where a night made none."""
+    """The plan that stands where a night made none: the newest that waits, else the newest; one that was undone stands no longer."""
+    if waiting := waiting_plans(connection, namespace):
+        return waiting[0]
     if found := latest_plan(connection, namespace):
+        if connection.execute(_UNDONE, {"plan": found}).fetchone():
+            name = argument(namespace)
+            raise Refused(
+                f"{namespace} has nothing to decide: its latest plan, {found[:12]}, was undone, and is not proposed again while its rows "
+                f"say what they said. `slowwave plans show {name} --plan {found[:12]}` shows it, and "
+                f"`slowwave plans reconsider {name} ITEM --reason WHY` lets the next night propose an item again."
+            )
         return found
     raise Refused(f"{no_plan(connection, namespace)} Look at `slowwave history {argument(namespace)}`.")
 

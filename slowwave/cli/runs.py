@@ -99,6 +99,7 @@ def undo(
         say(f"Run {result.run_id} took back {len(result.items):,} items of run {result.undo_of} in {result.namespace}.")
     else:
         say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
+        suggest("What was done before it", f"{program()} runs tail {argument(result.namespace)}")
     if result.cancelled and not json:
         say(
             f"Run {result.undo_of} had not ended and is cancelled now: what it has not applied is not applied by itself."

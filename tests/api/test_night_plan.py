@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import slowwave
+from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.dreamers import OPS, forgetful
@@ -39,6 +40,11 @@ def test_plan_look_approve_apply_and_undo(store: Store) -> None:
     second.undo()
     plan.refresh()
     assert (digest(store, slug), plan.state) == (before, "undone")
+    with pytest.raises(Refused, match="was undone"):
+        slowwave.plan(slug, ops=OPS, store=store)
+    assert slowwave.plan(slug, plan_hash=plan.hash[:12], store=store).state == "undone", (
+        "asked for by name it is still there"
+    )
 
 
 def test_approvals_that_wait_are_applied_together_and_undone_backwards(store: Store) -> None:
