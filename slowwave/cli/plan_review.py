@@ -22,6 +22,7 @@ from slowwave.plans.gate import check_name, refuse_state
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.questions import HEADINGS
+from slowwave.proposals.amended_items import amendable, edit, split
 from slowwave.reports.waterfall import percent, reading
 from slowwave.review.card import Card, MarkedRun, card
 from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
@@ -45,6 +46,8 @@ _KEYS: Final = (
     ("u", "take back what you answered last"),
     ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
     ("d", "what looks decided by your answers: all that are alike, after a sample"),
+    ("x N…", "take the rows of these columns out of a merge, counted from 1; the rest waits as a new plan"),
+    ("e TEXT", "propose this text in place of the one that is proposed; it waits as a new plan"),
     ("/ WORDS", "only those that speak of them; / alone shows all again"),
     ("q", "leave; your answers are kept"),
 )
@@ -150,7 +153,7 @@ def _ask(desk: _Desk) -> None:
         elif current.id != shown:
             _show(desk, asked, current)
             shown = current.id
-        out.print("y n s u a d / ? q > ", end="", markup=False)
+        out.print("y n s u a d x e / ? q > ", end="", markup=False)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
             out.print()
@@ -186,6 +189,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             _all_alike(desk, asked, current, rest)
         elif key == "d":
             _look_decided(desk, asked)
+        elif key in ("x", "e") and current is not None:
+            _amend(desk, current, key, rest)
         elif line.startswith("/"):
             desk.words = line[1:].strip()
         else:
@@ -196,6 +201,32 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
         say(str(problem))
         return False
     return True
+
+
+def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
+    """Take rows out of a merge, or word a text anew: the new plan is named, and its command."""
+    stored = next(s for s in desk.plan.items if s.id == current.id)
+    way = amendable(stored)
+    if way != {"x": "split", "e": "edit"}[key]:
+        raise Refused("Nothing can be taken out of this one." if key == "x" else "This one proposes no text.")
+    item, at = stored.item, (desk.store, desk.namespace, desk.plan.plan_hash, stored.id)
+    if key == "x":
+        rows = (*((item.mutation.keep,) if item.mutation.keep else ()), *item.mutation.absorb)
+        places = rest.split()
+        if not places or not all(p.isdecimal() and 0 < int(p) <= len(rows) for p in places):
+            raise Refused(f"Name columns from 1 to {len(rows)}, such as `x 2`.")
+        made = split(*at, out=[rows[int(p) - 1].id for p in dict.fromkeys(places)], by=desk.reviewer)
+    else:
+        if not rest:
+            raise Refused("Give the words that the memory should say, such as `e We met on Monday.`")
+        made = edit(*at, text=rest, by=desk.reviewer)
+    with desk.store.connect("reader") as connection:
+        desk.plan = read_plan(connection, desk.plan.plan_hash)
+    say(
+        f"It waits as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft says no to this one. u takes both back."
+    )
+    by = argument(desk.reviewer)
+    suggest("Review it", f"{program()} plans review {argument(desk.namespace)} --plan {made.plan_hash[:12]} --by {by}")
 
 
 def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
@@ -282,6 +313,8 @@ def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
         say(f"· {one_line(note, _LONGEST)}")
     for source in shown.sources[:2]:
         say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, _LONGEST)}", indent=2)
+    for event in shown.around.history[:3]:
+        say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), _LONGEST)}", indent=2)
     say(f"yes: {one_line(shown.if_yes, _LONGEST)}")
     say(f"no: {shown.if_no}")
 

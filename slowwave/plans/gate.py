@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.items import Item
 from slowwave.plans.judgement import Judgement, judge
 from slowwave.plans.latest import find_plan, latest_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
@@ -182,22 +183,30 @@ def reject(
 
 
 def reject_items(
-    connection: Connection, plan: StoredPlan, chosen: Sequence[tuple[StoredItem, str]], rejected_by: str
+    connection: Connection,
+    plan: StoredPlan,
+    chosen: Sequence[tuple[StoredItem, str]],
+    rejected_by: str,
+    instead: Mapping[str, Sequence[Item]] | None = None,
 ) -> None:
-    """Reject items of a plan, each for its reason, within a transaction that holds the plan (``lock_plan``)."""
-    made = [(s.item, reason[:2000]) for s, reason in chosen]
+    """Reject items of a plan, each for its reason, within a transaction that holds the plan (``lock_plan``).
+
+    What is remembered of an item is the item, or what ``instead`` names by its id, where only a part of it was said no to.
+    """
+    made = [(s, reason[:2000], (instead or {}).get(s.id, (s.item,))) for s, reason in chosen]
     with connection.cursor() as cursor:
         cursor.executemany(
             _NOTE_REJECTION,
             [
                 (
                     *(plan.header.namespace_id, item.operation, item.subject(), list(item.mutation.row_ids())),
-                    *(reason, rejected_by, plan.plan_hash, item.id),
+                    *(reason, rejected_by, plan.plan_hash, stored.id),
                 )
-                for item, reason in made
+                for stored, reason, about in made
+                for item in about
             ],
         )
-    connection.execute(_REJECT_ITEMS, ([item.id for item, _ in made], [reason for _, reason in made], plan.plan_hash))
+    connection.execute(_REJECT_ITEMS, ([s.id for s, *_ in made], [reason for _, reason, _ in made], plan.plan_hash))
 
 
 def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:

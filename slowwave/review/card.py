@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from slowwave.plans.diff import lost_lines, rewordings
@@ -19,7 +19,8 @@ from slowwave.plans.why import why
 from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import Step
 from slowwave.review.queue import code_of, title_of
-from slowwave.store.connect import Store
+from slowwave.review.surroundings import Surroundings, surroundings
+from slowwave.store.connect import Connection, Store
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
 from slowwave.texts.sentences import sentences
@@ -110,14 +111,17 @@ class Card:
     sources: tuple[QuotedSource, ...]
     if_yes: str
     if_no: str
+    around: Surroundings = field(default=Surroundings())
 
 
 def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
-    """The card of an item of a plan, with its sources as the store has them now. At most two queries, as a reader."""
+    """The card of an item of a plan, with its sources as the store has them now. At most four queries, as a reader."""
     found = item.item
     reworded = rewordings(found)
     wanted = [*cited(found.mutation, item.status), *(v for r in reworded for v in (r.version, r.by))]
-    texts, sources = _read(store, wanted, item)
+    with store.connect("reader") as connection:
+        texts, sources = _read(connection, wanted, item)
+        around = surroundings(connection, plan, item)
     told = why(found, plan.probes, texts)
     done = why(
         replace(found, decision="change", sealed_id=found.id), plan.probes, texts
@@ -151,7 +155,17 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         sources=tuple(_quoted(id_, kind, text, _words(found)) for id_, kind, text in sources),
         if_yes=str(quotable(done.sentence)),
         if_no=IF_NO,
+        around=around,
     )
+
+
+def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> str:
+    """The whole text of a cell that a card may cut: of the line of this name, in a column counted from 0; empty where there is none."""
+    for told in why(item.item, plan.probes).side_by_side():
+        if str(quotable(told[""])).removeprefix("· ") == line:
+            values = [value for name, value in told.items() if name]
+            return str(quotable(values[column])) if 0 <= column < len(values) else ""
+    return ""
 
 
 def marked(texts: Sequence[str]) -> tuple[tuple[MarkedRun, ...], ...]:
@@ -195,16 +209,17 @@ def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSourc
     return QuotedSource(id_, kind, told[max(0, at - _AROUND) : at].strip(), best, told[end : end + _AROUND].strip())
 
 
-def _read(store: Store, ids: Iterable[str], item: StoredItem) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
+def _read(
+    connection: Connection, ids: Iterable[str], item: StoredItem
+) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
     """Quotable texts of versions and names of entities by id, and the first sources of an item: id, what it is, its text."""
     wanted, cited_ids = sorted({id_ for id_ in ids if id_}), list(item.item.sources[:_QUOTED])
     texts: dict[str, str] = {}
     sources: dict[str, tuple[str, str, str]] = {}
-    with store.connect("reader") as connection:
-        if wanted:
-            found = connection.execute(_TEXTS, {"ids": wanted})
-            texts = {str(id_): str(quotable(str(text))) for id_, text in found}
-        if cited_ids:
-            rows = connection.execute(_SOURCES, {"ids": cited_ids, "most": _PASSAGE})
-            sources = {str(id_): (str(id_), str(kind), str(text)) for id_, kind, text in rows}
+    if wanted:
+        found = connection.execute(_TEXTS, {"ids": wanted})
+        texts = {str(id_): str(quotable(str(text))) for id_, text in found}
+    if cited_ids:
+        rows = connection.execute(_SOURCES, {"ids": cited_ids, "most": _PASSAGE})
+        sources = {str(id_): (str(id_), str(kind), str(text)) for id_, kind, text in rows}
     return texts, [sources[id_] for id_ in cited_ids if id_ in sources]

@@ -20,6 +20,7 @@ from slowwave.errors import Refused
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.latest import find_plan
 from slowwave.plans.ledger import read_plan
+from slowwave.review.superseding import withdraw
 from slowwave.store.connect import Connection, Store
 
 Verdict = Literal["yes", "no", "skip", "none"]
@@ -33,11 +34,6 @@ _HOLD_ALONE: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR NO KEY 
 _STATUS: Final = """
 SELECT w.item_id::text, i.status FROM unnest(%s::uuid[]) w(item_id)
 LEFT JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = w.item_id ORDER BY w.item_id
-"""
-_SAVE: Final = """
-INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, reviewer)
-SELECT %s, %s, d.item_id, d.verdict, d.note, %s FROM unnest(%s::uuid[], %s::text[], %s::text[]) WITH ORDINALITY d(item_id, verdict, note, n)
-ORDER BY d.n
 """
 _OPEN: Final = """
 SELECT d.*, NULL::timestamptz AS followed FROM night.review_drafts d JOIN night.plan_items i USING (plan_hash, item_id)
@@ -57,9 +53,23 @@ WHERE p.plan_hash = %(plan)s AND NOT EXISTS (
 those were made). An item's id is its content, so a draft follows to what says the same, and to nothing else. A signature spends what stood
 before it, wherever the item was."""
 
+_SAVE: Final = f"""
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer)
+SELECT %(namespace)s, %(plan)s, d.item_id, d.verdict, d.note,
+  CASE WHEN d.verdict = 'no' THEN coalesce(nullif(d.amended, ''), b.amended) END, %(reviewer)s
+FROM unnest(%(items)s::uuid[], %(verdicts)s::text[], %(notes)s::text[], %(amended)s::text[]) WITH ORDINALITY
+  d(item_id, verdict, note, amended, n)
+LEFT JOIN (
+  SELECT DISTINCT ON (item_id) item_id, amended FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s ORDER BY item_id, id DESC
+) b USING (item_id)
+ORDER BY d.n
+"""  # noqa: S608 - a query of this module
+"""A no that is said again, such as with another note, keeps the plan that came of the item."""
+
 _STANDING: Final = f"""
-SELECT item, verdict, note, reviewer, recorded_at, followed FROM (
-  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note, reviewer, recorded_at, followed
+SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
+  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note,
+    coalesce(amended, '') AS amended, reviewer, recorded_at, followed
   FROM ({_OPEN}) said ORDER BY item_id, reviewer, id DESC) latest
 WHERE verdict <> 'none' ORDER BY id
 """  # noqa: S608 - a query of this module
@@ -68,28 +78,32 @@ WITH mine AS (
   SELECT * FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s AND undoes IS NULL
   AND NOT EXISTS (SELECT 1 FROM night.review_drafts u WHERE u.undoes = said.id)
 ), own AS (SELECT * FROM mine WHERE followed IS NULL
-), last AS (SELECT * FROM own WHERE recorded_at = (SELECT m.recorded_at FROM own m ORDER BY m.id DESC LIMIT 1))
-INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, reviewer, undoes)
-SELECT l.namespace_id, l.plan_hash, l.item_id, coalesce(b.verdict, 'none'), coalesce(b.note, ''), l.reviewer, l.id FROM last l
-LEFT JOIN LATERAL (SELECT m.verdict, m.note FROM mine m WHERE m.item_id = l.item_id AND m.id < l.id ORDER BY m.id DESC LIMIT 1) b ON true
-RETURNING item_id::text
+), last AS (SELECT * FROM own WHERE recorded_at = (SELECT m.recorded_at FROM own m ORDER BY m.id DESC LIMIT 1)), back AS (
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer, undoes)
+SELECT l.namespace_id, l.plan_hash, l.item_id, coalesce(b.verdict, 'none'), coalesce(b.note, ''), b.amended, l.reviewer, l.id FROM last l
+LEFT JOIN LATERAL (
+  SELECT m.verdict, m.note, m.amended FROM mine m WHERE m.item_id = l.item_id AND m.id < l.id ORDER BY m.id DESC LIMIT 1) b ON true
+RETURNING item_id, amended)
+SELECT b.item_id::text, l.amended FROM back b JOIN last l USING (item_id)
 """  # noqa: S608 - a query of this module
 
 
 @dataclass(frozen=True, slots=True)
 class NewDraft:
-    """A verdict on an item, named by its whole id, and why, where a person wants to say so."""
+    """A verdict on an item, named by its whole id, and why, where a person wants to say so; ``amended`` is the plan that came of a no."""
 
     item: str
     verdict: Verdict
     note: str = ""
+    amended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite.
 
-    ``followed`` is when the plan was made of which it was said, where that was an earlier one with the same item.
+    ``followed`` is when the plan was made of which it was said, where that was an earlier one with the same item; ``amended`` is the
+    hash of the plan that came of the item, where it was amended.
     """
 
     item: str
@@ -99,6 +113,7 @@ class Draft:
     recorded_at: datetime
     against: tuple[str, ...] = ()
     followed: datetime | None = None
+    amended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +126,7 @@ class _Standing:
     reviewer: str
     recorded_at: datetime
     followed: datetime | None
+    amended: str
 
 
 def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[NewDraft], *, reviewer: str) -> int:
@@ -132,11 +148,13 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
             if status != "pending":
                 raise Refused(f"Item {id_} of plan {plan[:12]} is {status} already. Nothing was kept.")
         connection.execute(
-            _SAVE,
-            (
-                *(header.header.namespace_id, plan, reviewer),
-                *(ids, [d.verdict for d in drafts], [d.note.strip() for d in drafts]),
-            ),
+            _SAVE.encode(),
+            {
+                **{"namespace": header.header.namespace_id, "plan": plan, "reviewer": reviewer, "items": ids},
+                "verdicts": [d.verdict for d in drafts],
+                "notes": [d.note.strip() for d in drafts],
+                "amended": [d.amended for d in drafts],
+            },
         )
     return len(ids)
 
@@ -159,14 +177,17 @@ def standing_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
 def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) -> tuple[str, ...]:
     """Take back what the reviewer saved last, and say again what they had said of those items before; returns the items.
 
-    Called again it goes one further back. Empty where nothing of theirs is left; what a signature covered stays.
+    Called again it goes one further back. Empty where nothing of theirs is left; what a signature covered stays. A plan that came of an
+    item goes with the verdict, unless it is signed.
     """
     check_name(reviewer)
     with store.connect("approver") as connection, connection.transaction():
         plan = find_plan(connection, namespace, plan_hash.strip())
         connection.execute(_HOLD_ALONE, (plan,))
         rows = connection.execute(_TAKE_BACK.encode(), {"plan": plan, "reviewer": reviewer}).fetchall()
-    return tuple(sorted(str(item) for (item,) in rows))
+        for plan_made in sorted({str(made) for _, made in rows if made}):
+            withdraw(connection, plan_made, f"Taken back by {reviewer}.")
+    return tuple(sorted(str(item) for item, _ in rows))
 
 
 def _of_all(rows: Sequence[_Standing]) -> Draft:
@@ -174,7 +195,9 @@ def _of_all(rows: Sequence[_Standing]) -> Draft:
     decided = [row for row in rows if row.verdict != "skip"] or rows
     last = decided[-1]
     against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
-    return Draft(last.item, last.verdict, last.note, last.reviewer, last.recorded_at, against, last.followed)
+    amended = next((row.amended for row in reversed(decided) if row.amended), "") if last.verdict == "no" else ""
+    told = (last.item, last.verdict, last.note, last.reviewer, last.recorded_at)
+    return Draft(*told, against, last.followed, amended)
 
 
 def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:

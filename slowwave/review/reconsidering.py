@@ -70,11 +70,12 @@ def _rejected(connection: Connection, namespace: str, scope: str, names: Sequenc
     for begin, *row in connection.execute(_FIND, ([b for b in begins if len(b) >= _LEAST], scope)):
         item, operation, subject, gone = row
         told.setdefault(str(begin), []).append((str(item), str(operation), str(subject), bool(gone)))
-    return [_meant(namespace, name, told.get(begin, [])) for name, begin in zip(names, begins, strict=True)]
+    named = zip(names, begins, strict=True)
+    return [meant for name, begin in named for meant in _meant(namespace, name, told.get(begin, []))]
 
 
-def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> tuple[str, str, str]:
-    """The rejection that a name means, of those that it begins."""
+def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> list[tuple[str, str, str]]:
+    """The rejections that a name means, of those that it begins: several of an item that was split."""
     ids = sorted({item for item, *_ in rows})
     if len(ids) != 1:
         what = "begins several rejected items" if ids else "is no item that was rejected"
@@ -82,4 +83,4 @@ def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]
     standing = [(item, operation, subject) for item, operation, subject, gone in rows if not gone]
     if not standing:
         raise Refused(f"The rejection of item {ids[0]} was withdrawn already. Nothing was withdrawn.")
-    return standing[0]
+    return standing

@@ -13,6 +13,7 @@ from slowwave.errors import Refused
 from slowwave.plans.gate import check_approver, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.ledger import StoredPlan, verify_sealed
 from slowwave.review.drafts import Draft, standing_drafts
+from slowwave.review.superseding import parts_rejected
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
 
@@ -52,6 +53,8 @@ def sign(
 ) -> Signature:
     """Sign what all reviewers drafted: every yes is approved, every no rejected with its note, what was skipped waits on.
 
+    Of an item that was split, only the pairs of a row that was taken out and one that stays are remembered as rejected.
+
     ``include_decided`` approves with it what needs no person and nobody said anything of. It is held to all that an approval is held to
     (``slowwave.plans.gate.approve``), and refused where two reviewers contradict each other, and where there is nothing to sign.
     """
@@ -75,7 +78,9 @@ def sign(
             )
         approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
         if no:
-            reject_items(connection, plan, no, reviewer)
+            amended = {s.id: made for s, _ in no if (made := drafts[s.id].amended)}
+            parts = parts_rejected(connection, amended, [s for s, _ in no])
+            reject_items(connection, plan, no, reviewer, instead=parts)
         approval_id = approval.id if approval else None
         connection.execute(
             _NOTE_SIGNATURE,

@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from slowwave.errors import Refused, SlowwaveError
+from slowwave.reviewing.amending_pages import AmendingPages
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Entrance, Reviewer
 from slowwave.reviewing.guard import RequestGuard
@@ -41,6 +42,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
             Route("/", plans),
             *PlanPages(desk).routes(),
             *SigningPages(desk).routes(),
+            *AmendingPages(desk).routes(),
             Mount("/static", StaticFiles(packages=[("slowwave.reviewing", "static")])),
         ],
         middleware=[Middleware(RequestGuard, entrance)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -42,27 +43,30 @@ class CardStep:
     so_far: str
 
 
-def card_values(card: Card, stored: StoredItem) -> dict[str, object]:
-    """What the template of a card shows."""
+def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, object]:
+    """What the template of a card shows; ``path`` is the address of its plan, for the rest of what is cut."""
+    rest = f"{path}/items/{stored.id}/text" if path else ""
     return {
         "card": card,
         "odds": percent(card.probability),
         "state": "" if stored.status == "pending" else f"{stored.status}: {stored.reason}".removesuffix(": "),
         "seen": "What the plan saw" if stored.kind == "merge_rows" else "What it would change",
-        "lines": _lines(card.lines),
+        "lines": _lines(card.lines, rest),
         "writing": [(_MARKS.get(line[:2], "ours"), line) for line in card.writing],
         "lost": [(_MARKS.get(line[:2], "ours"), line) for line in card.lost],
         "steps": [_step(step) for step in card.steps],
     }
 
 
-def cell(runs: Sequence[MarkedRun], *, mark: bool = True) -> Markup:
-    """The runs of a cell as HTML; ``mark`` says whether those that differ are marked."""
+def cell(runs: Sequence[MarkedRun], *, mark: bool = True, rest: str = "") -> Markup:
+    """The runs of a cell as HTML; ``mark`` says whether those that differ are marked, ``rest`` where a longer text goes on."""
     if not any(run.text for run in runs):
         return Markup('<span class="nothing">nothing</span>')
     text = Markup("<bdi>{}</bdi>").format(Markup("").join(_pieces(runs, mark=mark)))
     if sum(len(run.text) for run in runs) < LONGEST:
         return text
+    if rest:
+        return text + Markup(' <a class="cut" href="{}">… the rest of the text</a>').format(rest)
     return text + Markup(' <span class="cut">… only its first {:,} characters are shown</span>').format(LONGEST)
 
 
@@ -73,15 +77,19 @@ def _pieces(runs: Sequence[MarkedRun], *, mark: bool) -> Iterator[Markup]:
         yield visible(run.text[len(word) :])
 
 
-def _lines(lines: Sequence[ComparedLine]) -> list[CardLine]:
+def _lines(lines: Sequence[ComparedLine], rest: str) -> list[CardLine]:
     """The lines of a comparison, those that name rows last."""
-    made = [_line(line, named=line.name in _NAMES) for line in lines]
+    made = [_line(line, rest, named=line.name in _NAMES) for line in lines]
     return [line for line in made if not line.named] + [line for line in made if line.named]
 
 
-def _line(line: ComparedLine, *, named: bool) -> CardLine:
+def _line(line: ComparedLine, rest: str, *, named: bool) -> CardLine:
     several = sum(bool(runs) for runs in line.cells) > 1 and not named
-    cells = [cell(runs, mark=several) for runs in line.cells]
+    more = [
+        f"{rest}?{urlencode({'line': line.name, 'cell': n, 'begin': LONGEST})}" if rest else ""
+        for n in range(len(line.cells))
+    ]
+    cells = [cell(runs, mark=several, rest=to) for runs, to in zip(line.cells, more, strict=True)]
     return CardLine(line.name, cells, several and line.differs, named)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -19,10 +19,11 @@ from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
-from slowwave.review.card import card
+from slowwave.proposals.amended_items import amendable
+from slowwave.review.card import card, whole_cell
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
 from slowwave.review.following import gone_drafts
-from slowwave.review.queue import Queue, queue
+from slowwave.review.queue import Queue, queue, title_of
 from slowwave.reviewing.card_view import card_values
 from slowwave.reviewing.chosen import Chosen
 from slowwave.reviewing.desk import Desk
@@ -36,6 +37,9 @@ SAMPLE: Final = 10
 
 _GONE_SHOWN: Final = 20
 """Drafts of the plan before that are named where their items are gone."""
+
+PIECE: Final = 20_000
+"""Characters of a long text that one page shows."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
 _ANSWERS: Final = (("yes", "Yes", "y", "say-yes"), ("no", "No", "n", "say-no"), ("skip", "Skip", "s", ""))
@@ -55,6 +59,7 @@ class PlanPages:
         return [
             Route(plan, self.shown),
             Route(f"{plan}/items/{{item:str}}", self.card),
+            Route(f"{plan}/items/{{item:str}}/text", self.text),
             Route(f"{plan}/drafts", self.drafts),
             Route(f"{plan}/drafts", self.say, methods=["POST"]),
             Route(f"{plan}/undo", self.undo, methods=["POST"]),
@@ -86,7 +91,7 @@ class PlanPages:
             "previous": f"{path}?{chosen.at(chosen.page - 1).query()}" if chosen.page > 1 else "",
             "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
             "current": current,
-            "card": Markup(self._card(plan, current.item) if current else ""),  # noqa: S704 - a template made it
+            "card": Markup(self._card(plan, drafts, current.item) if current else ""),  # noqa: S704 - a template made it
             "answers": _ANSWERS,
             "nothing": _NONE if sum(found.counts.values()) else _DONE,
             "query": chosen.query(),
@@ -97,7 +102,29 @@ class PlanPages:
 
     def card(self, request: Request) -> Response:
         """The card of a question alone."""
-        return fragment(self._card(self._plan(request), str(request.path_params["item"])))
+        plan, drafts = self._read(request)
+        return fragment(self._card(plan, drafts, str(request.path_params["item"])))
+
+    def text(self, request: Request) -> Response:
+        """A piece of a text that the card cuts, with the ways to what stands before and after it."""
+        plan, said = self._plan(request), request.query_params
+        stored = next((s for s in plan.items if s.id == request.path_params["item"]), None)
+        line, column, begin = said.get("line", ""), _number(said.get("cell", "")), _number(said.get("begin", ""))
+        whole = whole_cell(plan, stored, line, column) if stored else ""
+        if stored is None or begin >= len(whole):
+            raise Refused("There is no such text, or it ends before that.")
+        path = f"/plans/{plan.plan_hash}/items/{stored.id}/text?"
+        at = [(n, path + urlencode({"line": line, "cell": column, "begin": n})) for n in range(0, len(whole), PIECE)]
+        values = {
+            **{"title": title_of(stored), "line": line, "piece": whole[begin : begin + PIECE], "length": len(whole)},
+            **{"begin": begin, "end": min(begin + PIECE, len(whole)), "most": PIECE},
+            "before": next((to for n, to in reversed(at) if n < begin), ""),
+            "after": path + urlencode({"line": line, "cell": column, "begin": begin + PIECE})
+            if begin + PIECE < len(whole)
+            else "",
+            "back": f"/plans/{plan.plan_hash}?item={stored.id}",
+        }
+        return page("text.html", values)
 
     def drafts(self, request: Request) -> Response:
         """What was said of each question, and the counts."""
@@ -172,11 +199,18 @@ class PlanPages:
     def _save(self, plan: StoredPlan, drafts: list[NewDraft], request: Request) -> None:
         save_drafts(self._desk.store, plan.header.namespace, plan.plan_hash, drafts, reviewer=_reviewer(request).name)
 
-    def _card(self, plan: StoredPlan, item: str) -> str:
+    def _card(self, plan: StoredPlan, drafts: Mapping[str, Draft], item: str) -> str:
         stored = next((s for s in plan.items if s.id == item), None)
         if stored is None:
             raise Refused("That question is none of this plan.")
-        return rendered("card.html", card_values(card(self._desk.store, plan, stored), stored))
+        said, path = drafts.get(item), f"/plans/{plan.plan_hash}"
+        values: dict[str, object] = {
+            **card_values(card(self._desk.store, plan, stored), stored, path),
+            "amend": amendable(stored),
+            "amend_href": f"{path}/amend?item={stored.id}",
+            "instead": said.amended if said else "",
+        }
+        return rendered("card.html", values)
 
 
 def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:
@@ -226,6 +260,10 @@ def _new_draft(item: str, verdict: str, note: str) -> NewDraft:
     if verdict not in _VERDICTS:
         raise Refused(f"{verdict[:32]!r} is no verdict: it is yes, no or skip. Nothing was kept.")
     return NewDraft(item, _VERDICTS[verdict], note)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def _probability(text: str) -> float:

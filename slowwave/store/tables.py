@@ -798,6 +798,7 @@ review_drafts = Table(
     Column("reviewer", Text, nullable=False),
     Column("undoes", BigInteger, ForeignKey("night.review_drafts.id")),  # the reviewer's own draft that this takes back
     _instant("recorded_at", required=True, now=True),
+    Column("amended", Text, ForeignKey("night.plans.plan_hash")),  # the plan that came of the item, where one did
     schema="night",
 )
 

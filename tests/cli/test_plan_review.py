@@ -14,6 +14,7 @@ from slowwave.review.drafts import read_drafts
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ask
+from tests.proposals.test_amended_items import people, waiting
 from tests.review.reviews import Review, asking, asking_alike
 
 Answer = Callable[..., str]
@@ -170,3 +171,26 @@ def test_a_rejection_is_withdrawn(run: Run, answer: Answer, review: Review) -> N
     code, text, _ = run("plans", "reconsider", review.slug, gone, "--by", "jon", "--reason", "one person", "--json")
     assert code == 0
     assert json.loads(text)["items"] == [gone]
+
+
+def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be is said and the review goes on; each leads to a plan of its own by a command that works as printed."""
+    people(store)
+
+    def answered(*lines: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", waiting(store).plan_hash)
+        assert code == 0, problem
+        return text
+
+    asked = answered("x", "x 9", "e We met.", "x 2 2", "x 2", "e", "e We met in Porto.", "q")
+    assert [word in asked for word in ("Name columns from 1 to 4", "proposes no text", "Give the words")] == [True] * 3
+    made = re.findall(r"^  slowwave (plans review acme --plan \w{12} --by mara)$", asked, re.MULTILINE)
+    assert len(made) == 2
+    drafts = read_drafts(store, "acme", waiting(store).plan_hash)
+    assert [(d.verdict, d.amended[:12] in asked) for d in drafts.values()] == [("no", True)] * 2
+    code, text, _ = run(*made[1].split(), "--json")
+    (group,) = json.loads(text)["groups"]
+    assert (code, group["code"]) == (0, "shorter")

@@ -16,7 +16,7 @@ from slowwave.reviewing.entrance import Entrance
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.reviewing.conftest import ORIGIN, form_token
-from tests.reviewing.planted import REORDERED, SCRIPT, SLUG, plant
+from tests.reviewing.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
 pytestmark = pytest.mark.slow
 
@@ -205,7 +205,7 @@ def test_what_memory_says_is_text_wherever_it_is_shown(store: Store, browser: Te
     assert "\u202e" in REORDERED
     assert not re.search("[\u202a-\u202e]", whole)
     assert "sreyer" in whole, "the name is shown, without what would turn it round"
-    assert "only its first 4,000 characters" in whole
+    assert "… the rest of the text" in whole
 
 
 def test_plans_of_other_namespaces_are_not_there(store: Store, entrance: Entrance) -> None:
@@ -342,3 +342,29 @@ def test_pages_can_be_read_and_used_without_seeing_them(store: Store, browser: T
     main = browser.get(f"/plans/{plan.plan_hash}?item={item}").text
     assert 'aria-live="polite"' in main
     assert all(f'aria-keyshortcuts="{key}"' in main for key in "ynsua?")
+
+
+def test_a_text_of_a_megabyte_is_cut_on_the_card_and_read_piece_by_piece(store: Store, browser: TestClient) -> None:
+    """The link leads on from where the card stops, to the end, and back; a piece that is not there is said."""
+    plan = plant(store, hostile=True)
+    path = f"/plans/{plan.plan_hash}"
+    item = next(i.id for i in plan.items if LONG[:40] in str(i.mutation.to_json()))
+    card = browser.get(f"{path}/items/{item}").text
+    assert len(card) < 60_000
+    (more, *_) = [str(a["href"]) for a in Tags(card).all("a") if "/text?" in str(a.get("href"))]
+    read, links = 0, [more]
+    for _ in range(60):
+        piece = browser.get(links[-1])
+        assert piece.status_code == 200
+        assert len(piece.text) < 40_000
+        read += piece.text.count("a very long note")
+        after = [
+            a["href"] for a in Tags(piece.text).all("a") if f"begin={4_000 + 20_000 * len(links)}" in str(a["href"])
+        ]
+        if not after:
+            break
+        links.append(str(after[0]))
+    assert len(links) == -(-(len(LONG) - 4_000) // 20_000)
+    assert read >= 62_000
+    gone = browser.get(more.replace("begin=4000", "begin=9000000"))
+    assert (gone.status_code, "ends before that" in gone.text) == (409, True)

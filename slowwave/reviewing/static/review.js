@@ -241,9 +241,17 @@ function start(desk) {
     j: () => show(beside(1), { focus: true }),
     k: () => show(beside(-1), { focus: true }),
     a: () => { const link = document.querySelector("#alike"); if (link) saving.then(() => link.click()); },
+    x: () => follow("x"),
+    e: () => follow("e"),
     "/": () => { fold.open = true; search.focus(); search.select(); },
     "?": () => help.showModal(),
   };
+
+  function follow(key) {
+    const link = card.querySelector(`a[data-key=${key}]`);
+    if (link) saving.then(() => link.click());
+    else say(key === "x" ? "Nothing can be taken out of this one." : "This one proposes no text.");
+  }
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
