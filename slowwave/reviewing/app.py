@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.reviewing.amending_pages import AmendingPages
+from slowwave.reviewing.decided_pages import DecidedPages
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Entrance, Reviewer
 from slowwave.reviewing.guard import RequestGuard
@@ -43,6 +44,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
             *PlanPages(desk).routes(),
             *SigningPages(desk).routes(),
             *AmendingPages(desk).routes(),
+            *DecidedPages(desk).routes(),
             Mount("/static", StaticFiles(packages=[("slowwave.reviewing", "static")])),
         ],
         middleware=[Middleware(RequestGuard, entrance)],

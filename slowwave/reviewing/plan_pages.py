@@ -95,6 +95,7 @@ class PlanPages:
             "answers": _ANSWERS,
             "nothing": _NONE if sum(found.counts.values()) else _DONE,
             "query": chosen.query(),
+            "look_decided": looks_decided(found),
             "gone": gone_drafts(self._desk.store, plan.header.namespace, plan.plan_hash),
             "gone_shown": _GONE_SHOWN,
         }
@@ -127,9 +128,10 @@ class PlanPages:
         return page("text.html", values)
 
     def drafts(self, request: Request) -> Response:
-        """What was said of each question, and the counts."""
+        """What was said of each question, the counts, and how many others look decided by it."""
         plan, drafts = self._read(request)
-        return JSONResponse({"drafts": _told(drafts), "counts": queue(plan, drafts).counts})
+        found = queue(plan, drafts)
+        return JSONResponse({"drafts": _told(drafts), "counts": found.counts, "look_decided": looks_decided(found)})
 
     def say(self, request: Request) -> Response:
         """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
@@ -211,6 +213,11 @@ class PlanPages:
             "instead": said.amended if said else "",
         }
         return rendered("card.html", values)
+
+
+def looks_decided(found: Queue) -> int:
+    """How many questions look decided by the answers so far."""
+    return sum(len(group.items) for group in found.look_decided)
 
 
 def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:

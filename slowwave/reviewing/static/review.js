@@ -15,6 +15,7 @@ function start(desk) {
   const help = document.querySelector("#help");
   const keysOn = document.querySelector("#keys-on");
   const search = document.querySelector("#search");
+  const decided = document.querySelector("#decided");
   const rows = [...document.querySelectorAll("#queue a[data-item]")];
   const signs = { open: "○", yes: "✓", no: "✕", skip: "–" };
   const words = { open: "open", yes: "yes", no: "no", skip: "skipped" };
@@ -123,6 +124,7 @@ function start(desk) {
       try {
         await ask("POST", `${plan}/drafts`, { drafts });
         fromServer.set(row.dataset.item, verdict);
+        if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
       } catch (problem) {
         mark(row, fromServer.get(row.dataset.item) ?? "open", text);
         say(`Not saved: ${title(row)}. ${problem.message}`, true);
@@ -162,9 +164,11 @@ function start(desk) {
   addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
 
   // What a colleague decided meanwhile is shown when one comes back to the page.
-  addEventListener("focus", () => later(async () => {
+  addEventListener("focus", () => later(meanwhile));
+
+  async function meanwhile() {
     try {
-      const { drafts, counts: now } = await (await ask("GET", `${plan}/drafts`)).json();
+      const { drafts, counts: now, look_decided: alike } = await (await ask("GET", `${plan}/drafts`)).json();
       for (const row of rows) {
         const draft = drafts[row.dataset.item] ?? { verdict: "open", note: "", said: "open" };
         if (draft.verdict !== fromServer.get(row.dataset.item)) {
@@ -173,10 +177,13 @@ function start(desk) {
           if (row === current) say(`Answered meanwhile: ${draft.said}.`);
         }
       }
+      decided.hidden = alike === 0;
+      decided.querySelector("#decided-count").textContent = alike.toLocaleString("en");
+      if (unsaved > 1) return; // verdicts that are on their way are counted already
       Object.assign(counts, now);
       count();
     } catch { /* the next verdict will say what is wrong */ }
-  }));
+  }
 
   // --- what is shown -------------------------------------------------------------------------------------------------------------
 
@@ -241,6 +248,7 @@ function start(desk) {
     j: () => show(beside(1), { focus: true }),
     k: () => show(beside(-1), { focus: true }),
     a: () => { const link = document.querySelector("#alike"); if (link) saving.then(() => link.click()); },
+    d: () => saving.then(() => (decided.hidden ? say("Nothing looks decided yet.") : decided.click())),
     x: () => follow("x"),
     e: () => follow("e"),
     "/": () => { fold.open = true; search.focus(); search.select(); },
