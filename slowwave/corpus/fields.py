@@ -71,7 +71,7 @@ def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile
     tags = [tag.lstrip("#") for tag in _listed(written.get("tags", written.get("tag")))]
     values["tags"] = list(dict.fromkeys([*tags, *(page.tags if profile.inline_tags else ())]))[:_MOST]
     values["aliases"] = _listed(written.get("aliases", written.get("alias")), words=False)[:_MOST]
-    title = _text(written.get("title")) or page.title or stem.replace("-", " ").replace("_", " ")
+    title = _text(written.get("title")) or page.title or title_of_name(stem)
     values["title"] = title = title[:LONGEST_TITLE]
     sections = profile.sections_of(path, type_)
     if sections and values["canonical"]:
@@ -123,6 +123,11 @@ def _dated(text: str) -> str | None:
         return date.fromisoformat(found[1]).isoformat() if found else None
     except ValueError:
         return None
+
+
+def title_of_name(stem: str) -> str:
+    """The title that a file's name gives: its words, with dates as they are written."""
+    return re.sub(r"(?<!\d)[-_]|[-_](?!\d)", " ", stem)
 
 
 def _text(value: object) -> str:

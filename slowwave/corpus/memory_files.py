@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
 from slowwave.corpus.corpora import SESSIONS_ROOT, chosen_corpus
+from slowwave.corpus.fields import title_of_name
 from slowwave.corpus.page_rows import PageChanged, PagePlace, Stored, Writer, page_place, store_page
 from slowwave.corpus.page_text import changed_head, verbatim_body, verbatim_page
 from slowwave.corpus.page_write import check_size, forgotten, parsed, screened
@@ -267,5 +268,4 @@ def _safe(part: str) -> str:
 def _title(text: str, name: str) -> str:
     """The first heading of a text, or its file's name."""
     heading = re.search(r"^#[ \t]+(.+?)[ \t#]*$", text, re.MULTILINE)
-    stem = PurePosixPath(name).stem.replace("-", " ").replace("_", " ")
-    return (heading[1] if heading else stem).strip()[:200] or name
+    return (heading[1] if heading else title_of_name(PurePosixPath(name).stem)).strip()[:200] or name

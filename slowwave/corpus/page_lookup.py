@@ -15,13 +15,35 @@ from slowwave.store.namespaces import namespace_id
 
 MOST_LINES: Final = 10_000
 
+_COLUMNS: Final = "id::text, corpus_id::text, path, jsonb_exists(metadata, 'quarantined')"
+_AT: Final = f"""
+SELECT {_COLUMNS} FROM memory.documents
+WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(corpora)s::uuid[]) AND invalidated_at IS NULL
+  AND path IN (%(path)s, %(path)s || '.md', %(path)s || '.markdown')
+"""  # noqa: S608 - columns of this module
+_CALLED: Final = f"""
+SELECT {_COLUMNS}, CASE WHEN right(lower('/' || regexp_replace(path, '[.](md|markdown)$', '', 'i')), length(%(path)s) + 1)
+    = '/' || lower(%(path)s) THEN 0 WHEN lower(title) = lower(%(path)s) THEN 1 ELSE 2 END AS rank
+FROM memory.documents WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(corpora)s::uuid[]) AND invalidated_at IS NULL
+  AND NOT jsonb_exists_any(metadata, '{{quarantined,forgotten}}') AND (
+    right(lower('/' || regexp_replace(path, '[.](md|markdown)$', '', 'i')), length(%(path)s) + 1) = '/' || lower(%(path)s)
+    OR lower(title) = lower(%(path)s) OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(
+      CASE jsonb_typeof(metadata -> 'aliases') WHEN 'array' THEN metadata -> 'aliases' ELSE '[]' END) AS a (name)
+      WHERE lower(a.name) = lower(%(path)s)))
+ORDER BY rank, path LIMIT 20
+"""  # noqa: S608 - columns of this module
+"""Pages that a vault's wikilink of this name may mean: by the end of their path, else by their title, else by an alias."""
+_NAMED: Final = 5  # pages of a name that a refusal lists
+
 
 class GetRequest(BaseModel):
     """Lines of a page. ``from`` counts from 1."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    path: str = Field(min_length=1, max_length=1_000, description="Path of a page, relative to its corpus.")
+    path: str = Field(
+        min_length=1, max_length=1_000, description="Path of a page, relative to its corpus, or its name."
+    )
     from_line: int = Field(default=1, ge=1, alias="from", description="First line, from 1.")
     lines: int | None = Field(
         default=None, ge=1, le=MOST_LINES, description="How many lines; all that follow where none is said."
@@ -76,17 +98,22 @@ def get_page(connection: Connection, namespace: str, request: GetRequest) -> Get
 
 
 def page_id(connection: Connection, namespace: str, path: str, corpus: str | None = None) -> str:
-    """The id of the live document at a path, with or without its suffix. Raises ``NotInCorpus`` where none or several are meant."""
+    """The id of the live document at a path, with or without its suffix, else of the one that has this name as in a wikilink: the end of
+    its path, its title or an alias. Raises ``NotInCorpus`` where none or several are meant.
+    """
     wanted = path.removeprefix("./")
     if "\0" in wanted or wanted.startswith("/") or ".." in wanted.split("/"):
         raise NotInCorpus(f"{path[:200]!r} is no path within a corpus. Paths are relative to its folder, with slashes.")
     corpora = {found.id: found for found in chosen_corpus(connection, namespace, corpus)}
-    rows = connection.execute(
-        "SELECT id::text, corpus_id::text, path, jsonb_exists(metadata, 'quarantined') FROM memory.documents WHERE namespace_id = %s "
-        "AND corpus_id = ANY(%s::uuid[]) AND invalidated_at IS NULL AND path IN (%s, %s, %s)",
-        (namespace, list(corpora), wanted, f"{wanted}.md", f"{wanted}.markdown"),
-    ).fetchall()
+    asked = {"namespace": namespace, "corpora": list(corpora), "path": wanted}
+    rows = connection.execute(_AT.encode(), asked).fetchall()
     rows = [row for row in rows if row[2] == wanted] or rows
+    if not rows:
+        called = connection.execute(_CALLED.encode(), asked).fetchall()
+        rows = [row for row in called if row[4] == called[0][4]]
+        if len({row[2] for row in rows}) > 1:
+            told = ", ".join(sorted(str(row[2]) for row in rows)[:_NAMED]) + (", …" if len(rows) > _NAMED else "")
+            raise NotInCorpus(f"{path[:200]!r} is the name of several pages ({told}). Give the path of one of them.")
     if not rows:
         raise NotInCorpus(
             f"No corpus of the namespace holds {path[:200]!r}. `slowwave corpus status` lists the corpora."

@@ -102,6 +102,7 @@ def test_a_word_that_nobody_knows_is_named_and_its_default_stands_in() -> None:
 
 def test_title_day_and_slug_from_where_they_can_be_had() -> None:
     assert fields("people/anna-berg.md").title == "anna berg"
+    assert fields("logs/2026-11-20_stand-up.md").title == "2026-11-20 stand up"
     assert fields("people/anna-berg.md", body="# Anna Berg\n").title == "Anna Berg"
     assert fields("projects/atlas/state.md").values["slug"] == "atlas"
     assert fields("logs/daily/2026-04-07.md").values["date"] == "2026-04-07"

@@ -14,6 +14,7 @@ from slowwave.corpus.page_lookup import GetRequest, GetResponse, get_page
 from slowwave.corpus.sync import sync_corpus
 from slowwave.errors import NotInCorpus, Refused
 from tests.corpus.folders import Folder
+from tests.memories import behind_triggers
 
 
 def get(folder: Folder, path: str, **more: Any) -> GetResponse:
@@ -94,3 +95,32 @@ def test_looking_pages_up_brings_nothing_that_writing_them_needs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_page_is_found_by_the_name_that_a_wikilink_would_give_it(vault: Folder) -> None:
+    """By the end of its path, its title or an alias, in any case; a path comes first, and of several nobody guesses."""
+    vault.write("Areas/Soil.md", "---\naliases: [Loam]\ntitle: The soil notes\n---\nSix point eight.\n")
+    vault.write("2026/Loam.md", "Bought ten bags.\n")
+    vault.sync()
+    for name in ("soil", "Areas/soil", "the SOIL notes"):
+        assert get(vault, name).path == "Areas/Soil.md"
+    assert get(vault, "Loam").path == "2026/Loam.md", "a file's name comes before an alias"
+    assert get(vault, "the big one").path == "Equipment/Crane.md"
+    vault.write("Old/soil.md", "Seven.\n")
+    vault.sync()
+    with pytest.raises(NotInCorpus, match=r"several pages \(Areas/Soil.md, Old/soil.md\)"):
+        get(vault, "Soil")
+    for name in ("oil", "%", "_oil"):
+        with pytest.raises(NotInCorpus, match="No corpus"):
+            get(vault, name)
+
+
+def test_a_forgotten_or_quarantined_page_is_not_found_by_its_name(vault: Folder) -> None:
+    for mark in ("forgotten", "quarantined"):
+        behind_triggers(
+            vault.store,
+            "UPDATE memory.documents SET metadata = metadata || jsonb_build_object(%s::text, true) WHERE path = 'Equipment/Crane.md'",
+            mark,
+        )
+        with pytest.raises(NotInCorpus, match="No corpus"):
+            get(vault, "the big one")
