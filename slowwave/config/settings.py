@@ -322,7 +322,7 @@ class Settings(BaseSettings):
         except ValidationError as problem:
             raise _refused(problem) from None
         if len(_made) >= _KEPT:
-            _made.clear()
+            _made.pop(next(iter(_made)), None)  # the oldest
         if asked:
             _made[asked] = made
         return made

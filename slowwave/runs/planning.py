@@ -35,7 +35,8 @@ WHERE id = %(run)s AND state = 'planning' RETURNING pause_requested_at IS NOT NU
 """
 _PLANNED: Final = """
 UPDATE night.runs SET state = %(to)s, plan_hash = %(plan)s, change_counter = %(change_counter)s,
-  settings_fingerprint = %(settings)s, counts = %(counts)s, finished_at = clock_timestamp(), heartbeat_at = clock_timestamp()
+  settings_fingerprint = %(settings)s, counts = %(counts)s,
+  (finished_at, heartbeat_at) = (SELECT moment, moment FROM clock_timestamp() AS moment)
 WHERE id = %(run)s AND state = ANY(%(sources)s)
 """
 _UNDER_WAY: Final = """

@@ -36,8 +36,8 @@ UPDATE night.runs SET progress = %(progress)s, heartbeat_at = clock_timestamp()
 WHERE id = %(run)s AND state = 'applying' AND progress ->> 'claim' = %(token)s
 """
 _END: Final = """
-UPDATE night.runs SET state = %(to)s, finished_at = clock_timestamp(), heartbeat_at = clock_timestamp(), error = %(error)s,
-  counts = coalesce(%(counts)s, counts), pause_requested_at = NULL
+UPDATE night.runs SET state = %(to)s, (finished_at, heartbeat_at) = (SELECT moment, moment FROM clock_timestamp() AS moment),
+  error = %(error)s, counts = coalesce(%(counts)s, counts), pause_requested_at = NULL
 WHERE id = %(run)s AND state = ANY(%(sources)s) AND progress ->> 'claim' = %(token)s
 """
 

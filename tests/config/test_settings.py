@@ -121,6 +121,16 @@ def test_settings_of_operations_that_are_no_mapping_are_refused(operations: obje
         Settings.for_namespace({"operations": operations, "reembed_max_per_night": 3})
 
 
+def test_the_oldest_settings_are_forgotten_first() -> None:
+    """What was read a moment ago is still known, however many were read before it."""
+    before = Settings.for_namespace({"batch_items": 1})
+    for items in range(2, 200):
+        newest = Settings.for_namespace({"batch_items": items})
+        assert Settings.for_namespace({"batch_items": items}) is newest
+        assert Settings.for_namespace({"batch_items": items - 1}) is before
+        before = newest
+
+
 def test_settings_that_were_read_before_follow_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same overlay under the same variables is read once; under others it is read again."""
     overlay: dict[str, object] = {"batch_items": 7}
