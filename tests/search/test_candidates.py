@@ -230,3 +230,13 @@ def test_what_stood_then_is_found_as_of_then(store: Store):
     assert found(store, "ledger", as_of=ago(5))[0] == [uid("old")]
     assert found(store, "ledger")[0] == [uid("new")]
     assert set(found(store, "ledger", retired=True)[0]) == {uid("old"), uid("new")}
+
+
+def test_each_search_by_words_is_planned_for_its_namespace(store: Store):
+    """Never by a plan that was prepared for any namespace: among several, that one reads a namespace's whole index for each word."""
+    filled(store, passages(20))
+    with store.connect("reader") as connection:
+        for n in range(12):
+            by_words(connection, domain(), f"word{n} word3", 10)
+        statements = [str(r[0]) for r in connection.execute("SELECT statement FROM pg_prepared_statements").fetchall()]
+    assert not [s for s in statements if "memory.search_texts" in s]
