@@ -27,7 +27,6 @@ from slowwave.store import server
 from slowwave.store.bootstrap import copy_database
 from slowwave.store.connect import LOGINS, passwords
 from slowwave.store.doctor import OLDEST_PGVECTOR
-from slowwave.store.idle import close_idle
 
 
 def _folders() -> Iterator[Path]:
@@ -114,20 +113,32 @@ def external(folder: Path, binaries: Path) -> Iterator[server.Server]:
 
 @contextmanager
 def cloned(postgres: server.Server, template: str) -> Iterator[str]:
-    """The name of a copy of a database to which nobody is connected."""
-    name = f"t_{uuid.uuid4().hex[:12]}"
-    close_idle()
-    copy_database(_administrator(postgres), name, template)
+    """The name of a copy of a database; whoever is connected to that one is no longer."""
+    name = copied(postgres, template)
     try:
         yield name
     finally:
-        _administrator(postgres).execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        dropped(postgres, name)
+
+
+def copied(postgres: server.Server, template: str) -> str:
+    """The same, until ``dropped`` ends it."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    admin = administrator(postgres)
+    admin.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", (template,))
+    copy_database(admin, name, template)
+    return name
+
+
+def dropped(postgres: server.Server, name: str) -> None:
+    """The end of a database, whoever is connected to it."""
+    administrator(postgres).execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
 
 
 _ADMINISTRATORS: Final[dict[str, psycopg.Connection[tuple[object, ...]]]] = {}
 
 
-def _administrator(postgres: server.Server) -> psycopg.Connection[tuple[object, ...]]:
+def administrator(postgres: server.Server) -> psycopg.Connection[tuple[object, ...]]:
     """A superuser's connection that is kept: one for each copy and one for its end are a third of what both cost."""
     address = postgres.url("postgres")
     known = _ADMINISTRATORS.get(address)

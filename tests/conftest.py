@@ -1,4 +1,4 @@
-"""One PostgreSQL server a worker, one migrated template database, a clone of it for every test that asks for a store."""
+"""One PostgreSQL server a worker, one migrated template database, a database as that is for every test that asks for a store."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from slowwave.language.embedder import OfflineEmbedder
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
+from slowwave.store.idle import close_idle
 from slowwave.store.migrate import migrate
 from tests.clusters import cloned, fast_folder, majors, make_quick
+from tests.lending import Lender, connect_and_keep, connect_as_in_production
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -82,10 +84,16 @@ def _prepare(running: server.Server) -> None:
     migrate(Store.embedded_in(running.url("template_slowwave"), running.home))
 
 
+@pytest.fixture(scope="session")
+def lender(postgres: server.Server) -> Lender:
+    """Empty, migrated databases."""
+    return Lender(postgres, "template_slowwave")
+
+
 @pytest.fixture
-def database(postgres: server.Server) -> Iterator[str]:
+def database(lender: Lender) -> Iterator[str]:
     """The name of an empty, migrated database."""
-    with cloned(postgres, "template_slowwave") as name:
+    with lender.lend() as name:
         yield name
 
 
@@ -102,6 +110,7 @@ def demo_template(postgres: server.Server) -> str:
     create_database(postgres.url, name, "template_slowwave")
     with Store.embedded_in(postgres.url(name), postgres.home).connect("owner") as connection:
         assert load_demo(connection, OfflineEmbedder())
+    close_idle()
     return name
 
 
@@ -110,6 +119,20 @@ def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
     """A store that holds the demo."""
     with cloned(postgres, demo_template) as name:
         yield Store.embedded_in(postgres.url(name), postgres.home)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _owners_wait_too() -> Iterator[None]:
+    """Connections of the owner are used again: half of what PostgreSQL did in many tests was to let it in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "connect", connect_and_keep)
+        yield
+
+
+@pytest.fixture
+def as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner's connections end when they are given back."""
+    monkeypatch.setattr(Store, "connect", connect_as_in_production)
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ ROLES: tuple[Role, ...] = ("reader", "planner", "approver", "applier")
 
 
 @pytest.fixture(autouse=True)
-def _none_waits() -> Iterator[None]:
+def _none_waits(as_in_production: None) -> Iterator[None]:
     """Each test begins with no idle connection."""
     idle.close_idle()
     yield
