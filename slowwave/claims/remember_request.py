@@ -18,7 +18,7 @@ Action = Literal["write", "replace", "forget"]
 ClaimKind = Literal["fact", "preference", "state", "decision", "note"]
 ClaimId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Relation = Literal["same", "near", "contradicts"]
-Matched = Literal["", "id", "name", "alias", "matching", "model", "scope"]
+Matched = Literal["", "id", "name", "alias", "slug", "matching", "model", "scope"]
 Sureness = Literal["high", "medium", "low"]
 
 _ALIASES: Final = {"add": "write", "create": "write", "remove": "forget", "delete": "forget"}
@@ -65,7 +65,8 @@ class RememberRequest(BaseModel):
         description="With action=replace or forget: these claims alone; where none is named, all of the subject and kind.",
     )
     soft: bool = Field(
-        default=False, description="Put it aside for a person, rather than refuse it, where its subject is unknown."
+        default=False,
+        description="Put it aside for a person, rather than refuse it, where its subject is unknown or it speaks to a model.",
     )
     dry_run: bool = Field(default=False, description="Only say what would be done.")
     force_inbox: bool = Field(default=False, description="Keep it as it came, in the inbox, about no subject.")

@@ -11,9 +11,10 @@ from slowwave.config.settings import Settings
 from slowwave.corpus.transcripts import cleaned
 from slowwave.errors import Refused
 from slowwave.imports.screening import BadRow, Screening
-from slowwave.texts.screening import redact
+from slowwave.texts.screening import counting, redact, screen
 
 _TEXTS: Final = ("subject", "reason", "source", "agent", "session_id", "origin_surface")
+_TAKEN_OUT: Final = "Something was taken out of it, as screening asks: a secret, hidden characters or a call of a tool."
 _CLOCKS: Final = timedelta(minutes=1)
 """How far clocks may be apart."""
 
@@ -29,23 +30,49 @@ class ScreenedRequest(NamedTuple):
 
 
 def screened_request(namespace: str, request: RememberRequest, settings: Settings, now: datetime) -> ScreenedRequest:
-    """Screen a request as imports and sessions are. Raises ``Refused`` for what the policy blocks, and for what is not true yet."""
+    """Screen a request: what of it would be kept. Raises ``Refused`` for what the policy blocks, and for what is not true yet."""
     plain = request.content.replace("\r\n", "\n").replace("\0", "").strip()
     told = {name: str(getattr(request, name)).replace("\0", "") for name in _TEXTS}
-    screening = Screening(settings.screening_on_import)
-    try:
-        hidden = screening.state(namespace, "\n".join((plain, *told.values()))) == "quarantined"
-    except BadRow as problem:
-        raise Refused(f"It cannot be remembered: {problem}. Nothing was stored.") from None
+    kept_texts = told.values() if request.action == "forget" else (plain, *told.values())
+    hidden, order = _judged(namespace, "\n".join(kept_texts), request, settings)
     said = cleaned(plain).strip()
     if not said and request.action != "forget":
         raise Refused("Nothing is left of the statement once calls of tools are taken out. Nothing was stored.")
     kept: Mapping[str, str] = {name: _one_line(redact(text)) for name, text in told.items()}
     taken_out = said != plain or any(redact(text) != text for text in told.values())
     since = _since(request.occurred_at, now)
-    warnings = ("Something was taken out of it, as screening asks: a secret, hidden characters or a call of a tool.",)
-    return ScreenedRequest(
-        request.model_copy(update={**kept, "content": said}), said, since, hidden, warnings if taken_out else ()
+    warnings = (*((_TAKEN_OUT,) if taken_out else ()), *((order,) if order else ()))
+    return ScreenedRequest(request.model_copy(update={**kept, "content": said}), said, since, hidden, warnings)
+
+
+def _judged(namespace: str, text: str, request: RememberRequest, settings: Settings) -> tuple[bool, str]:
+    """Whether what would be kept is hidden from recall, and what is to be said of an order to a model in it. Raises ``Refused``.
+
+    What imports block or hide is blocked or hidden here as well. Where they only warn, an order is dealt with as on a page that an agent
+    writes: words cannot be taken out of it as a secret can.
+    """
+    try:
+        if Screening(settings.screening_on_import).state(namespace, text) == "quarantined":
+            return True, ""
+    except BadRow as problem:
+        raise Refused(f"It cannot be remembered: {problem}. Nothing was stored.") from None
+    orders = [finding.rule for finding in counting(screen(text)) if finding.kind == "injection"]
+    if not orders:
+        return False, ""
+    if settings.screening_on_write == "warn":
+        return False, f"Screening found an order to a model in it ({orders[0]})."
+    if request.action != "forget" and (request.soft or settings.screening_on_write == "quarantine"):
+        return (
+            True,
+            f"Screening refuses it as an order to a model ({orders[0]}), so it is in quarantine, where no search finds it.",
+        )
+    aside = (
+        "Say it in other words."
+        if request.action == "forget"
+        else "Say it in other words, or with soft to put it aside."
+    )
+    raise Refused(
+        f"It cannot be remembered: screening refuses it as an order to a model ({orders[0]}). {aside} Nothing was stored."
     )
 
 

@@ -1,6 +1,6 @@
 """Subjects: the entity that a name means, or that it may mean one of several, or none.
 
-Looked up by reference, then by name, then by alias, each through an index; what remains is compared with the names that begin alike
+Looked up by reference, then by name, by alias and by slug, each through an index; what remains is compared with the names that begin alike
 (``slowwave.matching``). Of several that are equally good none is chosen. An entity that was merged is the one it was merged into.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from slowwave.claims.remember_request import Matched, SubjectCandidate, Sureness
-from slowwave.claims.subject_ref import CORE, Family, SubjectRef, family_of, slug_of
+from slowwave.claims.subject_ref import CORE, FAMILIES, Family, SubjectRef, family_of, slug_of, undated
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
 
@@ -23,6 +23,7 @@ SHOWN: Final = 5
 """Candidates that are told."""
 
 _BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _LIVE: Final = "e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL"
@@ -38,6 +39,9 @@ SELECT DISTINCT {_COLUMNS} FROM found JOIN memory.entities e USING (id) WHERE {_
 _BY_ID: Final = _SURVIVORS.format(which="e.id = %(key)s::uuid")
 _BY_IDS: Final = _SURVIVORS.format(which="e.id = ANY (%(key)s::uuid[])")
 _BY_REF: Final = _SURVIVORS.format(which="e.source = 'semantic' AND e.external_id = %(key)s")
+_BY_SLUG: Final = _SURVIVORS.format(
+    which="e.source = 'semantic' AND e.external_id = ANY (string_to_array(%(key)s, ' '))"
+)
 _BY_NAME: Final = _SURVIVORS.format(which='memory.name_key(e.name) COLLATE "C" = %(key)s')
 _BY_ALIAS: Final = _SURVIVORS.format(
     which="e.id IN (SELECT a.entity_id FROM memory.entity_aliases a WHERE a.namespace_id = %(namespace)s "
@@ -97,7 +101,7 @@ def name_key(name: str) -> str:
 
 
 def resolve(connection: Connection, namespace_id: str, said: str, scope: Family | None) -> Resolution:
-    """Who or what ``said`` means, among the subjects of a family where ``scope`` names one. Two to five look-ups by index."""
+    """Who or what ``said`` means, among the subjects of a family where ``scope`` names one. Two to six look-ups by index."""
     said = said.strip()
     ref = SubjectRef.read(said)
     family = ref.family if ref is not None else scope
@@ -150,6 +154,8 @@ def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str
     if key:
         yield "name", _BY_NAME, key
         yield "alias", _BY_ALIAS, key
+    if ref is None and _SLUG.fullmatch(said):  # one word is a name that others may have as well
+        yield "slug", _BY_SLUG, " ".join(f"{family}:{undated(said)}" for family in FAMILIES)
 
 
 def _subjects(connection: Connection, query: str, namespace_id: str, key: str) -> list[Subject]:

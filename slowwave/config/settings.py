@@ -156,7 +156,8 @@ class Settings(BaseSettings):
     )
     screening_on_write: Literal["block", "redact", "quarantine", "warn"] = Field(
         default="block",
-        description="What is done with pages that agents write and that hold a secret, an order to a model or hidden characters.",
+        description="What is done with pages that agents write and that hold a secret, an order to a model or hidden characters, and "
+        "with statements that hold such an order.",
     )
     max_write_bytes: int = Field(
         default=10_240,

@@ -223,9 +223,10 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("weights", "sum 0.94", "signals_compat", "Ours sum to one; this gives the original formula."),
         Seed("recency half-lives", "10,000, 365, 90 d", "relevance_half_life_days"),
         Seed("recall window, frequency cap", "90 days, 20", "recall_window_days", "And `frequency_cap`."),
-        Seed("min_hours", "24 h", "gate_min_hours"),
-        Seed("min_sessions", "5", "gate_min_sessions", "Of the weekly night."),
-        Seed("scan_interval", "10 min", "", "The schedule of Dagster."),
+        Seed("auto_dream.enabled", "false", "operations.deep_pass.enabled", "It needs a model that is named."),
+        Seed("min_hours", "24 h", "operations.deep_pass.min_hours", "Of nights: `gate_min_hours`."),
+        Seed("min_sessions", "5", "operations.deep_pass.min_sessions", "Of weekly nights: `gate_min_sessions`."),
+        Seed("scan_interval", "10 min", "operations.deep_pass.scan_minutes", "Kept in the ledger, not in a process."),
         Seed(
             "index lines, size",
             "200, 25 KB",
@@ -233,8 +234,16 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "And `operations.compile_pages.max_bytes`.",
         ),
         Seed("holder_stale", "1 h", "heartbeat_expiry_seconds"),
-        Seed("fork_timeout", "5 min", "writer_timeout_seconds", "Of one answer; planners run no agents."),
-        Seed("memory.secret_guard", "block", "operations.redact_or_quarantine.policy", "And `screening_on_import`."),
+        Seed("fork_timeout", "5 min", "operations.deep_pass.timeout_seconds", "Of one answer: `….answer_seconds`."),
+        Seed(
+            "max turns", "30", "operations.deep_pass.max_turns", "More is a pass that timed out, not one that is done."
+        ),
+        Seed(
+            "memory.secret_guard",
+            "block",
+            "operations.redact_or_quarantine.policy",
+            "And `screening_on_import`, `screening_on_write`.",
+        ),
     ),
     "Dory (`DORY_…`)": (
         Seed("embedding provider", "gemini, 768", "embedding_model", "Offline by default, or `embedding_endpoint`."),
@@ -246,9 +255,31 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         ),
         Seed("local LLM timeout, openrouter timeout", "5 s, 30 s", "writer_timeout_seconds"),
         Seed("local LLM max tokens", "512", "", "Fixed for each kind of question."),
-        Seed("max_write_bytes", "10,240", "", "Plans hold cells, not files."),
-        Seed("active memory, query planner, expansion, reranker, wake budget", "off", "", "Slowwave serves no recall."),
-        Seed("migration_concurrency, sync_sessions_on_wake", "2..8, true", "", "Imports are commands of their own."),
+        Seed(
+            "max_write_bytes",
+            "10,240",
+            "max_write_bytes",
+            "Over every surface; a statement has 10,000 characters at most.",
+        ),
+        Seed(
+            "active_memory_llm_provider, query planner, expansion, reranker",
+            "off",
+            "search_steps",
+            "With `search_model`: one model for all of them.",
+        ),
+        Seed("default_wake_budget_tokens", "600", "", "`budget_tokens` of each request, 600 where it names none."),
+        Seed(
+            "migration_concurrency",
+            "2..8",
+            "",
+            "One process reads, and a run that was cut off is begun again: what stands is known.",
+        ),
+        Seed(
+            "sync_sessions_on_wake",
+            "true",
+            "",
+            "Sessions are handed in: `POST /v1/session-ingest`, `slowwave import sessions`.",
+        ),
     ),
 }
 """System → its settings, in its own order."""

@@ -26,6 +26,9 @@ def known(acme: Store) -> Store:
             {"id": "plan", "entity_type": "project", "name": "Harbour Renewal Plan"},
             {"id": "old", "entity_type": "project", "name": "Quayside"},
             {"id": "gone", "entity_type": "project", "name": "Retired", "invalidated_at": ago(3)},
+            {"id": "suite", "entity_type": "decision", "name": "How the suite is cut", **ref("decision:public-suite")},
+            {"id": "split", "entity_type": "decision", "name": "Where it is cut", **ref("decision:split")},
+            {"id": "cut", "entity_type": "concept", "name": "Cuts", **ref("concept:split")},
         ],
         entity_aliases=[
             {"id": "a", "entity_id": "plan", "alias": "HRP"},
@@ -42,6 +45,10 @@ def known(acme: Store) -> Store:
         uid("old"),
     )
     return acme
+
+
+def ref(named: str) -> dict[str, str]:
+    return {"source": "semantic", "external_id": named}
 
 
 def found(store: Store, said: str, scope: str | None = None) -> Resolution:
@@ -62,6 +69,9 @@ def found(store: Store, said: str, scope: str | None = None) -> Resolution:
         ("Quayside", None, "plan", "name", "high"),
         ("quay work", None, "plan", "alias", "high"),
         ("harbour-renewal plan", None, "plan", "name", "high"),
+        ("public-suite", None, "suite", "slug", "high"),
+        ("2026-04-public-suite", None, "suite", "slug", "high"),
+        ("2026-04-07-split", "decision", "split", "slug", "high"),
     ],
 )
 def test_a_name_that_means_one(known: Store, said: str, scope: str | None, meant: str, by: str, sureness: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from slowwave.config.former_names import FORMER_NAMES
+from slowwave.config.operations import Operations
 from slowwave.config.settings import Settings
 from slowwave.operations.settings_page import SEEDS, page
 
@@ -19,7 +20,14 @@ def test_the_page_is_the_model() -> None:
 
 def test_every_counterpart_exists_and_every_difference_has_a_reason() -> None:
     """A setting that has no counterpart here says why."""
-    there = {*Settings.model_fields, *PRESENT.values()}
+    there = {
+        *Settings.model_fields,
+        *(
+            f"operations.{name}.{option}"
+            for name, of in Operations.model_fields.items()
+            for option in type(of.default).model_fields
+        ),
+    }
     for system, seeds in SEEDS.items():
         for seed in seeds:
             assert seed.ours in (there if seed.ours else {""}), (system, seed.name)
