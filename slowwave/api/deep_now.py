@@ -11,7 +11,7 @@ from typing import Final
 from slowwave.api.asked import slug_of
 from slowwave.api.dream_outcome import NO_REASON, DreamOutcome, Outcome
 from slowwave.api.time_limit import TimeLimit
-from slowwave.deep.loop import Talks
+from slowwave.deep.loop import OPERATION, Talks
 from slowwave.errors import (
     DeepPassEscaped,
     DeepPassUnfinished,
@@ -21,6 +21,7 @@ from slowwave.errors import (
     Refused,
 )
 from slowwave.night.deep_run import DeepPass, run_deep
+from slowwave.night.outcome import Night
 from slowwave.night.runs import plain_reason
 from slowwave.plans.commands import undecided
 from slowwave.reports.redaction import in_words, level_of_run
@@ -28,6 +29,7 @@ from slowwave.reports.sinks import Callback
 from slowwave.store.connect import Store
 from slowwave.store.opening import open_store
 
+_REASONS: Final = 3  # why changes were refused, that an outcome tells
 _AGAIN: Final = "Begin another one when that is mended."
 
 
@@ -84,9 +86,14 @@ def _outcome(store: Store, slug: str, why: str, done: DeepPass) -> DreamOutcome:
         return DreamOutcome(outcome, slug, why, done.closed.sentence, gate=done.closed.gate)
     night = done.night
     plan_hash = night.plan.plan_hash if night and night.plan and night.new_items else ""
-    counts = {"planned": night.new_items if night else 0, "files": len(done.files), "turns": done.turns}
+    refused, why_refused = _refused(night)
+    counts = {
+        **{"planned": night.new_items if night else 0, "refused": refused},
+        **{"files": len(done.files), "turns": done.turns},
+    }
     counts = {name: n for name, n in counts.items() if n}
-    made = DreamOutcome("completed", slug, why, "There is nothing new to decide.", run_id=done.run_id, counts=counts)
+    nothing = f"There is nothing new to decide.{why_refused}"
+    made = DreamOutcome("completed", slug, why, nothing, run_id=done.run_id, counts=counts)
     if not plan_hash or night is None:
         return made
     with store.connect("reader") as connection:
@@ -96,11 +103,24 @@ def _outcome(store: Store, slug: str, why: str, done: DeepPass) -> DreamOutcome:
     if failed:
         message = (
             f"Plan {plan_hash[:12]} did not pass its probes: {failed} If it is right all the same: "
-            f"`{left.approve() if left else show}`."
+            f"`{left.approve() if left else show}`.{why_refused}"
         )
         return replace(made, outcome="check_failed", message=message, plan_hash=plan_hash)
-    message = f"{night.new_items:,} items wait: `{left.approve() if left else show}`."
+    wait = "1 item waits" if night.new_items == 1 else f"{night.new_items:,} items wait"
+    message = f"{wait}: `{left.approve() if left else show}`.{why_refused}"
     return replace(made, outcome="awaiting_approval", message=message, plan_hash=plan_hash)
+
+
+def _refused(night: Night | None) -> tuple[int, str]:
+    """How many changes of the model are in no plan, and why, in words that follow a sentence."""
+    report = night.proposals.get(OPERATION) if night else None
+    count = int(report.numbers.get("refused", 0)) if report else 0
+    if report is None or not count:
+        return 0, ""
+    why = list(dict.fromkeys(finding.message for finding in report.findings[:count]))
+    more = f" And {len(why) - _REASONS:,} more." if len(why) > _REASONS else ""
+    changes = "1 change" if count == 1 else f"{count:,} changes"
+    return count, f" {changes} of the model's {'is' if count == 1 else 'are'} in no plan. {' '.join(why[:_REASONS])}{more}"
 
 
 def _failed(store: Store, slug: str, why: str, problem: Exception, run_id: str, *, timed_out: bool) -> DreamOutcome:

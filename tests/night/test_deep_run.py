@@ -259,7 +259,7 @@ def test_deep_hostile_invented_facts_are_in_no_plan(store: Store, invented: str)
 
 
 def test_deep_hostile_an_invented_number_in_a_memory_is_in_no_plan(store: Store) -> None:
-    """Neither is a "not" that nobody said, nor a pinned memory in other words."""
+    """Neither is a "not" that nobody said, nor a pinned memory in other words. The outcome counts them and says why."""
     world(store)
     ask(store, "UPDATE memory.memories SET pinned = true WHERE subject = 'ferry'")
     edits: Played = [
@@ -267,7 +267,9 @@ def test_deep_hostile_an_invented_number_in_a_memory_is_in_no_plan(store: Store)
         ("edit", {"file": CRANE, "old": "has worn cables", "new": "does not have worn cables"}),
         ("edit", {"file": FERRY, "old": "keeps the timetable", "new": "keeps the timetable well"}),
     ]
-    assert (played(store, edits).outcome, items(store)) == ("completed", [])
+    found = played(store, edits)
+    assert (found.outcome, items(store), found.counts["refused"]) == ("completed", [], 3)
+    assert all(why in found.message for why in ("3 changes", "stays as it is", "what no source of it does"))
 
 
 def test_deep_what_nothing_else_tells_is_a_question_to_a_person(store: Store) -> None:
