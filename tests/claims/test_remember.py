@@ -467,7 +467,7 @@ def test_dory_claims_follow_subjects_that_a_night_merged_and_come_back_with_its_
     assert [c[0] for c in claims(acme, "Rowan Renewal")] == ["The quay is old."]
 
 
-def test_many_agents_at_once_make_one_subject_and_one_claim(acme: Store) -> None:
+def test_dory_many_agents_at_once_make_one_subject_and_one_claim(acme: Store) -> None:
     """The lock of the subject, also of one that is only being made."""
     found: list[RememberResponse] = []
     threads = [

@@ -15,7 +15,7 @@ from tests.memories import remember
 from tests.night.test_proposal import sealed
 
 
-def test_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
+def test_dory_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
     """Kept, planned, shown without markup, approved, applied, undone; another is rejected; what is no proposal is refused in words."""
     remember(store, "acme")
     first = digest(store, "acme")

@@ -250,7 +250,9 @@ def write_killed(owner: str, step: str, when: str) -> None:
 @pytest.mark.parametrize(
     ("step", "when"), [("_follow", "before"), ("_temporary", "before"), ("_temporary", "after"), ("_replace", "after")]
 )
-def test_a_process_killed_between_the_commit_and_the_file_loses_nothing(folder: Folder, step: str, when: str) -> None:
+def test_dory_a_process_killed_between_the_commit_and_the_file_loses_nothing(
+    folder: Folder, step: str, when: str
+) -> None:
     """kill -9 at each step: the page stands, and the next sync writes the file, once; no half file is left."""
     folder.write(PATH, PAGE)
     folder.sync()

@@ -44,7 +44,7 @@ def test_what_stands_in_its_source_passes_and_gets_its_pages(tmp_path: Path) -> 
     assert audited.audited_plan([plan], "old", {"people/mara.md": "x"}, NOW).subjects[0].canonical is None
 
 
-def test_a_statement_that_nobody_made_is_taken_out_once(tmp_path: Path) -> None:
+def test_dory_a_statement_that_nobody_made_is_taken_out_once(tmp_path: Path) -> None:
     """A model's statement without its words, one that is not sure, one of a day to come; the others stay."""
     plan = plan_of(tmp_path)
     first = plan.claims[-1]

@@ -27,7 +27,7 @@ def rowan(month: int, body: str) -> str:
     return page("project", "Rowan", body, updated=f"2026-{month:02}-01")
 
 
-def test_an_update_replaces_the_state_before_it_and_what_comes_back_is_another(tmp_path: Path) -> None:
+def test_dory_an_update_replaces_the_state_before_it_and_what_comes_back_is_another(tmp_path: Path) -> None:
     """Statements of one update stand together; each update ends where the next begins."""
     plan = planned(
         tmp_path,
@@ -69,7 +69,7 @@ def test_what_is_said_twice_is_one_claim_with_two_sources(tmp_path: Path) -> Non
     assert [said.page.page.source for said in claim.sources] == ["projects/rowan.md", "notes/rowan.md"]
 
 
-def test_what_is_on_record_is_not_said_again(tmp_path: Path) -> None:
+def test_dory_what_is_on_record_is_not_said_again(tmp_path: Path) -> None:
     """Not what was migrated, not what was forgotten; of what stands from elsewhere it is evidence, once."""
     files = {"people/mara.md": page("person", "Mara", "Mara sails boats.", updated="2026-03-01")}
     plan = planned(tmp_path, files, StandingClaim("k", "fact", "mara sails boats", JANUARY, stands=True))
@@ -82,7 +82,7 @@ def test_what_is_on_record_is_not_said_again(tmp_path: Path) -> None:
         assert (plan.claims, plan.known) == ((), 1)
 
 
-def test_of_two_that_contradict_each_other_the_better_placed_is_believed(tmp_path: Path) -> None:
+def test_dory_of_two_that_contradict_each_other_the_better_placed_is_believed(tmp_path: Path) -> None:
     """Then the newer; only one can hold: the loser is history where it is older, a conflict where it is not."""
     older = page("person", "Mara", "Mara lives in Lisbon.", updated="2026-01-01")
     newer = page("person", "Mara", "Mara lives in Oslo.", updated="2026-03-01")

@@ -90,7 +90,7 @@ def test_an_answer_of_another_form_leaves_the_page_as_evidence(answer: str, tmp_
         assert (found.resolution, bool(found.problem)) == ("evidence_only", True)
 
 
-def test_a_budget_that_is_spent_and_a_model_that_is_down_degrade(tmp_path: Path) -> None:
+def test_dory_a_budget_that_is_spent_and_a_model_that_is_down_degrade(tmp_path: Path) -> None:
     """Nothing is asked beyond the budget; a server that is gone costs its page alone."""
     files = {"logs/daily/2026-05-02.md": DIARY}
     with Reading(said(STATEMENT), budget=Budget(per_run=10)) as model:

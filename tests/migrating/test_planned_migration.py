@@ -126,7 +126,7 @@ def test_what_ended_before_it_was_migrated_is_told_with_what_ended_it(store: Sto
     assert [(e.event, e.other_id) for e in before.events] == [("added", None), ("replaced", now.id)]
 
 
-def test_a_dry_run_writes_nothing_and_bad_files_block_a_plan(store: Store, tmp_path: Path) -> None:
+def test_dory_a_dry_run_writes_nothing_and_bad_files_block_a_plan(store: Store, tmp_path: Path) -> None:
     """Not the namespace, not a run, not a file; a plan is made without bad files only where that is said."""
     root = folder(tmp_path / "old", {"people/mara.md": page("person", "Mara", "Mara sails."), "bad.json": '{"a": \n'})
     before = sorted(tmp_path.rglob("*"))

@@ -42,7 +42,9 @@ def approval_of(store: Store, plan_hash: str) -> str:
     return str(id_)
 
 
-async def test_a_canonical_page_is_proposed_approved_applied_and_undone_to_the_first_digest(harbour: Store) -> None:
+async def test_dory_a_canonical_page_is_proposed_approved_applied_and_undone_to_the_first_digest(
+    harbour: Store,
+) -> None:
     """A write that may not be becomes a proposal; a plan of it waits beside the night's; another token approves the plan that it read."""
     first = digest(harbour, "acme")
     proposes = token_of(harbour, "acme", "read", "write", "propose")
@@ -78,7 +80,7 @@ async def test_a_canonical_page_is_proposed_approved_applied_and_undone_to_the_f
         assert listed["decided_by"].startswith("token-")
 
 
-async def test_what_was_rejected_is_proposed_again_only_when_its_sources_change(harbour: Store) -> None:
+async def test_dory_what_was_rejected_is_proposed_again_only_when_its_sources_change(harbour: Store) -> None:
     """The same request is the rejected one, until the page that it rests on says something else."""
     put(harbour, target="notes/source.md", content="Mara is said to like tea.")
     token = token_of(harbour, "acme", "read", "propose", "approve")
@@ -105,7 +107,9 @@ async def test_what_was_rejected_is_proposed_again_only_when_its_sources_change(
         assert settle(harbour, "acme").sealed.keys() == {fresh["id"]}
 
 
-async def test_drift_of_the_page_makes_it_stale_and_parts_are_approved_alone(harbour: Store, tmp_path: Path) -> None:
+async def test_dory_drift_of_the_page_makes_it_stale_and_parts_are_approved_alone(
+    harbour: Store, tmp_path: Path
+) -> None:
     """Of the changes two are approved; the third page was written meanwhile, which the plan did not see. A folder's file follows."""
     folder = Folder(tmp_path / "vault", harbour, "dory", "acme")
     folder.write("people/ann.md", b"---\ntitle: Ann\ntype: person\n---\n\n# Ann\n\nAnn rows.\n")

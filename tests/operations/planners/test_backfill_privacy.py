@@ -51,7 +51,7 @@ def classes(snapshot: Snapshot) -> dict[str, str]:
     return {m["external_id"]: m["sensitivity"] for m in snapshot.table("memories").to_pylist()}
 
 
-def test_memories_get_the_class_of_their_words() -> None:
+def test_dory_memories_get_the_class_of_their_words() -> None:
     """The most sensitive one of several; a second night has nothing to add; the plan names the word."""
     snapshot = world()
     found = backfill_privacy(make_inputs(snapshot))

@@ -130,7 +130,7 @@ def test_sessions_that_go_on_or_are_private_are_not_read() -> None:
     assert plan(sessions_snapshot([session], taken_at=datetime(2026, 5, 4, 9, 50, tzinfo=UTC))).items
 
 
-def test_a_digest_that_a_person_has_written_in_is_left_alone() -> None:
+def test_dory_a_digest_that_a_person_has_written_in_is_left_alone() -> None:
     """A late session changes nothing of it, and a finding says so."""
     first = sessions_snapshot([s for s in WEEK if s.name != LATE])
     told = simulate(first, plan(first).items)

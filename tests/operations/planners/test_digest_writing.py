@@ -62,7 +62,7 @@ def empty(**sections: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: [] for key in ("key_outcomes", "decisions", "followups", "noted")} | sections
 
 
-def test_sentences_that_their_turns_bear_out_stand_and_others_do_not(answers: Callable[[Writes], Server]) -> None:
+def test_dory_sentences_that_their_turns_bear_out_stand_and_others_do_not(answers: Callable[[Writes], Server]) -> None:
     """A number, name or date that no cited turn says, a "not" that is left out, no citation, or one of nothing."""
     server = answers(
         lambda _: empty(
@@ -97,7 +97,7 @@ def test_where_nothing_of_it_stands_the_sessions_have_the_word(
     assert numbers["sentences of a model"] == 0
 
 
-def test_long_days_are_read_in_batches_and_merged_once_more(
+def test_dory_long_days_are_read_in_batches_and_merged_once_more(
     answers: Callable[[Writes], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the merged sentences rest on are the turns behind those that they cite."""

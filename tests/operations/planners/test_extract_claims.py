@@ -137,7 +137,7 @@ def test_a_new_project_is_named_in_two_sentences() -> None:
     assert len(claims(plan(sessions_snapshot([twice])))) == 2
 
 
-def test_a_known_claim_gets_evidence_and_no_second_claim() -> None:
+def test_dory_a_known_claim_gets_evidence_and_no_second_claim() -> None:
     """However often it is said; from the same source again there is nothing to add."""
     tables = known(("fact", "Kestrel uses Postgres 16 for the sync store.", 1, None))
     snapshot = sessions_snapshot([said("Jonas: Kestrel uses Postgres 16 for the sync store.")], tables=tables)
@@ -166,7 +166,7 @@ def test_what_contradicts_a_claim_stands_beside_it_and_is_marked() -> None:
     assert (claim["contradicts"], claim["closes"]) == ([uid("The contract for Atlas runs for 12 months.")], [])
 
 
-def test_a_rejected_claim_does_not_come_back_with_others() -> None:
+def test_dory_a_rejected_claim_does_not_come_back_with_others() -> None:
     """Of a subject that nobody knew, whose claims were rejected, only what was said since is proposed."""
     first = said("Mara: I prefer tabs over spaces.", "Mara: I prefer short status mails.", day=4, name="first")
     (item,) = plan(sessions_snapshot([first])).items
@@ -190,7 +190,7 @@ def test_what_was_forgotten_is_not_said_again() -> None:
     assert plan(sessions_snapshot([said("Mara: Kestrel is on track.", day=6)], tables=tables)).items != ()
 
 
-def test_a_name_that_may_mean_two_claims_nothing_and_a_finding_says_so() -> None:
+def test_dory_a_name_that_may_mean_two_claims_nothing_and_a_finding_says_so() -> None:
     """An alias means its subject."""
     two = [{"id": uid(n), "name": n, "entity_type": "person"} for n in ("Mara Reyes", "Mara Lund")]
     found = plan(sessions_snapshot([said("Mara: I prefer tabs over spaces.")], tables={"entities": two}))
