@@ -21,7 +21,7 @@ from slowwave.bindings.connected import (
     reading,
     store_named,
 )
-from slowwave.bindings.rendering import Scope, joined_sql, retired_sql, text_of
+from slowwave.bindings.rendering import Scope, held_sql, joined_sql, retired_sql, text_of
 from slowwave.errors import BindingError, StoreError
 from slowwave.store.connect import Connection, Store
 
@@ -115,6 +115,8 @@ def _sign(
     inside = (
         sql.SQL("{} = {}").format(native, sql.Literal(scope.native)) if scope and not scope.whole else sql.SQL("true")
     )
+    if rows.namespace is None and rows.only:  # other rows of the table are of other namespaces
+        inside = sql.SQL(" AND ").join([held_sql("t", pair) for pair in rows.only])
     return sql.SQL(
         "SELECT {native}, count(*) || '.' || count(*) FILTER (WHERE NOT {retired}) || '.' || "
         "bit_xor(hashtextextended(ROW({cells})::text, 0)) FROM {source} WHERE {inside} GROUP BY 1"

@@ -15,7 +15,7 @@ from psycopg import sql
 from slowwave.bindings.binding import Binding, BoundTable, Derived
 from slowwave.bindings.connected import ConnectedStore, connected_stores, reading
 from slowwave.bindings.fingerprint import differences, nearest, structure_of, there, version_of
-from slowwave.bindings.rendering import Scope, joined_sql, row_conditions, standing_sql, text_of
+from slowwave.bindings.rendering import Scope, held_sql, joined_sql, row_conditions, standing_sql, text_of
 from slowwave.bindings.writing import why_unfit, writing_grants
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SettingsError, SlowwaveError
@@ -108,8 +108,14 @@ def passed(connection: Connection, of: ConnectedStore) -> Passed:
             sql.SQL(
                 "SELECT count(*) FILTER (WHERE {standing}), count(*) FILTER (WHERE {standing} AND {retired}), "
                 "count(*) FILTER (WHERE ({standing}) IS NOT TRUE), count(*) FILTER (WHERE {standing} AND {native} IS NULL) "
-                "FROM {table} AS t"
-            ).format(standing=standing, retired=given, native=native, table=sql.Identifier(bound.schema, bound.table))
+                "FROM {table} AS t WHERE {asked}"
+            ).format(
+                standing=standing,
+                retired=given,
+                native=native,
+                table=sql.Identifier(bound.schema, bound.table),
+                asked=sql.SQL(" AND ").join([sql.SQL("true"), *(held_sql("t", pair) for pair in bound.only)]),
+            )
         ).fetchone()
     rows, retired, without_text, without = (int(str(n)) for n in row) if row else (0, 0, 0, 0)
     return Passed(rows - (without if bound.namespace else 0), retired, without_text, without if bound.namespace else 0)

@@ -353,7 +353,7 @@ def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = Non
     parts: list[sql.Composable] = []
     if bound.namespace is not None and not scope.whole:
         parts.append(sql.SQL("{} = {}").format(text_of(bound.namespace, "t"), sql.Literal(scope.native)))
-    parts += [_held("t", pair) for pair in bound.only]
+    parts += [held_sql("t", pair) for pair in bound.only]
     if content := bound.columns.get("content"):
         parts.append(sql.SQL("{} <> ''").format(text_of(content, "t")))
         if content.path:
@@ -362,11 +362,12 @@ def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = Non
                 sql.SQL("jsonb_typeof(({} #> {})::jsonb) = 'string'").format(name, sql.Literal(list(content.path)))
             )
     if child is not None and child is not bound:
-        parts += [_held("c", pair) for pair in child.only]
+        parts += [held_sql("c", pair) for pair in child.only]
     return sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
 
 
-def _held(alias: str, pair: tuple[str, tuple[str, ...]]) -> sql.Composable:
+def held_sql(alias: str, pair: tuple[str, tuple[str, ...]]) -> sql.Composable:
+    """That a column holds one of some texts, as ``only`` says it."""
     texts = sql.SQL(", ").join(map(sql.Literal, pair[1]))
     return sql.SQL("{}::text IN ({})").format(sql.Identifier(alias, pair[0]), texts)
 

@@ -97,8 +97,11 @@ def key_json(native: tuple[str, ...]) -> str:
 
 
 def scope_of(binding: Binding, bound: BoundTable) -> str:
-    """The condition by which a row ``t`` is the namespace's: its own column's, or that of the row to which it belongs."""
-    if bound.parent is None or bound.namespace is not None:
+    """The condition by which a row ``t`` is the namespace's: its own column's, or that of the row to which it belongs. A row that is not
+    read is nobody's."""
+    if bound.parent is None:
+        return " AND ".join([_inside(bound.namespace, "t"), *(_held("t", pair) for pair in bound.only)])
+    if bound.namespace is not None:
         return _inside(bound.namespace, "t")
     parent = binding.tables[bound.parent.table]
     same = " AND ".join(f"t.{quoted_name(own)} = p.{quoted_name(theirs)}" for own, theirs in bound.parent.columns)
@@ -113,6 +116,11 @@ def _inside(namespace: BoundColumn | None, alias: str) -> str:
         return f"{column}::text = %(native)s"
     path = ", ".join(map(quoted_text, namespace.path))
     return f"({column} #>> ARRAY[{path}]::text[]) = %(native)s"
+
+
+def _held(alias: str, pair: tuple[str, tuple[str, ...]]) -> str:
+    """That a column holds one of some texts."""
+    return f"{alias}.{quoted_name(pair[0])}::text IN ({', '.join(map(quoted_text, pair[1]))})"
 
 
 def _relation(binding: Binding, bound: BoundTable, rank: int, rows: Rows) -> Relation:
