@@ -8,7 +8,7 @@ from jobs.retention import retention_job
 from jobs.status import status_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.bindings.changes import note_changes
+from slowwave.folders.changes import look_at_stores
 from slowwave.night.standing import NIGHTLY_HOUR
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
@@ -33,7 +33,7 @@ def nightly(
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
         expire_plans(store)
-        note_changes(store)
+        folders = look_at_stores(store)
         known = set(context.instance.get_dynamic_partitions("namespaces"))
         nights = {name: due(store, name, weekly=sunday) for name in namespaces(store) if name in known}
     except STORE_PROBLEMS as problem:
@@ -51,7 +51,7 @@ def nightly(
     ]
     if not requests:
         return dg.SkipReason(" ".join(skipped) or "There is no namespace yet.")
-    for sentence in skipped:
+    for sentence in (*skipped, *folders):
         context.log.info(sentence)
     return requests
 

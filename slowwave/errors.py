@@ -121,7 +121,11 @@ class ApprovalWithdrawn(Refused):
 
 
 class UndoBlocked(Refused):
-    """Later changes stand on what would be undone."""
+    """Later changes stand on what would be undone; ``rows`` are the ids of some of those on which they do."""
+
+    def __init__(self, message: str, rows: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.rows = rows
 
 
 class JournalDamaged(Refused):

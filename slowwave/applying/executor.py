@@ -21,7 +21,7 @@ from slowwave.applying.approval import Approved, read_approval, refuse_expired, 
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
-from slowwave.applying.pages import follow_folders, follow_pages
+from slowwave.applying.pages import bound_folder, follow_bound_folder, follow_folders, follow_pages
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.applying.where import catalogue_of
@@ -120,6 +120,7 @@ def apply_approval(
         signed = [s for s in plan.items if s.id in named]
         refuse_unsigned(approval, signed, settings)
         items = [s for s in signed if s.status == "approved"]
+        folder = bound_folder(store, connection, approval.namespace)  # what a person wrote into its files comes first
         claim = claim_namespace(
             connection,
             approval.namespace,
@@ -146,6 +147,8 @@ def apply_approval(
                 run.before_end.append(partial(follow_pages, store, claim, settings))
             if kinds & {"write_page", "write_claims", "forget_rows"}:
                 run.before_end.append(partial(follow_folders, store, claim))
+            if folder is not None:
+                run.before_end.append(partial(follow_bound_folder, store, claim, folder))
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
                 stream.phase("apply") as phase,

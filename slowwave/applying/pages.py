@@ -1,6 +1,7 @@
 """Files of pages after an apply or an undo: they follow the rows, and what hinders them never undoes what was committed.
 
-They are those of the workspace, into which pages are rendered, and those of followed folders, of which a plan wrote pages.
+They are those of the workspace, into which pages are rendered, those of followed folders, of which a plan wrote pages, and those of folders
+that are worked on in place, whose blocks are rows.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from typing import Final
 
 import psycopg
 
+from slowwave.bindings.connected import ConnectedStore
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import corpora_of
 from slowwave.corpus.pending_files import follow_files, has_pending
-from slowwave.errors import SlowwaveError
+from slowwave.errors import SlowwaveError, UndoBlocked
+from slowwave.folders.following import Why, folder_of, follow_folder, places_of
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
 
 _PAGE_ENTRY: Final = "SELECT 1 FROM night.journal WHERE run_id = %s AND table_name = %s LIMIT 1"
 _NOTE_FINDING: Final = """
@@ -51,6 +55,38 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
         told = f"{problems[0]} `slowwave corpus sync {claim.namespace}` tries again."
         more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
         _warn(store, claim, "corpus", (f"{told}{more}",))
+
+
+def bound_folder(store: Store, connection: Connection, namespace: str) -> ConnectedStore | None:
+    """The folder that is worked on in place and that a namespace (its name) is, once its rows say what its files say; None for others.
+
+    Raises ``Refused`` where the folder cannot be looked at: nothing is written to rows whose files nobody sees.
+    """
+    folder = folder_of(store, namespace_id(connection, namespace))
+    if folder is not None:
+        follow_folder(store, folder)
+    return folder
+
+
+def follow_bound_folder(store: Store, claim: NamespaceClaim, folder: ConnectedStore, *, undo: bool = False) -> None:
+    """Bring the files of a folder that is worked on in place to where its rows are, as one commit; what hinders it is a warning on the run,
+    and the next night, apply or undo tries again.
+    """
+    subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
+    try:
+        problems = follow_folder(store, folder, why=Why(subject, f"Run: {claim.run_id}")).problems()
+    except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
+        problems = [f"Files of {folder.name} could not follow ({type(problem).__name__}). The next night tries again."]
+    if problems:
+        more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
+        _warn(store, claim, "folder", (f"{problems[0]}{more}",))
+
+
+def named_in_files(store: Store, problem: UndoBlocked) -> UndoBlocked:
+    """The same refusal, with the files and sections of the blocks that a person changed since."""
+    places = places_of(store, problem.rows)
+    said = f" In the files: {'; '.join(places)}." if places else ""
+    return UndoBlocked(f"{problem}{said}", problem.rows)
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:

@@ -13,10 +13,17 @@ from typing import Final
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
-from slowwave.applying.pages import follow_folders, follow_pages, wrote_pages
+from slowwave.applying.pages import (
+    bound_folder,
+    follow_bound_folder,
+    follow_folders,
+    follow_pages,
+    named_in_files,
+    wrote_pages,
+)
 from slowwave.applying.where import catalogue_of
 from slowwave.config.settings import Settings
-from slowwave.errors import DreamCancelled, JournalDamaged, Refused
+from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
 from slowwave.mutations.undo import undo_entries
 from slowwave.operations import khora_kinds
 from slowwave.reports.events import OperationEvent
@@ -145,6 +152,7 @@ def undo_run(
         if announce:
             announce(about)
         settings = settings or namespace_settings(connection, source.namespace)
+        folder = bound_folder(store, connection, source.namespace)  # what a person wrote into its files comes first
         claim = claim_namespace(
             connection,
             source.namespace,
@@ -168,6 +176,8 @@ def undo_run(
                     follow_pages(store, claim, settings, undo=True)
                 if wrote_pages(connection, source.run_id, "documents"):
                     follow_folders(store, claim)
+                if folder is not None:
+                    follow_bound_folder(store, claim, folder, undo=True)
                 phase.operations = len(undone)
                 _tell(connection, stream, source, undone, status, time.monotonic() - began)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))
@@ -178,6 +188,8 @@ def undo_run(
         except BaseException as problem:
             end_claim(connection, claim, "crashed", error=in_words(problem, settings.redact_text))
             stream.failed("undo", problem, began)
+            if folder is not None and isinstance(problem, UndoBlocked):
+                raise named_in_files(store, problem) from None
             raise
         finally:
             stream.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slowwave.cli.connect_write import write
-from slowwave.cli.session import Json, open_store, say, show_json, show_table, suggest
+from slowwave.cli.session import Json, open_store, plain, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 
 if TYPE_CHECKING:
@@ -115,6 +115,28 @@ def letta() -> _Given:
     return "letta", {}
 
 
+@app.command("folder")
+def folder(
+    folder: Annotated[Path, typer.Argument(help="The folder that holds the Markdown files.")],
+    name: Name = "",
+    emptied: Annotated[bool, typer.Option("--emptied", help="The folder is meant to hold no page.")] = False,
+    json: Json = False,
+) -> None:
+    """Connect a folder of Markdown, to be read: MEMORY.md with its topic files, a vault, notes. Each block is a memory."""
+    from slowwave.config.settings import Settings
+    from slowwave.folders.connecting import connect_folder
+    from slowwave.language.embedder import embedder_for
+
+    found = connect_folder(open_store(), folder, embedder_for(Settings.for_namespace({})), name=name, emptied=emptied)
+    if json:
+        show_json({**_as_json(found.connected), "folder": found.sync.to_json()})
+        return
+    _show(found.connected, given_address=False)
+    say(f"{found.sync.files:,} files of {plain(found.sync.root)} were read.")
+    for problem in found.sync.problems():
+        say(f"Left out: {plain(problem, 400)}", indent=2)
+
+
 UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
 UserColumn = Annotated[
     str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")
@@ -211,9 +233,9 @@ app.command("write")(write)
 @app.command("remove")
 def remove(store: Annotated[str, typer.Argument(help="The store's name here.")], json: Json = False) -> None:
     """Read a store no more. Nothing of it is changed, and what nights found in it stays."""
-    from slowwave.bindings.connecting import disconnect_store
+    from slowwave.folders.connecting import disconnect
 
-    disconnect_store(open_store(), store)
+    disconnect(open_store(), store)
     if json:
         show_json({"store": store, "connected": False})
         return

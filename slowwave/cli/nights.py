@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from slowwave.bindings.changes import note_changes
 from slowwave.cli.instance import reporter
 from slowwave.cli.night_summary import NightTotals, show_failures
 from slowwave.cli.plans import suggest_decision
@@ -16,9 +15,11 @@ from slowwave.cli.progress import progress
 from slowwave.cli.session import (
     Json,
     chosen_namespaces,
+    err,
     instant_of,
     open_store,
     out,
+    plain,
     program,
     say,
     show_json,
@@ -26,6 +27,7 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.errors import SlowwaveError
+from slowwave.folders.changes import look_at_stores
 from slowwave.night.night import OPERATIONS, STEPS, Progress
 from slowwave.night.outcome import Night
 from slowwave.night.several import run_nights
@@ -65,7 +67,8 @@ def night(
     named(ops, OPERATIONS)
     instant = instant_of("now", now)
     if namespace == "ALL":
-        note_changes(store)  # all of them at once, with those that stores of others have by now
+        for problem in look_at_stores(store):  # all of them at once, with those that stores of others have by now
+            err.print(f"Note: {plain(problem, 2000)}")
     names = chosen_namespaces(store, namespace)
     summary, shown = NightTotals(), list[dict[str, object]]()
     for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):

@@ -74,8 +74,9 @@ def doctor(json: Json = False) -> None:
     found = diagnose(store)
     if not any(d.problem for d in found):
         from slowwave.bindings.checks import diagnose_stores
+        from slowwave.folders.checks import diagnose_folders
 
-        found += diagnose_stores(store)
+        found += [*diagnose_stores(store), *diagnose_folders(store)]
     if json:
         show_json(
             [

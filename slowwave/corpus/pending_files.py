@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from slowwave.corpus.corpora import Corpus
@@ -35,7 +36,7 @@ SELECT p.path, p.was_hash, d.content, d.content_hash FROM memory.pending_files p
 _SETTLED: Final = "DELETE FROM memory.pending_files WHERE corpus_id = %s AND path = ANY(%s)"
 
 
-class Unwritable(Exception):  # noqa: N818 - a finding of this module, always caught in it
+class Unwritable(Exception):  # noqa: N818 - a finding of this module, always caught
     """A file that cannot follow now; its text is the reason."""
 
 
@@ -80,7 +81,10 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
         rows: Any = connection.execute(_ROWS, (corpus.id, list(paths))).fetchall()
         for path, was_hash, content, hash_ in rows:
             try:
-                kept = _bring(corpus, path, was_hash, None if content is None else content.encode(), hash_)
+                if corpus.folder is None:
+                    raise Unwritable("its corpus has no folder")
+                wanted = None if content is None else content.encode()
+                kept = bring_file(corpus.folder, path, was_hash, wanted, hash_)
             except (Unwritable, OSError) as problem:
                 told = problem.strerror if isinstance(problem, OSError) else str(problem)
                 done.left[path] = f"the file has not followed yet: {told}"
@@ -90,10 +94,12 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
         connection.execute(_SETTLED, (corpus.id, settled))
 
 
-def _bring(corpus: Corpus, path: str, was_hash: str | None, wanted: bytes | None, hash_: str | None) -> bool:
-    """Bring one file to what its row says; returns whether a person's text stands there and stays."""
+def bring_file(root: Path, path: str, was_hash: str | None, wanted: bytes | None, hash_: str | None) -> bool:
+    """Bring one file under ``root`` to what it is to say, ``wanted`` with its ``hash_``; None: it is to be gone. Returns whether a person's
+    text, which is neither that nor what the file was, stands there and stays. Raises ``Unwritable`` and ``OSError``.
+    """
     *folders, name = path.split("/")
-    with _opened(corpus, folders, make=wanted is not None) as folder:
+    with _opened(root, folders, make=wanted is not None) as folder:
         if folder is None:
             return False
         _refuse_doubles(folder, name)
@@ -108,15 +114,13 @@ def _bring(corpus: Corpus, path: str, was_hash: str | None, wanted: bytes | None
 
 
 @contextmanager
-def _opened(corpus: Corpus, folders: Sequence[str], *, make: bool) -> Generator[int | None]:
+def _opened(root: Path, folders: Sequence[str], *, make: bool) -> Generator[int | None]:
     """A descriptor of a folder under the root, which is made where it is wanted and not there; None where it is not there."""
-    if corpus.folder is None:
-        raise Unwritable("its corpus has no folder")
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     try:
-        at = os.open(corpus.folder, flags)
+        at = os.open(root, flags)
     except OSError as problem:
-        raise Unwritable(f"{corpus.folder} cannot be opened ({problem.strerror})") from None
+        raise Unwritable(f"{root} cannot be opened ({problem.strerror})") from None
     try:
         for name in folders:
             _refuse_doubles(at, name)

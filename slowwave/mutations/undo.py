@@ -267,7 +267,8 @@ def _refuse_blocked(
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
         raise UndoBlocked(
             f"Later changes stand on {len(blocked)} cells or rows of this run, so nothing was undone: {shown}{more}. "
-            "Undo the later run first, or name the other items with --items."
+            "Undo the later run first, or name the other items with --items.",
+            tuple(dict.fromkeys(row for _, row, _, _ in sorted(blocked)))[:10],
         )
 
 

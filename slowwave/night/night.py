@@ -12,9 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.bindings.changes import note_change
 from slowwave.bindings.writing import why_not_writable
 from slowwave.errors import DreamCancelled
+from slowwave.folders.changes import look_at_store
 from slowwave.night.inputs import read_inputs
 from slowwave.night.outcome import Night, per_operation
 from slowwave.night.proof import not_rejected, prove
@@ -96,7 +96,7 @@ def run_night(
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None
     if not noted:
-        note_change(store, namespace)
+        look_at_store(store, namespace)
     if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))

@@ -17,6 +17,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -199,6 +200,35 @@ pending_files = Table(
     _namespace(),
     Column("was_hash", Text),  # SHA-256 of what the file said before the first write that it has not followed
     _instant("recorded_at", required=True, now=True),
+    schema="memory",
+)
+
+folder_blocks = Table(  # of folders that are worked on in place: slowwave.folders
+    "folder_blocks",
+    metadata,
+    _id(),
+    Column("folder", Text, ForeignKey("night.stores.name"), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("kind", Text, nullable=False),  # block, other, left
+    *(Column(name, Text, nullable=False, server_default="") for name in ("section", "lead", "body", "tail", "said")),
+    Column("gone", Boolean, nullable=False, server_default="false"),
+    Column("place", Text, nullable=False, server_default=""),
+    _instant("day"),
+    _instant("recorded_at", required=True, now=True),
+    Column("vector", Vector),
+    Index("folder_blocks_path", "folder", "path", "position"),
+    schema="memory",
+)
+
+folder_files = Table(
+    "folder_files",
+    metadata,
+    Column("folder", Text, ForeignKey("night.stores.name"), primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("mtime", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
     schema="memory",
 )
 

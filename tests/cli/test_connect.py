@@ -50,6 +50,29 @@ def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tm
     assert all(secret not in text for text in (out, shown, night, listed, str(kept[0])))
 
 
+def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path) -> None:
+    """Its namespace has its name; what it holds is untrusted; doctor and remove know it as any store."""
+    root = tmp_path / "Notes"
+    root.mkdir()
+    (root / "a.md").write_text("- likes tea\n- [red]likes\x1b[2J coffee\n")
+    (root / "\x1b[2Jodd.md").symlink_to(root / "a.md")
+    code, out, _ = run("connect", "folder", str(root))
+    assert (code, "2 rows in 1 namespaces" in out, "1 files of" in out, "\x1b" in out) == (0, True, True, False)
+    code, out, _ = run("connect", "folder", str(root), "--json")
+    assert (code, json.loads(out)["folder"]["left"].keys()) == (0, {"\x1b[2Jodd.md"})
+    code, out, _ = run("doctor")
+    assert (code, "1 files of the folder notes are left out" in out, "\x1b" in out) == (0, True, False)
+    assert run("connect", "folder", str(root / "a.md"))[0] == 2
+    code, out, _ = run("night", "ALL")
+    assert (code, "notes" in out) == (0, True)
+    root.rename(tmp_path / "away")
+    code, out, err = run("night", "ALL")
+    assert "is no folder" in " ".join(err.split())
+    assert run("doctor")[0] == 1
+    assert run("connect", "remove", "notes")[0] == 0
+    assert run("doctor")[0] == 0
+
+
 def test_a_collection_that_is_not_there_is_refused_by_its_name(store: Store, run: Run) -> None:
     """Nothing is noted of it."""
     code, _, err = run("connect", "mem0", "--collection", "nowhere")

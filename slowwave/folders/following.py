@@ -1,0 +1,389 @@
+"""Folders that are worked on in place: their rows and their files brought together, in either direction.
+
+A file that somebody wrote since it was looked at becomes rows; a file whose rows a plan changed, or an undo changed back, follows them.
+Where both happened, what a person wrote stands, and the plan's changes of other blocks are made beside it. Doing it again does nothing, and
+a process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg.rows import class_row
+
+from slowwave.bindings.connected import ConnectedStore, connected_store
+from slowwave.corpus.folder_scan import FolderScan, scan_folder
+from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, decoded, read_bytes
+from slowwave.corpus.pending_files import Unwritable, bring_file
+from slowwave.corpus.profile import profile
+from slowwave.errors import Refused
+from slowwave.folders.history import NOTHING, Commit, commit_files, committable
+from slowwave.folders.merging import BlockRow, Merged, merged
+from slowwave.folders.segments import Segment, segments_of
+from slowwave.language.embedder import Embedder
+from slowwave.store.connect import Connection, Store
+from slowwave.texts.frontmatter import UnreadableFile
+
+KIND: Final = "folder"
+"""The binding of stores that are folders."""
+
+STANDS_STILL: Final = 1.0
+"""Seconds for which a file has to stand still before it is read: editors write in several steps."""
+
+_PROFILE: Final = "plain"
+_EMBEDDED: Final = 256
+_PLACE: Final = 200
+_PATIENCE: Final = "60s"
+
+_FILES: Final = "SELECT path, size, mtime, hash FROM memory.folder_files WHERE folder = %s"
+_DUE: Final = """
+SELECT DISTINCT path FROM memory.folder_blocks
+WHERE folder = %s AND said <> CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END
+"""
+_ROWS: Final = """
+SELECT id::text, kind, section, lead, body, tail, said, gone, place, day FROM memory.folder_blocks
+WHERE folder = %s AND path = %s ORDER BY position, id FOR UPDATE
+"""
+_JOURNALLED: Final = "SELECT DISTINCT row_id::text FROM night.journal WHERE row_id = ANY(%s::uuid[])"
+_LEFT: Final = "UPDATE memory.folder_blocks SET kind = 'left', said = '' WHERE id = ANY(%s::uuid[])"
+_ENDED: Final = "DELETE FROM memory.folder_blocks WHERE id = ANY(%s::uuid[])"
+_KEPT: Final = """
+UPDATE memory.folder_blocks b SET position = n.position, kind = n.kind, section = n.section, place = n.place, day = n.day, lead = n.lead,
+  body = n.body, tail = n.tail, vector = CASE WHEN b.body = n.body THEN b.vector END
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
+  AS n (id, position, kind, section, place, day, lead, body, tail)
+WHERE b.id = n.id AND (b.position, b.kind, b.section, b.place, b.day, b.lead, b.body, b.tail)
+  IS DISTINCT FROM (n.position, n.kind, n.section, n.place, n.day, n.lead, n.body, n.tail)
+"""
+_NEW: Final = """
+INSERT INTO memory.folder_blocks (id, folder, path, position, kind, section, place, day, lead, body, tail, said, recorded_at)
+SELECT n.id, %s, %s, n.position, n.kind, n.section, n.place, n.day, n.lead, n.body, n.tail, n.lead || n.body || n.tail, coalesce(n.day, %s)
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
+  AS n (id, position, kind, section, place, day, lead, body, tail)
+"""
+_FOLLOWED: Final = """
+UPDATE memory.folder_blocks SET said = CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END WHERE folder = %s AND path = %s
+  AND said <> CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END
+"""
+_SEEN: Final = """
+INSERT INTO memory.folder_files (folder, path, size, mtime, hash) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (folder, path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash
+"""
+_MOVED: Final = "UPDATE memory.folder_blocks SET path = %s WHERE folder = %s AND path = %s"
+_GONE: Final = "DELETE FROM memory.folder_files WHERE folder = %s AND path = %s"
+_IDS: Final = "SELECT id::text FROM memory.folder_blocks WHERE folder = %s"
+_BARE: Final = """
+SELECT id::text, body FROM memory.folder_blocks WHERE folder = %s AND kind = 'block' AND NOT gone AND vector IS NULL ORDER BY id LIMIT %s
+"""
+_EMBED: Final = """
+UPDATE memory.folder_blocks b SET vector = n.vector::vector FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n (id, body, vector)
+WHERE b.id = n.id AND b.body = n.body
+"""
+_NAMED: Final = "SELECT path, section FROM memory.folder_blocks WHERE id = ANY(%s::uuid[]) ORDER BY path, position"
+
+
+@dataclass(slots=True)
+class FolderSync:
+    """What became of a folder: files that were ``read`` or are gone, blocks that are ``new`` or ``ended``, files that were ``written``,
+    those that cannot be taken or written now with reasons (``left``), and the commit."""
+
+    store: str
+    root: str
+    files: int = 0
+    read: int = 0
+    gone: int = 0
+    new: int = 0
+    ended: int = 0
+    embedded: int = 0
+    written: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    commit: Commit = NOTHING
+
+    def problems(self) -> list[str]:
+        """What a person should know, as sentences."""
+        told = [f"{path}: {why}" for path, why in sorted(self.left.items())]
+        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        counts = {name: getattr(self, name) for name in ("files", "read", "gone", "new", "ended", "embedded")}
+        return {
+            "store": self.store,
+            "folder": self.root,
+            **counts,
+            "written": self.written,
+            "left": self.left,
+            "commit": self.commit.id or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """For whom files are written: the words of a commit."""
+
+    subject: str = "slowwave: files follow what was applied"
+    body: str = ""
+
+
+APPLIED: Final = Why()
+
+
+def is_folder(of: ConnectedStore) -> bool:
+    """Whether a connected store is a folder."""
+    return of.kind == KIND
+
+
+def folder_of(store: Store, namespace_id: str) -> ConnectedStore | None:
+    """The folder that a namespace is of; None for any other namespace."""
+    with store.connect("reader") as connection:
+        found = connected_store(connection, namespace_id)
+    return found[0] if found is not None and is_folder(found[0]) else None
+
+
+def follow_folder(
+    store: Store,
+    of: ConnectedStore,
+    *,
+    embedder: Embedder | None = None,
+    emptied: bool = False,
+    why: Why = APPLIED,
+    clock: Callable[[], float] = time.time,
+    pause: Callable[[float], None] = time.sleep,
+) -> FolderSync:
+    """Bring the rows and the files of a folder together. Without an ``embedder`` new blocks have no vector until the next night.
+
+    ``emptied`` says that a folder without any page is meant. Raises ``Refused`` where the folder cannot be looked at. Cost: a look at the
+    size and time of each file; those that changed are read, and those whose rows changed are written.
+    """
+    with store.connect("owner") as connection, _alone(connection, of.name):
+        return _Following(connection, of, embedder, why, clock, pause).run(emptied=emptied)
+
+
+def places_of(store: Store, rows: Sequence[str]) -> list[str]:
+    """Where blocks stand or stood, by the ids of their rows: file and section."""
+    with store.connect("reader") as connection:
+        found = connection.execute(_NAMED, (list(rows),)).fetchall()
+    return list(dict.fromkeys(_place(str(path), str(section)) for path, section in found))
+
+
+@contextmanager
+def _alone(connection: Connection, name: str) -> Generator[None]:
+    """One at a time looks at a folder; another waits."""
+    connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE,))
+    try:
+        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 38))", (name,))
+    except psycopg.errors.LockNotAvailable:
+        raise Refused(f"Somebody else has been reading the folder {name} for a minute. Try again later.") from None
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 38))", (name,))
+
+
+class _Following:
+    def __init__(
+        self,
+        connection: Connection,
+        of: ConnectedStore,
+        embedder: Embedder | None,
+        why: Why,
+        clock: Callable[[], float],
+        pause: Callable[[float], None],
+    ) -> None:
+        self._connection, self._name, self._embedder, self._why = connection, of.name, embedder, why
+        self._model = of.embedding_model
+        self._root = Path(of.parameters.get("root", ""))
+        self._largest = profile(_PROFILE).largest_file
+        self._clock, self._pause = clock, pause
+        self._done = FolderSync(of.name, str(self._root))
+        self._taken: set[str] | None = None
+
+    def run(self, *, emptied: bool) -> FolderSync:
+        known = {
+            str(p): (int(str(s)), int(str(m)), str(h)) for p, s, m, h in self._connection.execute(_FILES, (self._name,))
+        }
+        due = {str(path) for (path,) in self._connection.execute(_DUE, (self._name,))}
+        scan = scan_folder(self._root, profile(_PROFILE), known)
+        self._done.files = len(scan.files)
+        self._done.left = {out.path: out.reason for out in scan.left_out}
+        if known and not scan.files and not scan.left_out and not emptied:
+            raise Refused(
+                f"{self._root} holds no page, and {len(known):,} files were read from it, so nothing was taken for gone. Mount what should "
+                "be there, or say --emptied."
+            )
+        self._gone(scan, known)
+        touched = [p for p, mark in scan.files.items() if p not in known or known[p][:2] != (mark.size, mark.mtime)]
+        touched = self._settled(scan, touched)
+        chosen = sorted({*touched, *(path for path in due if path in scan.files)})
+        clean = committable(self._root, sorted(due)) if due else frozenset[str]()
+        for path in chosen:
+            try:
+                self._bring(path, scan.files[path])
+            except Unsettled:
+                self._done.left[path] = "it is being written, and is looked at the next time"
+            except UnreadableFile as problem:
+                self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
+            except (Unwritable, OSError) as problem:
+                said = problem.strerror if isinstance(problem, OSError) else str(problem)
+                self._done.left[path] = f"the file has not followed yet: {said}"
+        if self._done.written:
+            self._done.commit = commit_files(self._root, self._done.written, clean, self._why.subject, self._why.body)
+        if self._embedder is not None:
+            self._embed(self._embedder)
+        return self._done
+
+    def _settled(self, scan: FolderScan, touched: Sequence[str]) -> list[str]:
+        """Files that stand still, after waiting once for those that do not."""
+        newest = max((scan.files[path].mtime / 1e9 for path in touched), default=0.0)
+        now = self._clock()
+        if now - STANDS_STILL < newest <= now + STANDS_STILL:
+            self._pause(max(0.0, min(STANDS_STILL, newest + STANDS_STILL - now)))
+            again = scan_folder(self._root, profile(_PROFILE), scan.files)
+            scan.files.clear()
+            scan.files.update(again.files)
+        return [path for path in touched if path in scan.files]
+
+    def _gone(self, scan: FolderScan, known: Mapping[str, tuple[int, int, str]]) -> None:
+        """Files that are no longer there; one that stands elsewhere with the same text was moved, and its rows go along."""
+        untold = {*self._done.left}
+        closed = tuple(scan.closed) or ("\0",)
+        gone = [p for p in known if p not in scan.files and p not in untold and not p.startswith(closed)]
+        if not gone:
+            return
+        fresh = {path: mark for path, mark in scan.files.items() if path not in known}
+        for path in gone:
+            moved = self._moved(fresh, known[path])
+            with self._connection.transaction():
+                if moved:
+                    fresh.pop(moved)
+                    self._connection.execute(_MOVED, (moved, self._name, path))
+                else:
+                    rows = self._rows(path)
+                    self._end([row.id for row in rows])
+                    self._done.gone += 1
+                self._connection.execute(_GONE, (self._name, path))
+
+    def _moved(self, fresh: Mapping[str, FileMark], known: tuple[int, int, str]) -> str:
+        for path, mark in sorted(fresh.items()):
+            try:
+                if (
+                    mark.size == known[0]
+                    and content_hash(read_bytes(self._root / path, mark, self._largest)) == known[2]
+                ):
+                    return path
+            except (Unsettled, UnreadableFile):
+                continue
+        return ""
+
+    def _bring(self, path: str, mark: FileMark) -> None:
+        """One file and its rows, in one transaction."""
+        content = read_bytes(self._root / path, mark, self._largest)
+        now = decoded(content)
+        with self._connection.transaction():
+            rows = self._rows(path)
+            if now != "".join(row.wanted for row in rows):
+                if now != "".join(row.said for row in rows):
+                    self._take(path, mark, merged(rows, segments_of(now, path)))
+                    self._done.read += 1
+                    rows = self._rows(path)
+                wanted = "".join(row.wanted for row in rows).encode()
+                if wanted != content:
+                    if bring_file(self._root, path, content_hash(content), wanted, content_hash(wanted)):
+                        raise Unsettled
+                    self._done.written.append(path)
+                    content, mark = wanted, FileMark.of((self._root / path).stat(follow_symlinks=False))
+            self._connection.execute(_FOLLOWED, (self._name, path))
+            self._connection.execute(_SEEN, (self._name, path, mark.size, mark.mtime, content_hash(content)))
+
+    def _rows(self, path: str) -> list[BlockRow]:
+        with self._connection.cursor(row_factory=class_row(BlockRow)) as cursor:
+            return cursor.execute(_ROWS, (self._name, path)).fetchall()
+
+    def _take(self, path: str, mark: FileMark, found: Merged) -> None:
+        """What a person wrote becomes rows."""
+        kept: list[tuple[object, ...]] = []
+        new: list[tuple[object, ...]] = []
+        times: Counter[str] = Counter()
+        for position, (row, segment) in enumerate(found.parts):
+            if row is None:
+                assert segment is not None  # noqa: S101 - a part is one of both
+                new.append((self._new_id(path, segment, times), position, *_columns(path, segment)))
+            elif (
+                segment is None or row.wanted != row.said
+            ):  # its text is a plan's, and has yet to follow or to stay away
+                where = (row.kind, row.section, row.place, row.day)
+                if segment is not None:
+                    where = (row.kind, segment.section, _place(path, segment.section), segment.day)
+                kept.append((row.id, position, *where, row.lead, row.body, row.tail))
+            else:
+                kept.append((row.id, position, *_columns(path, segment)))
+        self._end([row.id for row in found.ended])
+        if kept:
+            self._connection.execute(_KEPT, _turned(kept))
+        if new:
+            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(mark.mtime / 1e9, 0)))
+            self._connection.execute(_NEW, (self._name, path, when, *_turned(new)))
+            self._done.new += sum(part[2] == "block" for part in new)
+
+    def _end(self, ids: Sequence[str]) -> None:
+        """Rows whose text a person took out or rewrote. Those that a plan ever wrote stay, to say where they stood when it is undone."""
+        if not ids:
+            return
+        journalled = {str(id_) for (id_,) in self._connection.execute(_JOURNALLED, (list(ids),))}
+        self._connection.execute(_LEFT, (sorted(journalled),))
+        self._connection.execute(_ENDED, (sorted(set(ids) - journalled),))
+        self._done.ended += len(ids)
+
+    def _new_id(self, path: str, segment: Segment, times: Counter[str]) -> str:
+        """The id of a block by its file and its text; of those that say the same, each its own."""
+        if self._taken is None:
+            self._taken = {str(id_) for (id_,) in self._connection.execute(_IDS, (self._name,))}
+        said = hashlib.sha256(segment.raw.encode()).hexdigest()
+        while True:
+            times[said] += 1
+            key = f"{self._name}\0{path}\0{said}\0{times[said]}"
+            digest = hashlib.md5(key.encode(), usedforsecurity=False).hexdigest()
+            id_ = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:]}"
+            if id_ not in self._taken:
+                self._taken.add(id_)
+                return id_
+
+    def _embed(self, embedder: Embedder) -> None:
+        """Vectors for blocks that have none; all of them anew where the model is another."""
+        connection = self._connection
+        if embedder.model != self._model:
+            with connection.transaction():
+                connection.execute("UPDATE memory.folder_blocks SET vector = NULL WHERE folder = %s", (self._name,))
+                connection.execute(
+                    "UPDATE night.stores SET embedding_model = %s WHERE name = %s", (embedder.model, self._name)
+                )
+        while rows := connection.execute(_BARE, (self._name, _EMBEDDED)).fetchall():
+            texts: list[Any] = [body for _, body in rows]
+            vectors = [f"[{','.join(map(repr, row))}]" for row in embedder.embed(texts).tolist()]
+            connection.execute(_EMBED, ([id_ for id_, _ in rows], texts, vectors))
+            self._done.embedded += len(rows)
+
+
+def _columns(path: str, segment: Segment) -> tuple[object, ...]:
+    """kind, section, place, day, lead, body and tail of a segment."""
+    kind = "block" if segment.block else "other"
+    place = _place(path, segment.section) if segment.block else ""
+    return kind, segment.section, place, segment.day, segment.lead, segment.body, segment.tail
+
+
+def _place(path: str, section: str) -> str:
+    return (f"{path}, {section}" if section else path)[:_PLACE]
+
+
+def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
+    """Columns of some rows."""
+    return tuple(list(column) for column in zip(*rows, strict=True))

@@ -1,0 +1,164 @@
+"""A Markdown file as a run of segments, which put together are the file again, to the byte.
+
+A *block* is what a memory is: an item of a bullet list of the first level with all that is nested in it, or a paragraph. Everything else
+(headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, what stands between Slowwave's own marks, a line that
+only introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from slowwave.pages.blocks import find
+from slowwave.texts.frontmatter import frontmatter
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_MARKER: Final = re.compile(r"[ ]{0,3}[-+*][ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?")
+_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_ANCHOR: Final = re.compile(r"[ \t]\^([A-Za-z0-9-]+)[ \t]*$")
+_NOON: Final = 12
+"""The hour, UTC, that stands for a day: the same day in nearly every zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of lines. ``lead`` (a bullet), ``body`` and ``tail`` (the end of its line, blank lines) are its text.
+
+    Of a block, ``section`` is what it must have in common with another to be the same as that: headings above it, the line that introduces
+    its list, the state of its box, the anchor by which links name it. ``day`` is the day that its heading or its file names.
+    """
+
+    body: str
+    lead: str = ""
+    tail: str = ""
+    block: bool = False
+    section: str = ""
+    day: datetime | None = None
+
+    @property
+    def raw(self) -> str:
+        """Its text in the file."""
+        return self.lead + self.body + self.tail
+
+
+class _Span(NamedTuple):
+    """Lines of a block: from ``start`` to before ``end``, blank ones after it left out."""
+
+    start: int
+    end: int
+    listed: bool
+    section: tuple[str, ...]
+
+
+def segments_of(text: str, path: str) -> list[Segment]:
+    """The segments of a file at ``path``. Raises ``UnreadableFile`` for a head that is none. Linear in the text."""
+    head = frontmatter(text)
+    lines = _LINE.findall(text)
+    spans = _spans(text[head.end :] if head.lines else text, head.lines, lines)
+    kept = _kept_lines(text, lines)
+    of_file = _day_in((PurePosixPath(path).stem,))
+    found: list[Segment] = []
+    at = 0
+    for span in spans:
+        if kept and any(n in kept for n in range(span.start, span.end)):
+            continue
+        segment, end = _block(lines, span, of_file)
+        if segment is None:
+            continue
+        if at < span.start:
+            found.append(Segment("".join(lines[at : span.start])))
+        found.append(segment)
+        at = end
+    if at < len(lines):
+        found.append(Segment("".join(lines[at:])))
+    return found
+
+
+def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple[Segment | None, int]:
+    """The block of some lines, and the line after it; none where nothing is said in them."""
+    text = "".join(lines[span.start : span.end])
+    marker = _MARKER.match(text) if span.listed else None
+    lead = marker[0] if marker else ""
+    said = text[len(lead) :]
+    body = said.rstrip("\r\n")
+    if not any(c.isalnum() for c in body):
+        return None, span.end
+    end, alone = span.end, span.start == 0 or not lines[span.start - 1].strip() or not span.listed
+    while alone and end < len(lines) and not lines[end].strip():
+        end += 1
+    section = [*span.section, *([f"[{marker['box'].lower()}]"] if marker and marker["box"] else [])]
+    if anchor := _ANCHOR.search(body):
+        section.append(f"^{anchor[1]}")
+    tail = said[len(body) :] + "".join(lines[span.end : end])
+    return Segment(body, lead, tail, True, " › ".join(section), _day_in(span.section) or of_file), end
+
+
+def _spans(body: str, above: int, lines: Sequence[str]) -> list[_Span]:
+    """The blocks of a body that has ``above`` lines over it, in the order of the file."""
+    tokens = _parser().parse(body)
+    headings: list[tuple[int, str]] = []
+    introduced = ""
+    found: list[_Span] = []
+    for n, token in enumerate(tokens):
+        if token.map is None or token.type not in ("heading_open", "paragraph_open", "list_item_open"):
+            continue
+        start, end = above + token.map[0], above + token.map[1]
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        trail = tuple(text for _, text in headings)
+        if token.type == "heading_open" and token.level == 0:
+            level = int(token.tag[1])
+            headings = [(above_it, text) for above_it, text in headings if above_it < level]
+            headings.append((level, tokens[n + 1].content))
+            introduced = ""
+        elif token.type == "paragraph_open" and token.level == 0:
+            introduced = tokens[n + 1].content if _introduces(tokens, n) else ""
+            if not introduced:
+                found.append(_Span(start, end, False, trail))
+        elif token.type == "list_item_open" and token.level == 1 and token.markup in "-+*":
+            found.append(_Span(start, end, True, (*trail, *([introduced] if introduced else []))))
+    return found
+
+
+def _introduces(tokens: Sequence[Token], n: int) -> bool:
+    """Whether a paragraph only says what the list below it is a list of."""
+    following = tokens[n + 3].type if n + 3 < len(tokens) else ""
+    return following in ("bullet_list_open", "ordered_list_open") and tokens[n + 1].content.rstrip().endswith(":")
+
+
+def _kept_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
+    """The lines that are Slowwave's own, between its marks: pages are rendered there, and nobody's memory is."""
+    if (own := find(text)) is None:
+        return frozenset()
+    kept: list[int] = []
+    at = 0
+    for n, line in enumerate(lines):
+        if own.start < at + len(line) and at < own.stop:
+            kept.append(n)
+        at += len(line)
+    return frozenset(kept)
+
+
+def _day_in(names: Sequence[str]) -> datetime | None:
+    """The day that the innermost of some headings names, at noon."""
+    for name in reversed(names):
+        for year, month, day in _DAY.findall(name):
+            try:
+                return datetime(int(year), int(month), int(day), _NOON, tzinfo=UTC)
+            except ValueError:
+                continue
+    return None
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": True}).enable("table")

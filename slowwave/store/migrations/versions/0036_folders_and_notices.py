@@ -1,0 +1,16 @@
+"""The blocks of folders that are worked on in place, as rows that a binding can read and write."""
+
+from pathlib import Path
+from typing import cast
+
+import psycopg
+from alembic import op
+
+revision = "0036"
+down_revision = "0035"
+
+
+def upgrade() -> None:
+    """One script, sent as it is, inside the migration's transaction."""
+    connection = cast("psycopg.Connection", op.get_bind().connection.driver_connection)
+    connection.execute(Path(__file__).with_suffix(".sql").read_bytes())
