@@ -120,7 +120,10 @@ def _refused(night: Night | None) -> tuple[int, str]:
     why = list(dict.fromkeys(finding.message for finding in report.findings[:count]))
     more = f" And {len(why) - _REASONS:,} more." if len(why) > _REASONS else ""
     changes = "1 change" if count == 1 else f"{count:,} changes"
-    return count, f" {changes} of the model's {'is' if count == 1 else 'are'} in no plan. {' '.join(why[:_REASONS])}{more}"
+    return (
+        count,
+        f" {changes} of the model's {'is' if count == 1 else 'are'} in no plan. {' '.join(why[:_REASONS])}{more}",
+    )
 
 
 def _failed(store: Store, slug: str, why: str, problem: Exception, run_id: str, *, timed_out: bool) -> DreamOutcome:

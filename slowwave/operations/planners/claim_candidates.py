@@ -85,7 +85,9 @@ class Naming:
 
     def about(self, words: str, *, opens: bool) -> Subject | NewName | None:
         """The one subject that some words name. Where they are the subject of a sentence (``opens``) a person may be meant."""
-        names, persons = self.things.names_in(words), self.things.persons_in(words)
+        called = self.things.persons_in(words)
+        things = [name for name in called if self._is_thing(name)]
+        names, persons = [*self.things.names_in(words), *things], [name for name in called if name not in things]
         if opens and persons and words.startswith(persons[0]):
             return self.person(persons[0])
         known = [(name, self.known.meant(name)) for name in names]
@@ -105,6 +107,13 @@ class Naming:
             return self._new(names[0], "concept")
         self.counts["of no subject that is named plainly"] += 1
         return None
+
+    def _is_thing(self, name: str) -> bool:
+        """Whether a given name is known as that of something else, and nobody who takes part or is known has it."""
+        if name in self.things.people:
+            return False
+        meant, person = self.known.meant(name).subject, self.known.meant(name, "person")
+        return meant is not None and meant.family != "person" and not (person.subject or person.candidates)
 
     def _new(self, name: str, family: Family) -> NewName:
         return NewName(str(SubjectRef(family, slug_of(name))), name)

@@ -205,6 +205,20 @@ def test_dory_a_name_that_may_mean_two_claims_nothing_and_a_finding_says_so() ->
     assert item.evidence["subject"] == "Mara Lund"
 
 
+def test_a_project_that_is_known_by_a_given_name_is_meant_by_it() -> None:
+    """Unless somebody of that name takes part, or a person is known by it."""
+    rowan = {"id": uid("rowan"), "name": "Rowan", "entity_type": "project"}
+    talk = said("Mara: We chose Algolia for the search on Rowan.", "Mara: Rowan is due on 21 May.")
+    found = plan(sessions_snapshot([talk], tables={"entities": [rowan]}))
+    assert {item.evidence["subject"] for item in found.items} == {"Rowan"}
+    assert len(claims(found)) == 2
+    person = {"id": uid("person"), "name": "Rowan", "entity_type": "person"}
+    assert not plan(sessions_snapshot([talk], tables={"entities": [rowan, person]})).items
+    both = talk._replace(said=f"{talk.said}\nRowan: I prefer tabs over spaces.")
+    found = plan(sessions_snapshot([both], tables={"entities": [rowan]}))
+    assert [str(claim) for claim in claims(found)] == ["Rowan prefers tabs over spaces."]
+
+
 def test_a_user_is_who_he_says_he_is_or_the_user() -> None:
     """By the name that he gave, also in other sessions where nobody else did; of several people who say no name none is meant."""
     alone = claims(plan(sessions_snapshot([said("user: I prefer tabs over spaces.")])))
