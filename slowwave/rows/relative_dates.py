@@ -98,7 +98,7 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
         return texts
     rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
     told = [
-        absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), questions=False).text
+        absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False).text
         for r in rows
     ]
     return pc.replace_with_mask(texts, pa.array(read), pa.array(told, pa.large_string()))

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from slowwave.texts.calendar_values import Grain, Value
 from slowwave.texts.date_context import PhraseContext
 from slowwave.texts.date_phrases import HINT, Rule, find
+from slowwave.texts.idle_dates import idleness
 from slowwave.texts.tenses import Cues, Tense
 from slowwave.texts.verbatim import Verbatim
 from slowwave.texts.vocabulary import words_of
@@ -50,9 +51,9 @@ class AbsoluteText(NamedTuple):
 
 
 def absolutize(
-    text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside", questions: bool = True
+    text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside", idle: bool = True
 ) -> AbsoluteText:
-    """Write out the relative dates of ``text``, which was said at ``anchor``; without ``questions`` not in those that tell nothing.
+    """Write out the relative dates of ``text``, which was said at ``anchor``; without ``idle`` not those that are of no use.
 
     An anchor with an offset is read in ``zone`` (IANA name), or as it is without one; a naive one is local time already. ``beside`` puts
     the value in brackets behind the phrase, ``replace`` puts it in its place. Once more on the result changes nothing. Time: linear in
@@ -61,12 +62,12 @@ def absolutize(
     if not _HINT.search(text):
         return AbsoluteText(text, [])
     today = local_day(anchor, zone)
-    rewrites = [r for r in looked_at(text, today, questions=questions) if isinstance(r, Rewrite)]
+    rewrites = [r for r in looked_at(text, today, idle=idle) if isinstance(r, Rewrite)]
     if not rewrites:
         return AbsoluteText(text, [])
     changed = _written(text, rewrites, write)
     # a date that now stands where a word stood may let the words around it be read in another way: then nothing is written
-    if any(isinstance(r, Rewrite) for r in looked_at(changed, today, questions=questions)):
+    if any(isinstance(r, Rewrite) for r in looked_at(changed, today, idle=idle)):
         return AbsoluteText(text, [])
     return AbsoluteText(changed, rewrites)
 
@@ -84,7 +85,8 @@ def local_day(anchor: datetime, zone: str | None = None) -> date:
 
 
 class UnresolvedPhrase(NamedTuple):
-    """A phrase that was left, and why: ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated``, ``asked`` or ``unclear``."""
+    """A phrase that was left, and why: ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated``, ``asked``, ``idle`` or
+    ``unclear``."""
 
     phrase: str
     start: int
@@ -93,18 +95,18 @@ class UnresolvedPhrase(NamedTuple):
     kind: str
 
 
-def looked_at(text: str, today: date, *, questions: bool = True) -> list[Rewrite | UnresolvedPhrase]:
+def looked_at(text: str, today: date, *, idle: bool = True) -> list[Rewrite | UnresolvedPhrase]:
     """Every phrase of a text, from left to right: what would be written, or why not.
 
-    Without ``questions`` one is ``asked`` that stands in a question of whom one talks to ("How are you today?"): it tells of nothing.
+    Without ``idle`` those are left whose day nobody will ask for (``slowwave.texts.idle_dates``): "How are you today?", "See you tomorrow!"
     """
     if not _HINT.search(text):
         return []
-    return list((_known if len(text) <= _SHORT else _phrases)(text, today, questions))
+    return list((_known if len(text) <= _SHORT else _phrases)(text, today, idle))
 
 
-def _phrases(text: str, today: date, questions: bool) -> tuple[Rewrite | UnresolvedPhrase, ...]:
-    reading = _Reading(text, find(text), questions)
+def _phrases(text: str, today: date, idle: bool) -> tuple[Rewrite | UnresolvedPhrase, ...]:
+    reading = _Reading(text, find(text), idle)
     return tuple(reading.one(rule, match, today) for rule, match in reading.found)
 
 
@@ -116,8 +118,8 @@ _known: Final = lru_cache(maxsize=16_384)(_phrases)
 class _Reading:
     """A text with its phrases; passages and verbs are looked up when the first phrase asks."""
 
-    def __init__(self, text: str, found: list[tuple[Rule, re.Match[str]]], questions: bool) -> None:
-        self.text, self.found, self.questions = text, found, questions
+    def __init__(self, text: str, found: list[tuple[Rule, re.Match[str]]], idle: bool) -> None:
+        self.text, self.found, self.idle = text, found, idle
 
     @cached_property
     def verbatim(self) -> Verbatim:
@@ -161,7 +163,7 @@ class _Reading:
             for said, led, followed in _FIGURES
         ):
             return "figure of speech"
-        return "" if self.questions or not _is_asked(text, start, end) else "asked"
+        return "" if self.idle else idleness(text, start, end)
 
 
 def _written(text: str, rewrites: list[Rewrite], write: Write) -> str:
@@ -176,17 +178,6 @@ def _written(text: str, rewrites: list[Rewrite], write: Write) -> str:
             parts += [text[last : r.start], part, about, r.value, "'s" if _OWNER.search(r.phrase) else ""]
         last = r.end
     return "".join([*parts, text[last:]])
-
-
-def _is_asked(text: str, start: int, end: int) -> bool:
-    """Whether a phrase stands in a question that speaks of nobody but whom one talks to; "Can you remind me tomorrow?" tells something."""
-    closes = _SENTENCE_CLOSES.search(text, end, end + _REACH)
-    if closes is None or "?" not in closes[0]:
-        return False
-    before = text[max(0, start - _REACH) : start]
-    opens = max(m.end() for m in _SENTENCE_OPENS.finditer(before))
-    said = before[opens:] + text[start : closes.start()]
-    return _ASKING.match(said) is not None or _FIRST_PERSON.search(said) is None
 
 
 def _is_work(text: str, start: int, end: int) -> bool:
@@ -325,14 +316,6 @@ _FIGURES: Final = (
 )
 """Phrase, what leads it and what follows it: figures of speech, in which no day is meant."""
 
-_REACH: Final = 400  # signs of a sentence before and behind a phrase
-_SENTENCE_OPENS: Final = re.compile(r"^|[.!?…][\"'”’)\]]*\s+|\n")
-_SENTENCE_CLOSES: Final = re.compile(r"[.!?…]+|\n")
-_ASKING: Final = re.compile(
-    r"\W*(?:(?:and|so|but|well|oh|hey|hi|ok(?:ay)?|then|by the way)\W+)*(?:how|what|which|where|who|whom|whose|why|when)\b",
-    re.IGNORECASE,
-)
-_FIRST_PERSON: Final = re.compile(r"(?i)\b(?:i|me|my|mine|we|us|our|ours|let['’]?s)\b")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+)\s$")
 _WORD_AFTER: Final = re.compile(r"\s([^\W\d_]+)")

@@ -458,9 +458,9 @@ def test_mnemo_golden_values() -> None:
     ],
 )
 def test_a_question_that_tells_nothing_is_left_where_that_is_asked_for(text: str) -> None:
-    assert absolutize(text, ANCHOR, questions=False) == (text, [])
+    assert absolutize(text, ANCHOR, idle=False) == (text, [])
     assert absolutize(text, ANCHOR).rewrites
-    assert [p.reason for p in looked_at(text, ANCHOR.date(), questions=False)] == ["asked"]
+    assert [p.reason for p in looked_at(text, ANCHOR.date(), idle=False)] == ["asked"]
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_a_question_that_tells_nothing_is_left_where_that_is_asked_for(text: str
     ],
 )
 def test_a_question_that_tells_something_has_its_dates(text: str) -> None:
-    assert absolutize(text, ANCHOR, questions=False) == absolutize(text, ANCHOR) != (text, [])
+    assert absolutize(text, ANCHOR, idle=False) == absolutize(text, ANCHOR) != (text, [])
 
 
 def test_the_value_takes_the_phrase_s_place_where_that_is_asked_for() -> None:

@@ -38,7 +38,7 @@ def relative_dates(inputs: Inputs) -> Report:
     resolvable: list[str] = []
     pinned: list[str] = []
     for memory in found.memories:
-        phrases = looked_at(memory.text, memory.day, questions=False)
+        phrases = looked_at(memory.text, memory.day, idle=False)
         written = [p for p in phrases if isinstance(p, Rewrite)]
         reasons.update(p.reason for p in phrases if not isinstance(p, Rewrite))
         if not written:

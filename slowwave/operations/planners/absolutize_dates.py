@@ -58,7 +58,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     pinned: list[str] = []
     held_back = 0
     for memory in found.memories:
-        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write, questions=False)
+        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write, idle=False)
         if not rewrites:
             continue
         if is_held_back(memory.text, memory.attributes):

@@ -37,24 +37,26 @@ def namespace(*texts: str, settings: dict[str, object] | None = None, **more: ob
 
 
 def test_phrases_are_counted_by_kind_and_by_reason() -> None:
-    """Five memories: three hold four dates, one quotes, one has no word of time."""
+    """Six memories: three hold four dates, one quotes, one says goodbye, one has no word of time."""
     report = relative_dates(
         make_inputs(
             namespace(
                 "We met yesterday.",
                 "Last week and three days ago it rained.",
-                "See you tomorrow! The gym is closed on Sunday.",
+                "Our train leaves tomorrow! The gym is closed on Sunday.",
+                "See you tomorrow!",
                 'She said "see you tomorrow".',
                 "Tea is hot.",
             )
         )
     )
     expected = {
-        "active memories": 5, "with a word of time": 4, "memories with relative dates": 3, "relative dates": 4,
+        "active memories": 6, "with a word of time": 5, "memories with relative dates": 3, "relative dates": 4,
         "of these pinned": 0, "left as they are: verbatim": 1, "left as they are: unclear": 1,
+        "left as they are: idle": 1,
     }  # fmt: skip
     assert {k: report.numbers[k] for k in expected} == expected
-    assert report.headline == "3 of 5 active memories hold 4 relative dates that can be written out."
+    assert report.headline == "3 of 6 active memories hold 4 relative dates that can be written out."
     assert {row["kind"]: (row["phrases"], row["for example"]) for row in report.table} == {
         "yesterday": (2, "tomorrow → 2026-04-16; yesterday → 2026-04-14"),
         "last week": (1, "Last week → 2026-04-06/2026-04-12"),
