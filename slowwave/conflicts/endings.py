@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, codes, conflicts_of, pack
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.ended_statements import EndedStatement
-from slowwave.conflicts.stated import PROGRAMS
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.ended_values import TRIGGER, EndedValue, ended_sentence, ended_values, ends
 from slowwave.texts.keys import keys
+from slowwave.texts.present_statements import PROGRAMS
 from slowwave.texts.tokens import fold
 
 _WORD: Final = re.compile(r"\w+")

@@ -35,6 +35,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts import descriptions
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names
+from slowwave.texts.present_statements import PROGRAMS
 from slowwave.texts.sentences import sentences
 from slowwave.texts.stated_relations import SELF, TRIGGER, StatedRelation, stated_relations
 
@@ -43,9 +44,6 @@ LONGEST: Final = 500
 
 _MOST: Final = 3
 """Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
-
-PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
-"""Authors whose "I" is a program's."""
 
 
 class _Saying(NamedTuple):

@@ -24,6 +24,9 @@ from slowwave.texts.vocabulary import GRAMMAR, words_of
 WORD: Final = r"[^\W_]+(?:['’.,:/&+-][^\W_]+)*%?[+#]*"
 """A word as it is written, with what joins its parts."""
 
+PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
+"""Authors whose "I" is a program's."""
+
 _FILE: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _GREETING: Final = 2  # words: "Good morning!"
 

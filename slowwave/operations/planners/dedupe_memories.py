@@ -1,15 +1,16 @@
 """``dedupe_memories``: memories that tell the same become one: events within a window (khora 8.15), all others at any time (mnemo 2.4).
 
 Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
-merged ("I ran today", said on two days, tells two things), nor are those that differ in a word, unless one of them is mistyped. Of events
-one may say more than another; other memories must have the same words and figures, in whatever form.
+merged ("I ran today", said on two days, tells two things), nor are those that differ in a word, unless one of them is mistyped. Small talk
+beside them makes no difference ("Thanks! I live in Bergen."). Of events one may say more than another; other memories must have the same
+words and figures, in whatever form.
 
 Propose merges of live memories of one kind, scope, subject, author and audience.
 
 Every member has the rule's cosine with the survivor, or its text; the whole cluster lies within the window, where there is one; and no
 two members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so
 that nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence,
-importance, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs
+importance, without small talk, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs
 (``slowwave.operations.planners.memory_pairs``) and a look at the texts of each pair that is near.
 """
 
@@ -30,6 +31,7 @@ from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
+from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item
@@ -38,6 +40,7 @@ from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories, version_texts
 from slowwave.rows.relative_dates import as_meant
+from slowwave.rows.small_talk import small_talk, told_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
@@ -116,8 +119,9 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
+    memories = _telling(inputs, numbers)
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule, inputs.settings, cannot_link, words, numbers)
+        merges += _clusters(snapshot, rule.of(memories), rule, inputs.settings, cannot_link, words, numbers)
     mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
@@ -160,15 +164,25 @@ class _Cluster:
     cosines: tuple[float, ...]
 
 
+def _telling(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
+    """The active memories without those that are small talk alone, where a night archives these: a merge would be for nothing."""
+    memories = active_memories(inputs.snapshot)
+    if not inputs.runs(SMALL_TALK):
+        return memories
+    talk = small_talk(memories)
+    numbers[f"left to {SMALL_TALK}"] = int(talk.sum())
+    return memories.filter(pa.array(~talk))
+
+
 def _clusters(
     snapshot: Snapshot,
+    live: pa.Table,
     rule: KindRule,
     settings: Settings,
     cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
 ) -> list[_Cluster]:
-    live = rule.of(active_memories(snapshot))
     vectors = snapshot.vectors["memory_vectors"]
     numbers[f"live {rule.name} memories"] = len(live)
     places = vectors.rows_of(live["id"].combine_chunks()) if len(live) else np.empty(0, np.int64)
@@ -182,6 +196,9 @@ def _clusters(
     live, places = live.filter(pa.array(usable)), places[usable]
     copied = _is_copied(live["text"])
     live = live.append_column("meant", as_meant(live, copied, settings))
+    told = told_texts(live, "meant")
+    live = live.append_column("chatty", pc.not_equal(live["meant"], told))
+    live = live.set_column(live.column_names.index("meant"), "meant", told)
     rank = _rank(live, settings)
     i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
     used = np.unique(np.concatenate([i, j]))
@@ -217,9 +234,10 @@ def _rank(live: pa.Table, settings: Settings) -> Ints:
     sources = live["source"].combine_chunks().dictionary_encode()
     ranks = np.array([trust.get(s, len(trust)) for s in sources.dictionary.to_pylist()] or [0], np.int64)
     start = pc.fill_null(live["valid_from"].cast(pa.int64()), -(2**62)).to_numpy()
+    chatty = live["chatty"].to_numpy().astype(bool)
     order = np.lexsort(
         (
-            *(np.arange(len(live)), -start, -live["importance"].to_numpy(), -live["confidence"].to_numpy()),
+            *(np.arange(len(live)), -start, chatty, -live["importance"].to_numpy(), -live["confidence"].to_numpy()),
             *(ranks[sources.indices.to_numpy(zero_copy_only=False)], ~live["pinned"].to_numpy().astype(bool)),
         )
     )
@@ -270,11 +288,12 @@ def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[st
     ends = [chain(id_, into)[-1] for id_ in gone["id"].to_pylist()]
     mine = pa.array([end in survivors for end in ends])
     own = gone.filter(mine)
+    own = own.append_column("text", version_texts(snapshot, own["current_version_id"]))
     starts = own["valid_from"].cast(pa.int64()).to_pylist()
     return list(
         zip(
             (e for e in ends if e in survivors),
-            version_texts(snapshot, own["current_version_id"]).to_pylist(),
+            told_texts(own, "text").to_pylist(),
             starts,
             strict=True,
         )

@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 from pydantic import BaseModel, Field
 
-from slowwave.conflicts.stated import PROGRAMS
 from slowwave.mutations.cells import Guard
 from slowwave.mutations.rows import rows_by_id
 from slowwave.operations import Inputs, Proposal, operation
@@ -39,6 +38,7 @@ from slowwave.rows.memories import attributes
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.dates import absolutize
 from slowwave.texts.grounding import unsaid
+from slowwave.texts.present_statements import PROGRAMS
 from slowwave.texts.quotation import quote
 from slowwave.texts.specifics import specifics
 from slowwave.texts.stated_relations import SELF

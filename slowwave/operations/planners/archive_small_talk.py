@@ -1,0 +1,122 @@
+"""``archive_small_talk``: greetings, thanks and courtesies leave recall, as nobody will ever ask for them.
+
+What small talk is belongs to ``slowwave.texts.small_talk``; which memories are looked at to ``slowwave.rows.small_talk``. A memory with one
+sentence that tells something stays as it is.
+
+Archive active memories of what was said that are small talk alone, once they are ``min_age_hours`` old, the oldest first. They stay in
+the store, with their passages. Left alone are exempt memories (``slowwave.rows.exemptions``), what an agent selected in the recall window,
+what stands promoted, and what is in a conflict that nobody has resolved. That a recall listed one among its hits says nothing for it.
+Cost: a pass over memories and versions, and that of reading short texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+
+from slowwave.mutations.cells import Value
+from slowwave.mutations.set_columns import set_columns
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
+from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permit
+from slowwave.reports.model import Report
+from slowwave.rows.exemptions import RESTS_ON, exemptions
+from slowwave.rows.memories import active_memories
+from slowwave.rows.small_talk import small_talk
+from slowwave.texts.quotation import quote
+from slowwave.texts.token_count import counts
+
+OPERATION: Final = "archive_small_talk"
+_RESTS_ON: Final = (*RESTS_ON, "valid_from")
+_QUOTED: Final = 200  # characters
+_SHOWN: Final = 10
+
+Mask = NDArray[np.bool_]
+
+
+class SmallTalkOptions(BaseModel):
+    """What may be set of it."""
+
+    min_age_hours: float = Field(default=24.0, ge=0, description="Age that small talk has before it is archived.")
+    max_per_night: int = Field(default=1_000, ge=1, description="Memories of small talk that a night archives.")
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
+    models=("recall_signals",),
+    after=("supersede_facts",),
+    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
+    options=SmallTalkOptions,
+)
+def archive_small_talk(inputs: Inputs) -> Proposal:
+    """Greetings, thanks, courtesies and empty questions are archived: they leave recall and stay in the store.
+
+    Only memories of what was said in which no sentence tells anything, by a closed list of words: no name, no figure, no denial, nothing
+    that anybody says of themselves. Never what is pinned, was selected by an agent, stands promoted or is in an open conflict.
+    """
+    snapshot = inputs.snapshot
+    options = inputs.settings.options(OPERATION, SmallTalkOptions)
+    memories = active_memories(snapshot)
+    start = pc.coalesce(memories["valid_from"], memories["recorded_at"])
+    until = snapshot.taken_at - timedelta(hours=options.min_age_hours)
+    signals = inputs.models["recall_signals"]
+    selected = signals.filter(pc.greater(signals["selections"], 0))["row_id"]
+    disputed = sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
+    reasons: dict[str, Mask] = {
+        **exemptions(memories, inputs.settings),
+        "too young": pc.greater(start, pa.scalar(until, start.type)).to_numpy(),
+        "selected in the window": _among(memories["id"], selected),
+        "promoted": _among(memories["id"], snapshot.live("promotions")["memory_id"]),
+        "in an open conflict": _among(memories["id"], pa.array(disputed, pa.string())),
+    }
+    found = small_talk(memories)
+    numbers: dict[str, int | float] = {"active memories": len(memories), "small talk": int(found.sum())}
+    for name, kept in reasons.items():
+        numbers[name] = int((found & kept).sum())
+        found &= ~kept
+    picked = memories.filter(pa.array(found)).append_column("start", start.filter(pa.array(found)))
+    items = _items(inputs, picked.sort_by([("start", "ascending"), ("id", "ascending")]))
+    refused = rejected_subjects(snapshot, OPERATION)
+    proposed = [i for i in items if not refused or i.subject() not in refused]
+    numbers["rejected before"] = len(items) - len(proposed)
+    numbers["left for another night"] = max(0, len(proposed) - options.max_per_night)
+    proposed = proposed[: options.max_per_night]
+    numbers["tokens"] = sum(int(str(i.evidence["tokens"])) for i in proposed)
+    numbers["items"] = len(proposed)
+    headline = (
+        f"{len(proposed):,} of {len(memories):,} active memories are small talk and would be archived: "
+        f"{numbers['tokens']:,} tokens."
+    )
+    shown = tuple({"text": quoted} for i in proposed[:_SHOWN] for quoted in _names(i))
+    return Proposal(tuple(proposed), Report(OPERATION, headline, numbers, (), shown))
+
+
+def _items(inputs: Inputs, picked: pa.Table) -> list[Item]:
+    """One item a memory, in the order of the table."""
+    ids: list[str] = picked["id"].to_pylist()
+    values: Mapping[str, Mapping[str, Value]] = {id_: {"state": "archived"} for id_ in ids}
+    mutations = {m.rows[0].id: m for m in set_columns(inputs.snapshot, "set_state", "memories", values, _RESTS_ON)}
+    tokens = counts(picked["text"]).tolist()
+    return [
+        Item(OPERATION, "archive", mutations[id_], {"names": [quote(text, _QUOTED)], "tokens": n})
+        for id_, text, n in zip(ids, picked["text"].to_pylist(), tokens, strict=True)
+    ]
+
+
+def _names(item: Item) -> list[str]:
+    names = item.evidence["names"]
+    return [str(n) for n in names] if isinstance(names, list) else []
+
+
+def _among(column: pa.ChunkedArray, known: pa.ChunkedArray | pa.Array) -> Mask:
+    values = known.combine_chunks() if isinstance(known, pa.ChunkedArray) else known
+    return pc.is_in(column, value_set=values).to_numpy()
