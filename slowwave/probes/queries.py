@@ -17,6 +17,8 @@ from slowwave.mutations.forget_limits import FORGOTTEN, RETIRED
 from slowwave.mutations.mutation import MADE_FROM
 from slowwave.mutations.new_version import REDACTION
 from slowwave.probes.merges import chain
+from slowwave.rows.memories import active_memories
+from slowwave.rows.small_talk import small_talk
 from slowwave.search.rows import SEARCHED, searched_table
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -116,6 +118,7 @@ class TargetResolver:
         self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
         self._into = into
         self._withheld = withheld_rows(before, after)
+        self._talk = archived_talk(before, after)
         self._left_out: set[str] = set()
         self._cited: dict[str, frozenset[str]] | None = None
         self._memories_of: dict[str, frozenset[str]] | None = None
@@ -128,8 +131,8 @@ class TargetResolver:
     def targets(self, ids: Iterable[str], tables: Sequence[str]) -> tuple[Target, ...]:
         """The targets of a recall among the rows of ``tables``: one for all that one survivor stands for, and a memory with passages.
 
-        Those with no row in ``before`` are out, and so are those that the plan withholds. Chunks stand for the rows that cite them only
-        where chunks are searched.
+        Those with no row in ``before`` are out, and so are those that the plan withholds, and small talk that it archives: nobody looks for
+        that, and searches list it among their hits. Chunks stand for the rows that cite them only where chunks are searched.
         """
         groups: dict[str, set[str]] = {}
         ids = list(ids)
@@ -144,6 +147,8 @@ class TargetResolver:
         for group in groups.values():
             if not self._withheld.isdisjoint(group):
                 self._left_out |= self._withheld & group
+            elif not self._talk.isdisjoint(group):
+                continue
             elif (target := self._target(frozenset(group), tables)).before:
                 found.append(target)
         return tuple(found)
@@ -207,6 +212,18 @@ def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
         new = pc.invert(pc.is_in(redactions["id"], value_set=known["id"].combine_chunks()))
         found |= set(redactions["memory_id"].filter(new).to_pylist())
     return frozenset(found | _forgotten(before, after))
+
+
+def archived_talk(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    """Memories of small talk alone that were archived since ``before``."""
+    table = after.table("memories")
+    if table is before.table("memories"):
+        return frozenset()
+    archived = table["id"].filter(pc.equal(table["state"], "archived")).combine_chunks()
+    memories = active_memories(before)
+    if not (gone := pc.is_in(memories["id"], value_set=archived).to_numpy()).any():
+        return frozenset()
+    return frozenset(memories["id"].filter(pa.array(gone & small_talk(memories))).to_pylist())
 
 
 def _forgotten(before: Snapshot, after: Snapshot) -> set[str]:

@@ -279,6 +279,16 @@ def test_what_a_plan_withholds_is_no_target_and_what_was_withheld_before_is_gone
     assert recall_probe(after, after, SETTINGS, None).withheld == 0
 
 
+def test_small_talk_that_a_plan_archives_is_no_target():
+    """Searches listed it beside what was looked for; what tells something stays a target, also where it is archived."""
+    texts = {"a": "Ann lives in Oslo", "b": "Good to hear that!"}
+    before = remembered(texts, event("good to hear of ann", hits=("a", "b")), kind="episodic")
+    for name, recall in (("b", 1.0), ("a", 0.5)):
+        archive = set_columns(before, "set_state", "memories", {uid(name): {"state": "archived"}})
+        probe = recall_probe(before, simulate(before, [item(m) for m in archive]), SETTINGS, None)
+        assert (probe.memories.queries, probe.memories.recall_after) == (1, recall)
+
+
 def test_the_winner_of_a_contradiction_answers_for_its_loser():
     """The plan says which; without its items the loser is simply gone."""
     before = remembered(TEXTS, event("where does ann live in oslo", "a"))
