@@ -63,12 +63,14 @@ class PageRemark(NamedTuple):
 
 @dataclass(slots=True)
 class CanonicalDrafts:
-    """All drafts of a night. ``says`` is what each page of a subject tells first, by its path; ``told`` the pages on which claims stand."""
+    """All drafts of a night. ``says`` is what each page of a subject tells first, by its path; ``told`` the pages on which claims stand;
+    ``behind`` the sections of pages that stand which say something else than the claims do, by the pages' ids."""
 
     drafts: list[PageDraft] = field(default_factory=list[PageDraft])
     remarks: list[PageRemark] = field(default_factory=list[PageRemark])
     says: dict[str, str] = field(default_factory=dict[str, str])
     told: dict[str, list[str]] = field(default_factory=lambda: defaultdict[str, list[str]](list))
+    behind: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     unchanged: int = 0
     too_few: int = 0
     left_out: int = 0
@@ -238,6 +240,8 @@ class _Work:
             body = RenderedBody(fresh_page(given, path, fresh, layout, self.day), tuple(told.contents))
             text = body.text
         else:
+            if page is not None and (body.changed or body.edited):
+                self.found.behind[page.id] = (*body.changed, *body.edited)
             if body.edited:
                 sections = ", ".join(body.edited)
                 said = f"{path}: {sections} was edited by a person, so it is left alone. Delete the block with both marks to have it again."
@@ -290,6 +294,7 @@ class _Work:
         """A page of whose subject nothing is said any more tells nothing."""
         body = self.bare(page, text)
         if body is not None and body.changed:
+            self.found.behind[page.id] = body.changed
             text = changed_head(text, {"updated": self.day}) + body.text
             made = made_from({})
             self.found.drafts.append(

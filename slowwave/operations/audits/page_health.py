@@ -1,21 +1,28 @@
 """Page health: lists of pages of a corpus that somebody should look at (Dory 4.8's report of twelve lists).
 
-Nine of the lists can be told from pages. The other three compare pages with claims (claims that a page does not say, events of claims that
-its timeline lacks, evidence of claims that its section Evidence lacks): of them nothing is counted, not even a zero.
+Nine of the lists are told from pages. The other three compare the pages of subjects with what is claimed of these: statements, the events
+in the timeline, the evidence. What such a page would say is asked of ``slowwave.claims.canonical_pages``, as the planner of that name does;
+so what a plan that waits would mend is on them, and what a person keeps otherwise in one of our blocks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, Field
 
+from slowwave.claims.canonical_pages import canonical_drafts
+from slowwave.claims.page_shelf import SUBJECT_ID, PageShelf
 from slowwave.operations import Inputs, operation
+from slowwave.pages.section_blocks import LAST
+from slowwave.pages.subject_statements import subject_statements
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.frontmatter import body
 from slowwave.texts.sections import sections
@@ -30,10 +37,14 @@ LISTS: Final = {
     "open questions": "Its section Open Questions says something.",
     "missing evidence": "Its section Evidence is empty or not there.",
     "missing timeline": "Its section Timeline is empty or not there.",
+    "claim mismatch": "Of what is claimed it says something else, or not all: {}.",
+    "claim-event mismatch": "Its timeline does not have the events of the claims about its subject as they are.",
+    "claim-evidence mismatch": "Its section Evidence does not have the evidence of the claims about its subject as it is.",
     "missing privacy metadata": "It has words of the class {}, and names neither visibility nor sensitivity.",
 }
 """List → what a finding says of a page on it, those first that are wrong and not only wanting."""
 
+_OF_CLAIMS: Final = {"Timeline": "claim-event mismatch", "Evidence": "claim-evidence mismatch"}
 _WARNINGS: Final = frozenset({"contradictions", "event mismatch", "state conflict"})
 _READ: Final = r"(?im)^ {0,3}#{1,6}[ \t]+(?:contradictions|open questions|timeline|evidence)\b"
 _MARK: Final = re.compile(r"(?im)^<!-- (?:slowwave:[^\n>]{0,200}|timeline[^\n>]{0,80}) ?-->[ \t]*\r?$")
@@ -52,12 +63,21 @@ class Options(BaseModel):
     low_confidence: float = Field(default=0.5, ge=0, le=1, description="Confidence below which a page is doubtful.")
 
 
-@operation(kind="audit", reads=("documents",), after=("dead_links",), options=Options, columns=("list",))
+@operation(
+    kind="audit",
+    reads=(
+        *("documents", "corpora", "memories", "memory_versions", "memory_vectors", "claim_events", "conflicts"),
+        *("entities", "entity_aliases"),
+    ),
+    after=("dead_links",),
+    options=Options,
+    columns=("list",),
+)
 def page_health(inputs: Inputs) -> Report:
     """Pages of a corpus that are stale, doubtful, contradictory, without evidence or timeline, or at odds with themselves, list by list.
 
-    Lists that compare pages with claims are not made. A page that names neither visibility nor sensitivity is told where its words are of a
-    sensitive class; pages of sessions are left out. Numbers and findings only.
+    Pages of subjects are compared with the claims about these as well. A page that names neither visibility nor sensitivity is told where
+    its words are of a sensitive class; pages of sessions are left out. Numbers and findings only.
     """
     options = inputs.settings.options("page_health", Options)
     today = inputs.snapshot.taken_at.date()
@@ -65,6 +85,7 @@ def page_health(inputs: Inputs) -> Report:
     pages = pages.filter(pc.and_(pc.is_valid(pages["corpus_id"]), pc.equal(pages["plane"], "durable")))
     paths = set(zip(pages["corpus_id"].to_pylist(), pages["path"].to_pylist(), strict=True))
     sectioned = pc.match_substring_regex(pages["content"], _READ).to_pylist()
+    behind = _behind(inputs, pages)
     sensitive = {place for place, _ in private_words(pages["content"])}
     findings: list[tuple[str, dict[str, Any], str]] = []
     looked_at = 0
@@ -76,7 +97,8 @@ def page_health(inputs: Inputs) -> Report:
                 continue
             text = body(row["content"]) if sectioned[place] or place in sensitive else ""
             found = sections(_MARK.sub("", text)) if sectioned[place] else {}
-            on = [*_lists(fields, found, today, options), *_unclassed(fields, text if place in sensitive else "")]
+            on = [*_lists(fields, found, today, options), *_mismatches(behind.get(row["id"], ()))]
+            on += _unclassed(fields, text if place in sensitive else "")
             if conflict := _conflict(row, fields, paths):
                 on.append(("state conflict", conflict))
             findings += [(name, row, said) for name, said in on]
@@ -120,6 +142,22 @@ def _lists(
     happened = max((day for day in days if day <= today + timedelta(days=1)), default=None)
     if happened and (updated := _day(fields.get("updated"))) and happened > updated:
         yield "event mismatch", happened.isoformat()
+
+
+def _behind(inputs: Inputs, pages: pa.Table) -> Mapping[str, Sequence[str]]:
+    """Page → its sections that say something else than is claimed of its subject."""
+    subjects = subject_statements(inputs.snapshot, inputs.settings)
+    if not subjects and not pc.any(pc.match_substring(pages["metadata"], SUBJECT_ID)).as_py():
+        return {}
+    shelf = PageShelf.of_snapshot(inputs.snapshot)
+    return canonical_drafts(shelf, subjects, inputs.snapshot.taken_at, min_claims=sys.maxsize).behind
+
+
+def _mismatches(sections: Sequence[str]) -> Iterator[tuple[str, str]]:
+    said = [section for section in sections if section not in LAST]
+    if said:
+        yield "claim mismatch", ", ".join(said)
+    yield from ((of, "") for section, of in _OF_CLAIMS.items() if section in sections)
 
 
 def _unclassed(fields: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
-from slowwave.operations.audits.page_health import LISTS, page_health
+from slowwave.operations.audits.page_health import page_health
 from slowwave.reports.model import Report
+from slowwave.snapshots.snapshot import Snapshot
+from tests.claims.test_canonical_pages import PAGES, THREE, document, drafted, world
+from tests.pages.test_subject_statements import claim
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+MISMATCHES = ("claim mismatch", "claim-event mismatch", "claim-evidence mismatch")
 
 
 def page(path: str, content: str = "", **metadata: Any) -> dict[str, object]:
@@ -111,12 +117,24 @@ def test_sensitive_words_without_a_class() -> None:
     assert "financial" in report.findings[0].message
 
 
-def test_lists_that_need_claims_are_not_told_as_empty() -> None:
-    """Twelve lists, nine of pages: a zero would say that somebody had looked."""
-    report = health(page("a.md"))
-    assert set(report.numbers) == {"pages", "pages on a list", *LISTS}
-    assert len(LISTS) == 9
-    assert not any("claim" in name for name in report.numbers)
+def test_dory_a_page_that_says_something_else_than_the_claims_about_its_subject_is_told() -> None:
+    """What is new, what has ended, what a person keeps otherwise in one of our blocks; a page that says what is claimed is on none."""
+    ((draft, *_), now) = drafted(world()).drafts, TAKEN_AT
+    pages = {draft.path: draft.text}
+
+    def lists(snapshot: Snapshot) -> set[str]:
+        return {name for name in MISMATCHES if on(page_health(make_inputs(snapshot)), name)}
+
+    assert lists(world(pages=pages)) == set()
+    said = [claim(f"c{n}", valid_from=now - timedelta(days=n), source_document_ids=[uid("said")]) for n in range(4)]
+    evidence = {"id": uid("said"), "corpus_id": PAGES["id"], "path": "sources/said.md", "plane": "durable"}
+    rows = [document(draft.path, draft.text, PAGES), evidence]
+    assert lists(world((*THREE, "Rum at seven."), claims=said, documents=rows)) == set(MISMATCHES)
+    ended = [claim(f"c{n}", valid_from=now - timedelta(days=n), valid_to=None if n else now) for n in range(3)]
+    assert lists(world(claims=ended, pages=pages)) == {"claim mismatch", "claim-event mismatch"}
+    edited = {draft.path: draft.text.replace("Cake at five.", "Cake at nine.", 1)}
+    assert lists(world(pages=edited)) == {"claim mismatch"}
+    assert lists(world((), pages=pages)) >= {"claim mismatch", "claim-event mismatch"}
 
 
 def test_sessions_quarantined_pages_and_rows_of_imports_are_left_out() -> None:
