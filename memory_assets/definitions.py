@@ -31,6 +31,7 @@ from memory_assets.plan import plan
 from memory_assets.proposals import proposals
 from memory_assets.snapshot import snapshot
 from memory_assets.status import status
+from memory_assets.stores import tables
 from resources.store import environment_store
 from resources.tables import night_files
 from sensors.approved_plans import approved_plans
@@ -47,6 +48,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     """All definitions; ``resources`` replace those of the same name (``store``, ``io_manager``)."""
     assets = [
         folders,
+        tables,
         snapshot,
         model_assets(namespaces),
         *operation_assets(),

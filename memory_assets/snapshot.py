@@ -8,6 +8,7 @@ from memory_assets.folders import FOLDERS
 from memory_assets.metadata import snapshot_metadata
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from memory_assets.partitions import namespaces
+from memory_assets.stores import TABLES, observed
 from resources.redaction import discreet, level_now
 from resources.tables import mapped_snapshot
 from slowwave.night.results import Result
@@ -41,12 +42,13 @@ ABOUT = {
         for name, text in ABOUT.items()
     },
     can_subset=False,
-    deps=[FOLDERS],
+    deps=[FOLDERS, TABLES],
     partitions_def=namespaces,
     description="One REPEATABLE READ transaction copies the namespace to Arrow files, which everything after it reads.",
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
+    from slowwave.folders.changes import look_at_store
     from slowwave.night.night import OPERATIONS  # brings all of the engine, which definitions do without
     from slowwave.night.runs import at_work, resume
     from slowwave.night.snapshot import take_snapshot
@@ -72,7 +74,10 @@ def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
                 else {"ops": sorted(some)},
             )
         with at_work(store, context.run.run_id):
+            look_at_store(store, context.partition_key)
             location = take_snapshot(store, context.partition_key)
     taken = mapped_snapshot(location)
+    if seen := observed(store, context.partition_key, taken.table("memories").num_rows):
+        context.log_event(seen)
     for name in ABOUT:
         yield dg.Output(Result(location, None), name, metadata=snapshot_metadata(taken, name))

@@ -75,7 +75,7 @@ def test_everything_has_a_description_an_owner_a_group_and_a_kind() -> None:
         node = graph.get(key)
         assert node.description, key
         assert node.owners == ["team:memory"], key
-        assert node.group_name in {"corpora", "snapshot", "models", "audits", "planners", "gate"}, key
+        assert node.group_name in {"corpora", "stores", "snapshot", "models", "audits", "planners", "gate"}, key
         assert node.kinds, key
     repository = build_defs().get_repository_def()
     for sensor in repository.sensor_defs:

@@ -81,6 +81,7 @@ def test_a_night_ends_in_a_sealed_plan_that_asks_for_approval(night: OneNight) -
     made = {e.asset_key.to_user_string() for e in night.result.get_asset_materialization_events() if e.asset_key}
     assert made == keys(night.project) - {
         "corpus/folders",
+        "store/tables",
         "proposals/plans",
         "night/approval",
         "night/applied",

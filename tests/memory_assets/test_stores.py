@@ -1,0 +1,48 @@
+"""The lineage of a connected store begins at its tables, with its users as partitions."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from memory_assets.snapshot import ABOUT
+from memory_assets.stores import TABLES
+from slowwave.bindings.connecting import connect_store
+from slowwave.store.connect import Store
+from tests.bindings.clients import run_as_owner
+from tests.bindings.test_connected import MADE, NOTES
+from tests.memory_assets.project import project
+
+SNAPSHOT = [dg.AssetKey(["snapshot", name]) for name in ABOUT]
+
+
+def test_a_snapshot_of_a_store_says_of_which_tables_it_is(store: Store) -> None:
+    """Of one user; a namespace of our own has no such tables, and nothing is said of them."""
+    run_as_owner(
+        store,
+        MADE,
+        "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea'), ('anna', 'is here'), ('ben', 'is not')",
+    )
+    connect_store(store, "table", own_text=NOTES, grant=True)
+    with store.connect("owner") as connection:
+        connection.execute("INSERT INTO memory.namespaces (id, slug) VALUES (gen_random_uuid(), 'own')")
+    with project(store, "notes-anna", "own") as night:
+        graph = night.defs.resolve_asset_graph()
+        assert all(TABLES in graph.get(key).parent_keys for key in SNAPSHOT)
+        for name in ("notes-anna", "own"):
+            result = night.defs.resolve_implicit_global_asset_job_def().execute_in_process(
+                instance=night.instance, partition_key=name, asset_selection=SNAPSHOT
+            )
+            assert result.success
+            found = [
+                e.asset_observation_data.asset_observation
+                for e in result.all_events
+                if e.event_type == dg.DagsterEventType.ASSET_OBSERVATION
+            ]
+            if name == "own":
+                assert found == []
+                continue
+            (seen,) = found
+            assert (seen.asset_key, seen.partition) == (TABLES, "notes-anna")
+            assert seen.metadata["tables"].value == {"memories": "public.notes"}
+            assert seen.metadata["dagster/row_count"].value == 2
+            assert "anna" not in str({**seen.metadata}), "what a user is called is the partition's alone"
