@@ -25,6 +25,7 @@ from slowwave.applying.pages import bound_folder, follow_bound_folder, follow_fo
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.applying.where import catalogue_of
+from slowwave.bindings.binding import Notify
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
 from slowwave.mutations.apply import apply_items
@@ -34,6 +35,7 @@ from slowwave.plans.item_events import item_event
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.permitted import violation
+from slowwave.reports.notices import deliver, note, notifier_of
 from slowwave.reports.redaction import Level, in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
@@ -142,6 +144,7 @@ def apply_approval(
             if claimed:
                 claimed(claim)
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
+            run.tells = notifier_of(connection, claim.namespace_id)
             kinds = {s.kind for s in signed}
             if "render_page" in kinds:
                 run.before_end.append(partial(follow_pages, store, claim, settings))
@@ -149,6 +152,8 @@ def apply_approval(
                 run.before_end.append(partial(follow_folders, store, claim))
             if folder is not None:
                 run.before_end.append(partial(follow_bound_folder, store, claim, folder))
+            if run.tells is not None:
+                run.before_end.append(partial(deliver, store))
             with (
                 beating(store, "applier", claim.run_id, settings.heartbeat_expiry_seconds),
                 stream.phase("apply") as phase,
@@ -190,7 +195,8 @@ class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
 class _Run:
     """One apply run under its claim. ``done`` counts the approval's items that are decided, those of earlier attempts included.
 
-    ``before_end`` is done once the items are, or a person cancelled, while the run can still be resumed.
+    ``before_end`` is done once the items are, or a person cancelled, while the run can still be resumed. ``tells`` are the store and who is
+    told of what is written to it.
     """
 
     connection: Connection
@@ -202,6 +208,7 @@ class _Run:
     progress: Progress | None
     done: int = 0
     before_end: list[Callable[[], object]] = field(default_factory=list)
+    tells: tuple[str, Notify] | None = None
 
     def result(self) -> ApplyResult:
         """Apply batch after batch to the end, or until a person cancels; when the approval is withdrawn, end and raise."""
@@ -307,6 +314,8 @@ class _Run:
                 reasons = {id_: why for id_, (found, why) in left_out.items() if found == status}
                 _mark(connection, plan_hash, reasons, status)
             _mark(connection, plan_hash, dict.fromkeys(applied, ""), "applied")
+            if self.tells is not None:
+                note(connection, self.tells, claim.namespace_id, claim.run_id, applied)
         statuses = {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
         return statuses | dict.fromkeys(unfit, "failed")
 

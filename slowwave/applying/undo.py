@@ -27,6 +27,7 @@ from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
 from slowwave.mutations.undo import undo_entries
 from slowwave.operations import khora_kinds
 from slowwave.reports.events import OperationEvent
+from slowwave.reports.notices import deliver, note, notifier_of
 from slowwave.reports.redaction import in_words
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
@@ -178,6 +179,8 @@ def undo_run(
                     follow_folders(store, claim)
                 if folder is not None:
                     follow_bound_folder(store, claim, folder, undo=True)
+                if undone:
+                    deliver(store)
                 phase.operations = len(undone)
                 _tell(connection, stream, source, undone, status, time.monotonic() - began)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))
@@ -201,6 +204,7 @@ def _undo(
     connection: Connection, claim: NamespaceClaim, source: Run, items: Sequence[str] | None, status: str
 ) -> tuple[tuple[str, ...], bool]:
     """The items undone, and whether the run was unfinished and is cancelled now."""
+    tells = notifier_of(connection, claim.namespace_id)
     event = "undone" if status == "undone" else "reapplied"
     note_progress(connection, claim, "undo", 0, 1)
     with connection.transaction():
@@ -212,6 +216,8 @@ def _undo(
             connection, claim.namespace_id, claim.run_id, source.run_id, items, verify=verify, catalogue=catalogue
         )
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
+        if tells is not None:
+            note(connection, tells, claim.namespace_id, claim.run_id, undone, undo=True)
         _mark(connection, claim.namespace_id, undone, status)
         note_progress(connection, claim, "undo", 1, 1)
         cancelled = items is None and cancel_rest(connection, source.run_id)

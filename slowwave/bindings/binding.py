@@ -219,6 +219,16 @@ class BoundTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Notify:
+    """Who is told, once it is committed, which rows were written: listeners of a ``channel`` of PostgreSQL, and the address of the
+    operator's environment (``hook``). Neither is asked to write, and nothing waits for them.
+    """
+
+    channel: str = ""
+    hook: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class KnownSchema:
     """Tables as a version of the store makes them: bound table → lines as ``slowwave.bindings.fingerprint`` writes them, sorted."""
 
@@ -243,6 +253,7 @@ class Binding:
     warnings: tuple[str, ...] = ()
     overlay: bool = True
     read_only: str = ""
+    notify: Notify | None = None
 
     def children(self, table: str) -> tuple[BoundTable, ...]:
         """The bound tables whose rows are part of those of ``table``: neither what is only taken along, nor an archive."""

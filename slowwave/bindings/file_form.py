@@ -128,6 +128,13 @@ class KnownForm(_Form):
     tables: dict[str, list[str]]
 
 
+class NotifyForm(_Form):
+    """Who is told of what was written."""
+
+    channel: Annotated[str, Field(pattern=r"^([a-z_][a-z0-9_]{0,62})?$")] = ""
+    hook: bool = False
+
+
 class BindingForm(_Form):
     """The file."""
 
@@ -139,3 +146,4 @@ class BindingForm(_Form):
     tables: dict[str, TableForm] = Field(min_length=1)
     off: dict[str, str] = {}
     known: list[KnownForm] = []
+    notify: NotifyForm | None = None

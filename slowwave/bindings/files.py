@@ -24,12 +24,13 @@ from slowwave.bindings.binding import (
     Gathered,
     KeyColumn,
     KnownSchema,
+    Notify,
     Parent,
     RetiredWhen,
     Retirement,
     Stamp,
 )
-from slowwave.bindings.file_form import BindingForm, ColumnForm, ParentForm, PutsForm, TableForm
+from slowwave.bindings.file_form import BindingForm, ColumnForm, NotifyForm, ParentForm, PutsForm, TableForm
 from slowwave.bindings.file_lines import line_of
 from slowwave.errors import BindingError
 from slowwave.store.tables import EXPORTED
@@ -114,7 +115,13 @@ class _File:
             form.off,
             tuple(form.warnings),
             read_only=form.read_only,
+            notify=self._notify(form.notify) if form.notify else None,
         )
+
+    def _notify(self, form: NotifyForm) -> Notify:
+        if not (form.channel or form.hook):
+            self.refuse(("notify",), "it tells nobody: name a channel, or say hook = true.")
+        return Notify(form.channel, form.hook)
 
     def _form(self, given: dict[str, str]) -> BindingForm:
         try:

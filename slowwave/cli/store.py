@@ -75,8 +75,9 @@ def doctor(json: Json = False) -> None:
     if not any(d.problem for d in found):
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.folders.checks import diagnose_folders
+        from slowwave.reports.notices import diagnose_notices
 
-        found += [*diagnose_stores(store), *diagnose_folders(store)]
+        found += [*diagnose_stores(store), *diagnose_folders(store), *diagnose_notices(store)]
     if json:
         show_json(
             [

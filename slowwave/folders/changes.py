@@ -10,6 +10,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import BindingError, Refused, StoreError
 from slowwave.folders.following import folder_of, follow_folder, is_folder
 from slowwave.language.embedder import embedder_for
+from slowwave.reports.notices import deliver
 from slowwave.store.connect import Store
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
@@ -31,6 +32,7 @@ def look_at_stores(store: Store) -> list[str]:
         except (BindingError, StoreError):
             continue  # its own night says why
     note_changes(store)
+    deliver(store)  # what those who are told of writes did not take then
     return problems
 
 

@@ -884,6 +884,25 @@ store_namespaces = Table(
     schema="night",
 )
 
+notices = (
+    Table(  # word of what was written to a store, for those who keep something beside it: slowwave.reports.notices
+        "notices",
+        metadata,
+        _id(),
+        _namespace(),
+        Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
+        Column("run_id", Uuid, ForeignKey("night.runs.id"), nullable=False),
+        Column("undo", Boolean, nullable=False),
+        Column("tables", JSONB, nullable=False),
+        Column("attempts", Integer, nullable=False, server_default="0"),
+        Column("error", Text, nullable=False, server_default=""),
+        Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+        _instant("delivered_at"),
+        _instant("given_up_at"),
+        schema="night",
+    )
+)
+
 overlay = Table(
     "overlay",
     metadata,

@@ -1,4 +1,4 @@
-"""The blocks of folders that are worked on in place, as rows that a binding can read and write."""
+"""The blocks of folders that are worked on in place, as rows; and word of what was written to stores whose bindings ask for it."""
 
 from pathlib import Path
 from typing import cast

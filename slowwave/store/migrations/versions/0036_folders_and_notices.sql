@@ -37,3 +37,27 @@ CREATE TABLE memory.folder_files (
 GRANT SELECT ON memory.folder_blocks, memory.folder_files
   TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier;
 GRANT UPDATE ON memory.folder_blocks TO slowwave_applier;
+
+-- What was written to a store whose binding asks for word of it, one row a batch, made in the transaction of the batch itself: so there is one
+-- for whatever was committed, and for nothing else. `tables` are the native keys of the rows by physical table.
+CREATE TABLE night.notices (
+  id uuid NOT NULL,
+  namespace_id uuid NOT NULL,
+  store text NOT NULL,
+  run_id uuid NOT NULL,
+  undo boolean NOT NULL,
+  tables jsonb NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  error text DEFAULT '' NOT NULL,
+  recorded_at timestamptz DEFAULT clock_timestamp() NOT NULL,
+  delivered_at timestamptz,
+  given_up_at timestamptz,
+  PRIMARY KEY (id),
+  FOREIGN KEY(namespace_id) REFERENCES memory.namespaces (id),
+  FOREIGN KEY(store) REFERENCES night.stores (name),
+  FOREIGN KEY(run_id) REFERENCES night.runs (id)
+);
+CREATE INDEX notices_waiting ON night.notices (store, recorded_at) WHERE delivered_at IS NULL AND given_up_at IS NULL;
+GRANT SELECT ON night.notices TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier;
+GRANT INSERT (id, namespace_id, store, run_id, undo, tables), UPDATE (attempts, error, delivered_at, given_up_at) ON night.notices
+  TO slowwave_applier;
