@@ -45,13 +45,13 @@ def _found(memories: pa.Table) -> Mask:
 
 def told_texts(memories: pa.Table, column: str) -> pa.Array:
     """(n,) the texts of a ``column`` without their sentences of small talk, ``large_string``; those of other kinds as they are."""
-    kinds, authors = memories["kind"].to_pylist(), memories["author"].to_pylist()
-    texts = memories[column].to_pylist()
-    told = (
-        without_small_talk(text, program=is_program(author)) if kind in KINDS else text
-        for text, kind, author in zip(texts, kinds, authors, strict=True)
-    )
-    return pa.array(told, pa.large_string())
+    columns = (memories[name].to_pylist() for name in (column, "kind", "author"))
+    return pa.array((told_text(*row) for row in zip(*columns, strict=True)), pa.large_string())
+
+
+def told_text(text: str, kind: object, author: object) -> str:
+    """What a memory of a kind and an author says, without its sentences of small talk."""
+    return without_small_talk(text, program=is_program(author)) if kind in KINDS else text
 
 
 def is_program(author: object) -> bool:

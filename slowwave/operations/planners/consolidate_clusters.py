@@ -10,7 +10,8 @@ contradictions, nor by a conflict on record, whatever was decided about it. Clus
 never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
 ``min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``max_clusters_per_run``
 of most worth are proposed, out of five times as many of the most tokens, as far as they leave room in what a plan may retire: what they
-save, by the share of their members' words that tell something (``slowwave.texts.substance``). Small talk alone is left as it is. A summary
+save, by the share of their members' words that tell something (``slowwave.texts.substance``). Small talk alone is left as it is, and what
+stands beside it is told without it. A summary
 may become part of another one after ``cooldown_days``, with as many new memories at least. Exempt memories
 (``slowwave.rows.exemptions``), essences and what screening has to act on first are left alone.
 

@@ -197,8 +197,8 @@ def _clusters(
     copied = _is_copied(live["text"])
     live = live.append_column("meant", as_meant(live, copied, settings))
     told = told_texts(live, "meant")
-    live = live.append_column("chatty", pc.not_equal(live["meant"], told))
-    live = live.set_column(live.column_names.index("meant"), "meant", told)
+    chatty = pc.not_equal(live["meant"], told)
+    live = live.set_column(live.column_names.index("meant"), "meant", told).append_column("chatty", chatty)
     rank = _rank(live, settings)
     i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
     used = np.unique(np.concatenate([i, j]))
@@ -290,14 +290,8 @@ def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[st
     own = gone.filter(mine)
     own = own.append_column("text", version_texts(snapshot, own["current_version_id"]))
     starts = own["valid_from"].cast(pa.int64()).to_pylist()
-    return list(
-        zip(
-            (e for e in ends if e in survivors),
-            told_texts(own, "text").to_pylist(),
-            starts,
-            strict=True,
-        )
-    )
+    told = told_texts(own, "text").to_pylist()
+    return list(zip((e for e in ends if e in survivors), told, starts, strict=True))
 
 
 def _grown(

@@ -316,6 +316,15 @@ def test_what_tells_something_comes_before_more_small_talk() -> None:
     assert found.report.numbers["clusters of small talk"] == 1
 
 
+def test_small_talk_beside_what_is_told_is_in_no_summary() -> None:
+    """The memories that say it are summed up whole all the same."""
+    talk = ("Good morning! ", "Thanks, that helps a lot. ", "")
+    rows = [{**r, "kind": "episodic", "text": f"{said}{r['text']}"} for r, said in zip(tales(), talk, strict=True)]
+    (item,) = plan(world(*rows)).items
+    (plain,) = plan(world(*tales(kind="episodic"))).items
+    assert (item.evidence["text"], sources(item)) == (plain.evidence["text"], {"a", "b", "c"})
+
+
 def test_those_that_save_most_come_first_and_the_rest_another_night() -> None:
     """At most so many a night; those after them are counted, and come next."""
     rows = [
