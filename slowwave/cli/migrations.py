@@ -8,7 +8,7 @@ from pathlib import Path
 from slowwave.cli.progress import progress
 from slowwave.cli.session import err, open_store, out, program, say, show_json, suggest
 from slowwave.errors import Refused
-from slowwave.migrating.migration_report import report_markdown
+from slowwave.migrating.migration_report import report_lines, report_markdown
 from slowwave.migrating.planned_migration import PlannedMigration, planned_migration
 from slowwave.plans.commands import argument, undecided
 
@@ -41,7 +41,11 @@ def migrate_folder(
     if json:
         show_json(done.to_json() | files)
         return
-    out.print(report_markdown(done.found), markup=False)
+    if out.is_terminal:
+        for indent, line in report_lines(done.found):
+            say(line, indent=indent)
+    else:
+        out.print(report_markdown(done.found), markup=False)
     for name, path in files.items():
         say(f"{name}: {path}")
     if done.night is None:

@@ -15,6 +15,8 @@ SHOWN: Final = 50
 """Lines of one list that the Markdown shows; the JSON has all."""
 
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
+_UNMARKED: Final = re.compile(r"\\(.)")
+_ROW: Final = re.compile(r"\| ([a-z ]+) \| ([\d,]+) \|")
 
 
 def counters(found: Migration) -> dict[str, int]:
@@ -127,9 +129,10 @@ def report_markdown(found: Migration) -> str:
     )
     parts.append(_section("Not read", _left_out(found.staging.noted)))
     subjects = [
-        f"{s.plan.subject.ref} ({s.plan.subject.name}): {len(s.plan.claims):,} claims, confidence {s.plan.level}"
+        f"{s.plan.subject.ref} ({s.plan.subject.name}): {n:,} {'claim' if n == 1 else 'claims'}, confidence {s.plan.level}"
         f"{f', page {s.canonical.place}' if s.canonical else ''}"
         for s in found.audited.subjects
+        for n in (len(s.plan.claims),)
     ]
     parts.append(_section("Subjects", subjects))
     conflicts = [
@@ -148,6 +151,20 @@ def report_markdown(found: Migration) -> str:
         _section("Where a model was of no help", (f"{p.page.source}: {p.problem}" for p in found.pages if p.problem))
     )
     return "\n".join(part for part in parts if part)
+
+
+def report_lines(found: Migration) -> list[tuple[int, str]]:
+    """The report for a terminal: (indentation, line), an empty line before each of its parts."""
+    lines: list[tuple[int, str]] = []
+    for line in report_markdown(found).splitlines():
+        row, heading = _ROW.fullmatch(line), line.removeprefix("#").lstrip("# ") if line.startswith("#") else ""
+        if row is not None:
+            lines.append((2, f"{row[1]}: {row[2]}"))
+        elif heading:
+            lines += [(0, "")] * bool(lines) + [(0, _UNMARKED.sub(r"\1", heading))]
+        elif line.strip("| -:"):
+            lines.append((2 if line.startswith("- ") else 0, _UNMARKED.sub(r"\1", line)))
+    return lines
 
 
 def _finding(one: AuditFinding) -> dict[str, str]:

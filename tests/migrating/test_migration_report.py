@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from slowwave.migrating.migration_report import report_json, report_markdown
+from slowwave.migrating.migration_report import report_json, report_lines, report_markdown
 from tests.migrating.folders import migrated, page
 
 FILES = {
@@ -66,10 +66,10 @@ Run {run_id}. Read as:
 
 ## Subjects
 
-- core:user (user): 1 claims, confidence high
-- decision:oak (Oak hulls): 1 claims, confidence high
+- core:user (user): 1 claim, confidence high
+- decision:oak (Oak hulls): 1 claim, confidence high
 - person:jo (Jo): 2 claims, confidence high
-- project:mara (Mara): 1 claims, confidence medium
+- project:mara (Mara): 1 claim, confidence medium
 
 ## Contradictions
 
@@ -89,6 +89,14 @@ def test_the_report_of_a_small_folder(tmp_path: Path) -> None:
     found = migrated(tmp_path / "brain", FILES)
     assert report_markdown(found) == REPORT.replace("{run_id}", found.run_id)
     assert report_markdown(migrated(tmp_path / "brain", {})) == report_markdown(found)
+
+
+def test_a_terminal_is_told_the_same_without_marks(tmp_path: Path) -> None:
+    """Names as they are, a number beside what is counted, and what belongs together set in."""
+    lines = report_lines(migrated(tmp_path / "old_brain", FILES))
+    assert lines[0] == (0, "Migration of old_brain to acme")
+    assert {(2, "pages staged: 9"), (0, ""), (0, "Not read"), (2, "- *.png: 1 of this kind are not read")} <= set(lines)
+    assert not [line for _, line in lines if line.startswith(("#", "|"))]
 
 
 def test_the_run_as_json(tmp_path: Path) -> None:
