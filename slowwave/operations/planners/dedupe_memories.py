@@ -286,11 +286,10 @@ def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[st
         return []
     into = merged_into(snapshot, ("memories",))
     ends = [chain(id_, into)[-1] for id_ in gone["id"].to_pylist()]
-    mine = pa.array([end in survivors for end in ends])
-    own = gone.filter(mine)
-    own = own.append_column("text", version_texts(snapshot, own["current_version_id"]))
+    own = gone.filter(pa.array([end in survivors for end in ends]))
     starts = own["valid_from"].cast(pa.int64()).to_pylist()
-    told = told_texts(own, "text").to_pylist()
+    texts = version_texts(snapshot, own["current_version_id"])
+    told = told_texts(own.append_column("text", texts), "text").to_pylist()
     return list(zip((e for e in ends if e in survivors), told, starts, strict=True))
 
 
