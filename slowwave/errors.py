@@ -130,3 +130,8 @@ class UndoBlocked(Refused):
 
 class JournalDamaged(Refused):
     """The journal of what would be undone is not what was written when it was applied."""
+
+
+def plain_fault(message: str) -> str:
+    """What a model of Pydantic says of a value; a sentence of ours without the name of Python's error before it."""
+    return message.removeprefix("Value error, ")

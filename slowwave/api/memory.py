@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from slowwave.errors import Refused
+from slowwave.errors import Refused, plain_fault
 from slowwave.search.request import CorpusChoice, Mode, SearchRequest, SearchResponse, SearchScope
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
@@ -306,4 +306,8 @@ def _request(kind: type[Request], given: Mapping[str, object]) -> Request:
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise Refused(f"{name} cannot be {str(first['input'])[:64]!r}: {first['msg']}. Nothing was done.") from None
+        if not name:
+            raise Refused(f"{plain_fault(first['msg'])}. Nothing was done.") from None
+        raise Refused(
+            f"{name} cannot be {str(first['input'])[:64]!r}: {plain_fault(first['msg'])}. Nothing was done."
+        ) from None

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from slowwave.cli.session import Json, Namespace, err, open_store, plain, say, show_json, show_table
 from slowwave.corpus.link_graph import LinkRequest, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, get_page
-from slowwave.errors import Refused
+from slowwave.errors import Refused, plain_fault
 
 _OPS: Final = ("neighbors", "backlinks", "lint")
 _Request = TypeVar("_Request", bound=BaseModel)
@@ -83,4 +83,4 @@ def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
         return model.model_validate(values)
     except ValidationError as problem:
         first = problem.errors()[0]
-        raise Refused(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+        raise Refused(f"{'.'.join(map(str, first['loc']))}: {plain_fault(first['msg'])}.") from None

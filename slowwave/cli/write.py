@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from slowwave.cli.session import Json, Namespace, open_store, plain, program, say, show_json, suggest
 from slowwave.corpus.page_request import HeldElsewhere, PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
-from slowwave.errors import Refused
+from slowwave.errors import Refused, plain_fault
 
 _Request = TypeVar("_Request", bound=BaseModel)
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]
@@ -162,4 +162,7 @@ def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise Refused(f"{where + ': ' if where else ''}{first['msg']}. Nothing was done.") from None
+        why = plain_fault(first["msg"]).replace(
+            "expected_hash that get gave", "--expected-hash that `get --json` gives"
+        )
+        raise Refused(f"{where + ': ' if where else ''}{why}. Nothing was done.") from None

@@ -24,7 +24,7 @@ from pydantic_settings import (
 from slowwave.config.embedding_models import OFFLINE_MODELS, default_model
 from slowwave.config.former_names import FORMER_NAMES, SEALED_NAMES, nested
 from slowwave.config.operations import Operations
-from slowwave.errors import SettingsError
+from slowwave.errors import SettingsError, plain_fault
 
 _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
     (
@@ -378,6 +378,6 @@ def _refused(problem: ValidationError, *place: str) -> SettingsError:
     first = problem.errors()[0]
     path = (*place, *(str(part) for part in first["loc"]))
     return SettingsError(
-        f"The setting {'.'.join(path)} cannot be {first['input']!r}: {first['msg']}. "
+        f"The setting {'.'.join(path)} cannot be {first['input']!r}: {plain_fault(first['msg'])}. "
         f"Correct it in the namespace's settings, or the variable SLOWWAVE_{'__'.join(path).upper()}."
     )

@@ -11,6 +11,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from slowwave.errors import plain_fault
+
 CODES: Final[Mapping[int, str]] = {
     400: "bad_request",
     401: "unauthorized",
@@ -51,5 +53,8 @@ class Failure:
 def invalid(problem: ValidationError) -> Failure:
     """A request that its model does not admit: places and reasons, no values."""
     faults = problem.errors(include_input=False, include_url=False, include_context=False)
-    told = [f"{'.'.join(map(str, fault['loc'])) or 'request'}: {fault['msg']}" for fault in faults[:_MOST_FAULTS]]
+    told = [
+        f"{'.'.join(map(str, fault['loc'])) or 'request'}: {plain_fault(fault['msg'])}"
+        for fault in faults[:_MOST_FAULTS]
+    ]
     return Failure(422, "; ".join(told) + ".")

@@ -64,6 +64,7 @@ def test_a_page_is_written_read_forgotten_and_purged(
         (("ideas/a.md", "--kind", "burn"), "kind:"),
         (("../a.md", "--kind", "create"), "target:"),
         (("ideas/a.md", "--kind", "forget"), "for a reason"),
+        (("ideas/a.md", "--kind", "replace"), "by the --expected-hash that `get --json` gives"),
         (("ideas/a.md", "--kind", "create"), "title and type"),
         (("ideas/a.md", "--kind", "create", "--field", "x"), "NAME=VALUE"),
         (("ideas/a.md", "--kind", "create", "--file", "/no/such/file"), "cannot be read"),
@@ -79,6 +80,7 @@ def test_refusals_are_sentences(
     assert (code, out) == (2, "")
     assert words in err
     assert err.startswith("Refused: ")
+    assert "Value error" not in err
     assert list(vault.live()) == ["ideas/moon.md"]
 
 
@@ -95,3 +97,5 @@ def test_the_same_in_python(store: Store) -> None:
     assert ask(store, "SELECT count(*) FROM memory.documents") == [(0,)]
     with pytest.raises(Refused, match="target"):
         memory.write("create", "../a.md", "Tea.")
+    with pytest.raises(Refused, match=r"^a page is replaced by the expected_hash"):
+        memory.write("replace", "inbox/a.md", "Tea.")
