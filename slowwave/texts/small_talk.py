@@ -48,14 +48,21 @@ def is_small_talk(text: str, *, program: bool = False) -> bool:
 
 @lru_cache(maxsize=8_192)
 def without_small_talk(text: str, *, program: bool = False) -> str:
-    """The text without the sentences that tell nothing; itself where they are all that there is, and where it has several lines."""
+    """The text without the sentences that tell nothing; itself where they are all that there is, where nothing but a name is left besides
+    ("Hi, Sunny."), and where it has several lines.
+    """
     if len(text) > 2 * LONGEST or "\n" in text.strip():
         return text
     if not any(tells_nothing(part, program=program) for part in _ROUGHLY.split(text)):
         return text  # most texts: where sentences end exactly is ten times as dear
     parts = sentences(text)
     left = [s for s in parts if not tells_nothing(s, program=program)] if len(parts) > 1 else parts
-    return " ".join(left) if 0 < len(left) < len(parts) else text
+    return " ".join(left) if len(left) < len(parts) and any(map(_says_more, left)) else text
+
+
+def _says_more(sentence: str) -> bool:
+    words = _WORD.findall(sentence.replace("’", "'"))
+    return any(not word[0].isupper() and fold(word) not in _WORDS for word in words)
 
 
 def tells_nothing(sentence: str, *, program: bool = False) -> bool:

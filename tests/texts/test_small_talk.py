@@ -75,9 +75,10 @@ def test_a_program_may_say_of_itself_what_tells_of_a_person() -> None:
         ("- Thanks.\n- I live in Bergen.", "- Thanks.\n- I live in Bergen."),
         ("I live in Bergen. Just kidding!", "I live in Bergen. Just kidding!"),
         ("I live in Bergen. Not really.", "I live in Bergen. Not really."),
+        ("Hi, Sunny! It's great to meet you too.", "Hi, Sunny! It's great to meet you too."),
     ],
 )
 def test_a_text_without_its_small_talk(text: str, left: str) -> None:
-    """What takes a statement back is no small talk, and a text of nothing else stays whole."""
+    """What takes a statement back is no small talk, and a text of nothing else, or of a greeting by name besides, stays whole."""
     assert without_small_talk(text) == left
     assert without_small_talk(left) == left
