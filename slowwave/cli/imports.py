@@ -17,6 +17,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import ImportRefused
 from slowwave.imports.entities import import_entities
 from slowwave.imports.facts import import_facts
+from slowwave.imports.graphiti import import_graphiti
 from slowwave.imports.letta import import_letta
 from slowwave.imports.memories import import_memories
 from slowwave.imports.messages import import_messages
@@ -51,6 +52,12 @@ def messages(file: File, namespace: Into = None, on_error: OnError = "stop", jso
 def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """A Letta agent file (.af)."""
     _run(import_letta, file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
+    """A temporal graph of Graphiti as JSON: nodes, edges, episodes. It is audited here; nothing is written back."""
+    _run(import_graphiti, file, namespace, on_error, as_json=json)
 
 
 @app.command()

@@ -38,6 +38,7 @@ class Record:
     name: str
     attributes: Mapping[str, Any]
     state: State = "active"
+    mentions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,14 @@ def write_turns(
     *,
     embedder: Embedder,
     source: str,
+    names: bool = True,
     progress: Progress | None = None,
 ) -> ImportSummary:
     """Write the turns that a namespace does not have yet, in the order of their time; one transaction a batch.
 
     A turn becomes a chunk of its session's document and a memory with its first version (valid from ``created_at``). Names
-    in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships. A turn is known by its
+    in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships; without ``names`` none do. A
+    turn is known by its
     external id. One that says something else than the file said before gives its memory a new version with a vector, and a new chunk
     in place of the old one; where the memory is not open to that it is left and named. Names are read and vectors made outside the
     transactions. A quarantined turn becomes a memory alone: its words make no chunk and no names, which recall would find.
@@ -88,7 +91,7 @@ def write_turns(
     refuse_connected(connection, groups)
     for slug, group in groups.items():
         vectors = LoadedVectors(namespace_embedder(connection, slug, embedder))
-        target = ImportTarget(connection, slug, source, vectors, tally)
+        target = ImportTarget(connection, slug, source, vectors, tally, names=names)
         in_time = sorted(group, key=lambda turn: turn.created_at)
         for batch in batches(in_time, lambda turn: len(turn.content), BATCH_CHARACTERS):
             tally.known += len(batch)
@@ -164,7 +167,7 @@ def _entity_row(namespace: str, row_id: str, record: Record) -> dict[str, object
         "entity_type": record.entity_type,
         "name": record.name,
         "attributes": dict(record.attributes),
-        "mention_count": 1,
+        "mention_count": record.mentions,
         "state": record.state,
     }
 

@@ -76,11 +76,19 @@ class _Work:
 
 
 class ImportTarget:
-    """A namespace that turns are written to."""
+    """A namespace that turns are written to; without ``names``, those in them become no entities."""
 
     def __init__(
-        self, connection: psycopg.Connection[Any], slug: str, source: str, vectors: LoadedVectors, tally: ImportTally
+        self,
+        connection: psycopg.Connection[Any],
+        slug: str,
+        source: str,
+        vectors: LoadedVectors,
+        tally: ImportTally,
+        *,
+        names: bool = True,
     ) -> None:
+        self._read_names = names
         self._connection, self._slug, self._source = connection, slug, source
         self._vectors, self._tally = vectors, tally
         self._names: dict[str, mentions.NamesInText] = {}
@@ -91,7 +99,9 @@ class ImportTarget:
             work = self._sorted_out(found_id(self._connection, self._slug), batch)
         self._tally.left += work.left
         self._names = {
-            turn.external_id: mentions.read_names(turn.content) for turn in work.turns if turn.state == "active"
+            turn.external_id: mentions.read_names(turn.content)
+            for turn in work.turns
+            if turn.state == "active" and self._read_names
         }
         for part in batches(work.turns, lambda turn: len(self._read(turn).found), BATCH_NAMES):
             with self._connection.transaction():
