@@ -15,10 +15,10 @@ import psycopg
 
 from slowwave.claims.claim import Claim, to_forget
 from slowwave.claims.evidence import EvidencePage, evidence
-from slowwave.claims.remember_request import RememberPreview, RememberRequest, RememberResponse, StillHeld
+from slowwave.claims.remember_request import RememberRequest, RememberResponse, StillHeld
 from slowwave.claims.screened_request import ScreenedRequest
 from slowwave.claims.subjects import Resolution, Subject
-from slowwave.claims.telling import refusal
+from slowwave.claims.telling import previewed, refusal
 from slowwave.errors import Refused
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
@@ -110,22 +110,7 @@ def forget(
         forgotten=tuple(claim.id for claim in claims),
         still_held=counts if held else None,
         warnings=screened.warnings,
-        preview=RememberPreview(
-            action="forget",
-            subject=request.subject,
-            subject_ref=str(ref),
-            target_subject_ref=str(ref),
-            target_path=ref.path,
-            family=ref.family,
-            kind=request.kind,
-            resolved_mode=found.outcome,
-            matched_by=found.matched_by,
-            match_confidence=found.sureness,
-            evidence_path=page.path,
-            canonical_target=True,
-        )
-        if request.dry_run
-        else None,
+        preview=previewed(request, found, str(ref), ref, page.path) if request.dry_run else None,
     )
 
 

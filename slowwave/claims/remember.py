@@ -23,7 +23,6 @@ from slowwave.claims.nearness import Nearness, nearness
 from slowwave.claims.remember_request import (
     KnownStatement,
     Relation,
-    RememberPreview,
     RememberRequest,
     RememberResponse,
 )
@@ -32,7 +31,7 @@ from slowwave.claims.subject_choice import chosen
 from slowwave.claims.subject_naming import name_of, relations_of, target_of
 from slowwave.claims.subjects import Resolution, Subject, names_of, resolve
 from slowwave.claims.succession import Period, Succession, succession
-from slowwave.claims.telling import conclusion, refusal, unresolved
+from slowwave.claims.telling import conclusion, previewed, refusal, unresolved
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.language.embedder import Embedder, embedder_for, entity_text
@@ -369,22 +368,7 @@ class _Call:
             conflicts_with=known.opposed,
             replaced=replaced,
             warnings=(*self.screened.warnings, *((warning,) if warning else ())),
-            preview=None
-            if claim_id is not None
-            else RememberPreview(
-                action=request.action,
-                subject=request.subject,
-                subject_ref=str(ref),
-                target_subject_ref=str(target),
-                target_path=target.path,
-                family=target.family,
-                kind=request.kind,
-                resolved_mode=found.outcome,
-                matched_by=found.matched_by,
-                match_confidence=found.sureness,
-                evidence_path=page.path,
-                canonical_target=True,
-            ),
+            preview=None if claim_id is not None else previewed(request, found, str(ref), target, page.path),
         )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 
 from slowwave.claims.claim import Claim
-from slowwave.claims.remember_request import RememberRequest, RememberResponse
-from slowwave.claims.subject_ref import CORE
+from slowwave.claims.remember_request import RememberPreview, RememberRequest, RememberResponse
+from slowwave.claims.subject_ref import CORE, SubjectRef
 from slowwave.claims.subjects import Resolution
 from slowwave.claims.succession import Succession
 from slowwave.errors import Forbidden, Refused
@@ -70,6 +70,26 @@ def conclusion(
     if request.allow_canonical:
         parts.append(f"{path} is not changed by day: a night's plan does that.")
     return " ".join(parts)
+
+
+def previewed(
+    request: RememberRequest, found: Resolution, subject_ref: str, target: SubjectRef, evidence_path: str
+) -> RememberPreview:
+    """What a dry run says besides: of ``subject_ref``, whose statement would belong on the page of ``target``."""
+    return RememberPreview(
+        action=request.action,
+        subject=request.subject,
+        subject_ref=subject_ref,
+        target_subject_ref=str(target),
+        target_path=target.path,
+        family=target.family,
+        kind=request.kind,
+        resolved_mode=found.outcome,
+        matched_by=found.matched_by,
+        match_confidence=found.sureness,
+        evidence_path=evidence_path,
+        canonical_target=True,
+    )
 
 
 def refusal(problem: psycopg.Error) -> Refused:

@@ -398,5 +398,6 @@ def _bits(word: str) -> str:
 def _readable(octets: bytes) -> str:
     """The octets as text, if they are one: letters and spaces for the most part."""
     said = octets.decode("utf-8", "ignore")
-    letters = sum(c.isalpha() or c.isspace() for c in said)
-    return said if len(said) >= 0.9 * len(octets) and letters >= 0.75 * len(said) else ""
+    if len(said) < 0.9 * len(octets):  # a digest, as most words of that length are
+        return ""
+    return said if sum(c.isalpha() or c.isspace() for c in said) >= 0.75 * len(said) else ""
