@@ -1,4 +1,4 @@
-"""Claims in the words of a model: one question a session, and of its answer what the turns that it cites bear out.
+"""Claims in the words of a model: one question for each batch of a session, and of its answer what the turns that it cites bear out.
 
 Turns go out as one line of JSON between two equal lines; what is secret, private or speaks to a reader is not among them. A claim stands
 that names its subject as a cited turn does, says no number, name, date or "not" that these do not, and nothing unsafe, private or still to
@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time
 from typing import Any, Final
 
 from slowwave.claims.subjects import Subject
@@ -21,13 +20,12 @@ from slowwave.language.chat import Chat
 from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.claim_candidates import THE_USER, ClaimCandidate, Naming, NewName
-from slowwave.operations.planners.digest_writing import LONGEST_BATCH
+from slowwave.operations.planners.model_turns import ShownTurn, batches, shown_turns
 from slowwave.operations.planners.session_tellings import ReadSession
 from slowwave.reports.model import Finding
-from slowwave.texts.dates import absolutize
 from slowwave.texts.grounding import ungrounded
 from slowwave.texts.plain_claims import LONGEST, slot_of
-from slowwave.texts.screening import counting, redact, screen, unsafe
+from slowwave.texts.screening import unsafe
 from slowwave.texts.sensitivity import privacy_class
 from slowwave.texts.session_turns import ASSISTANT
 from slowwave.texts.tokens import fold
@@ -89,14 +87,6 @@ assistant says. Use names, numbers, dates and terms exactly as the data has them
 turns that a claim rests on. A claim that adds anything, or cites nothing, is thrown away. The list may be empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    speaker: str
-    text: str
-    line: int
-    at: datetime
-
-
 @dataclass(slots=True)
 class ClaimWriting:
     """The model that reads for claims tonight, and how that went."""
@@ -118,8 +108,9 @@ class ClaimWriting:
         for session in sessions:
             if self.reader is None or self._in_a_row >= FAILURES_IN_A_ROW:
                 break
-            turns = _turns(session, self.leave)
-            if turns and (said := self._asked(turns)) is not None:
+            for turns in batches(shown_turns(session, self.leave, _LONGEST_TURN, write="replace")):
+                if (said := self._asked(turns)) is None:
+                    break
                 kept = [c for one in said if (c := self._candidate(one, turns, session, naming)) is not None]
                 self.kept += len(kept)
                 self.dropped += len(said) - len(kept)
@@ -154,7 +145,7 @@ class ClaimWriting:
             )
         return tuple(found)
 
-    def _asked(self, turns: Sequence[_Turn]) -> list[Any] | None:
+    def _asked(self, turns: Sequence[ShownTurn]) -> list[Any] | None:
         if self.reader is None:
             return None
         told = [{"number": n, "speaker": t.speaker, "text": t.text} for n, t in enumerate(turns, 1)]
@@ -174,7 +165,7 @@ class ClaimWriting:
         return claims[:_MOST]
 
     def _candidate(
-        self, one: Any, turns: Sequence[_Turn], session: ReadSession, naming: Naming
+        self, one: Any, turns: Sequence[ShownTurn], session: ReadSession, naming: Naming
     ) -> ClaimCandidate | None:
         """A claim that stands, and whose subject is known or named plainly."""
         if not isinstance(one, Mapping):
@@ -223,23 +214,3 @@ def _is_named(name: str, shown: Sequence[str]) -> bool:
     """Whether the turns say the name of a subject, or are the user's own."""
     text = " \n ".join(fold(part) for part in shown)
     return fold(name).removeprefix("the ") in text
-
-
-def _turns(session: ReadSession, leave: Collection[str]) -> list[_Turn]:
-    """What was said in a session, as a model is shown it, as much as it reads at once."""
-    found: list[_Turn] = []
-    size = 0
-    for turn in session.turns:
-        text = turn.text[:_LONGEST_TURN]
-        if turn.speaker == "system" or any(f.kind == "injection" for f in counting(screen(text))):
-            continue
-        if (kind := privacy_class(text)) and kind not in leave:
-            continue
-        at = turn.at or datetime.combine(session.page.day, time(), UTC)
-        said = visible(absolutize(redact(text), at, write="replace").text, _LONGEST_TURN + 400)
-        size += len(said)
-        if size > LONGEST_BATCH:
-            break
-        if said:
-            found.append(_Turn(turn.speaker, said, turn.lines[0][0], at))
-    return found

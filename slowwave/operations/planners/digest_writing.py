@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final
 
 from slowwave.language.asking import ask_within, object_in
@@ -19,16 +19,13 @@ from slowwave.language.chat import Chat
 from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.digest_pages import SECTIONS, DigestLine, Section
+from slowwave.operations.planners.model_turns import batches, shown_turns
 from slowwave.operations.planners.session_tellings import ReadSession
 from slowwave.reports.model import Finding
-from slowwave.texts.dates import absolutize
 from slowwave.texts.grounding import ungrounded
-from slowwave.texts.screening import counting, redact, screen, unsafe
+from slowwave.texts.screening import unsafe
 from slowwave.texts.sensitivity import privacy_class
 from slowwave.texts.who_did_what import exchanged_parties
-
-LONGEST_BATCH: Final = 180_000
-"""Characters of the turns that a model reads at once (Dory 4.8)."""
 
 MAX_TOKENS: Final = 1_500
 OPERATION: Final = "digest_sessions"
@@ -106,7 +103,7 @@ class DigestWriting:
         if self.writer is None or self._in_a_row >= FAILURES_IN_A_ROW:
             return None
         sections: dict[Section, tuple[DigestLine, ...]] = {}
-        parts = _batches(_turns(sessions, day, self.leave))
+        parts = batches(_turns(sessions, day, self.leave))
         for part in parts:
             if (found := self._asked(part)) is None:
                 return None
@@ -205,31 +202,9 @@ def _line(one: Any, sources: Sequence[_Source], leave: Collection[str]) -> Diges
 
 def _turns(sessions: Sequence[ReadSession], day: date, leave: Collection[str]) -> list[_Source]:
     """What was said on a day, as a model is shown it."""
-    found: list[_Source] = []
-    for session in sessions:
-        for turn in session.turns:
-            if turn.speaker == "system" or (turn.at.date() if turn.at else session.page.day) != day:
-                continue
-            text = turn.text[:_LONGEST_TURN]
-            if any(f.kind == "injection" for f in counting(screen(text))):
-                continue
-            if (kind := privacy_class(text)) and kind not in leave:
-                continue
-            at = turn.at or datetime(day.year, day.month, day.day, tzinfo=UTC)
-            said = visible(absolutize(redact(text), at).text, _LONGEST_TURN + 400)
-            if said:
-                found.append(_Source(turn.speaker, said, (f"{session.page.path}#L{turn.lines[0][0]}",)))
-    return found
-
-
-def _batches(turns: Sequence[_Source]) -> list[list[_Source]]:
-    """Turns in their order, as many at once as a model reads."""
-    parts: list[list[_Source]] = []
-    size = LONGEST_BATCH
-    for turn in turns:
-        if size + len(turn.text) > LONGEST_BATCH:
-            parts.append([])
-            size = 0
-        parts[-1].append(turn)
-        size += len(turn.text)
-    return parts
+    return [
+        _Source(turn.speaker, turn.text, (f"{session.page.path}#L{turn.line}",))
+        for session in sessions
+        for turn in shown_turns(session, leave, _LONGEST_TURN)
+        if turn.at.date() == day
+    ]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.language.chat import EndpointChat
-from slowwave.operations.planners import digest_writing
+from slowwave.operations.planners import model_turns
 from slowwave.operations.planners.digest_sessions import digest_sessions
 from slowwave.operations.planners.extract_claims import extract_claims
 from tests.endpoints import Server, completion
@@ -101,7 +101,7 @@ def test_dory_long_days_are_read_in_batches_and_merged_once_more(
     answers: Callable[[Writes], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the merged sentences rest on are the turns behind those that they cite."""
-    monkeypatch.setattr(digest_writing, "LONGEST_BATCH", 100)
+    monkeypatch.setattr(model_turns, "LONGEST_BATCH", 100)
 
     def write(document: dict[str, Any]) -> dict[str, Any]:
         return empty(
@@ -145,3 +145,20 @@ def test_a_model_reads_for_claims_and_what_it_infers_is_thrown_away(answers: Cal
     told: list[Any] = [c for i in found.items for c in i.evidence["claims"]]  # type: ignore[attr-defined]
     assert [c["statement"] for c in told] == ["Kestrel ships on 14 May without dark mode."]
     assert found.report.numbers["claims of a model dropped"] == 6
+
+
+def test_a_long_session_is_read_for_claims_to_its_end(
+    answers: Callable[[Writes], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches, each with numbers of its own."""
+    monkeypatch.setattr(model_turns, "LONGEST_BATCH", 100)
+
+    def write(document: dict[str, Any]) -> dict[str, Any]:
+        told = [turn["number"] for turn in document["turns"] if "testers" in turn["text"]]
+        of = {"subject": "Kestrel", "kind": "state", "statement": "Kestrel needs 3 testers.", "confidence": 0.9}
+        return {"claims": [of | {"cited": told}] if told else []}
+
+    chat = EndpointChat(answers(write).url, "reader", pause=lambda _: None)
+    tables = {"entities": [{"id": "11111111-1111-4111-8111-111111111111", "name": "Kestrel", "entity_type": "project"}]}
+    found = extract_claims(replace(make_inputs(sessions_snapshot([SAID], tables=tables)), consolidator=chat))
+    assert (found.report.numbers["model calls"], found.report.numbers["claims of a model"]) == (2, 1)
