@@ -83,7 +83,7 @@ def follow_bound_folder(store: Store, claim: NamespaceClaim, folder: ConnectedSt
 
 
 def named_in_files(store: Store, problem: UndoBlocked) -> UndoBlocked:
-    """The same refusal, with the files and sections of the blocks that a person changed since."""
+    """The same refusal, with the files and lines of the blocks that a person changed since."""
     places = places_of(store, problem.rows)
     said = f" In the files: {'; '.join(places)}." if places else ""
     return UndoBlocked(f"{problem}{said}", problem.rows)

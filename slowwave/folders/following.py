@@ -8,6 +8,7 @@ a process that ended in between loses nothing: what a row says the file has is n
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -40,7 +41,7 @@ STANDS_STILL: Final = 1.0
 
 _PROFILE: Final = "plain"
 _EMBEDDED: Final = 256
-_PLACE: Final = 200
+_BREAK: Final = re.compile(r"\r\n?|\n")
 _PATIENCE: Final = "60s"
 
 _FILES: Final = "SELECT path, size, mtime, hash FROM memory.folder_files WHERE folder = %s"
@@ -49,25 +50,25 @@ SELECT DISTINCT path FROM memory.folder_blocks
 WHERE folder = %s AND said <> CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END
 """
 _ROWS: Final = """
-SELECT id::text, kind, section, lead, body, tail, said, gone, place, day FROM memory.folder_blocks
+SELECT id::text, kind, section, lead, body, tail, said, gone, day FROM memory.folder_blocks
 WHERE folder = %s AND path = %s ORDER BY position, id FOR UPDATE
 """
 _JOURNALLED: Final = "SELECT DISTINCT row_id::text FROM night.journal WHERE row_id = ANY(%s::uuid[])"
 _LEFT: Final = "UPDATE memory.folder_blocks SET kind = 'left', said = '' WHERE id = ANY(%s::uuid[])"
 _ENDED: Final = "DELETE FROM memory.folder_blocks WHERE id = ANY(%s::uuid[])"
 _KEPT: Final = """
-UPDATE memory.folder_blocks b SET position = n.position, kind = n.kind, section = n.section, place = n.place, day = n.day, lead = n.lead,
-  body = n.body, tail = n.tail, vector = CASE WHEN b.body = n.body THEN b.vector END
-FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
-  AS n (id, position, kind, section, place, day, lead, body, tail)
-WHERE b.id = n.id AND (b.position, b.kind, b.section, b.place, b.day, b.lead, b.body, b.tail)
-  IS DISTINCT FROM (n.position, n.kind, n.section, n.place, n.day, n.lead, n.body, n.tail)
+UPDATE memory.folder_blocks b SET position = n.position, kind = n.kind, section = n.section, day = n.day, lead = n.lead, body = n.body,
+  tail = n.tail, vector = CASE WHEN b.body = n.body THEN b.vector END
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
+  AS n (id, position, kind, section, day, lead, body, tail)
+WHERE b.id = n.id AND (b.position, b.kind, b.section, b.day, b.lead, b.body, b.tail)
+  IS DISTINCT FROM (n.position, n.kind, n.section, n.day, n.lead, n.body, n.tail)
 """
 _NEW: Final = """
-INSERT INTO memory.folder_blocks (id, folder, path, position, kind, section, place, day, lead, body, tail, said, recorded_at)
-SELECT n.id, %s, %s, n.position, n.kind, n.section, n.place, n.day, n.lead, n.body, n.tail, n.lead || n.body || n.tail, coalesce(n.day, %s)
-FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
-  AS n (id, position, kind, section, place, day, lead, body, tail)
+INSERT INTO memory.folder_blocks (id, folder, path, position, kind, section, day, lead, body, tail, said, recorded_at)
+SELECT n.id, %s, %s, n.position, n.kind, n.section, n.day, n.lead, n.body, n.tail, n.lead || n.body || n.tail, coalesce(n.day, %s)
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
+  AS n (id, position, kind, section, day, lead, body, tail)
 """
 _FOLLOWED: Final = """
 UPDATE memory.folder_blocks SET said = CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END WHERE folder = %s AND path = %s
@@ -87,7 +88,17 @@ _EMBED: Final = """
 UPDATE memory.folder_blocks b SET vector = n.vector::vector FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n (id, body, vector)
 WHERE b.id = n.id AND b.body = n.body
 """
-_NAMED: Final = "SELECT path, section FROM memory.folder_blocks WHERE id = ANY(%s::uuid[]) ORDER BY path, position"
+_PLACED: Final = """
+UPDATE memory.folder_blocks b SET place = n.place FROM unnest(%s::uuid[], %s::text[]) AS n (id, place)
+WHERE b.id = n.id AND b.place <> n.place
+"""
+_NAMED: Final = "SELECT DISTINCT place FROM memory.folder_blocks WHERE id = ANY(%s::uuid[]) ORDER BY place"
+_ERASED: Final = """
+DELETE FROM memory.folder_blocks b WHERE b.folder = %s AND b.said = '' AND (b.gone OR b.kind = 'left')
+  AND EXISTS (SELECT 1 FROM night.journal j WHERE j.row_id = b.id)
+  AND NOT EXISTS (SELECT 1 FROM night.journal j JOIN night.before_images i ON i.journal_id = j.id WHERE j.row_id = b.id)
+"""
+"""Blocks that no file says any more, and that no undo can bring back: what they said was erased from the journal."""
 
 
 @dataclass(slots=True)
@@ -168,10 +179,10 @@ def follow_folder(
 
 
 def places_of(store: Store, rows: Sequence[str]) -> list[str]:
-    """Where blocks stand or stood, by the ids of their rows: file and section."""
+    """Where blocks stand or stood when their file was looked at last, by the ids of their rows: file and line."""
     with store.connect("reader") as connection:
         found = connection.execute(_NAMED, (list(rows),)).fetchall()
-    return list(dict.fromkeys(_place(str(path), str(section)) for path, section in found))
+    return [str(place) for (place,) in found if place]
 
 
 @contextmanager
@@ -211,6 +222,7 @@ class _Following:
         known = {
             str(p): (int(str(s)), int(str(m)), str(h)) for p, s, m, h in self._connection.execute(_FILES, (self._name,))
         }
+        self._connection.execute(_ERASED, (self._name,))
         due = {str(path) for (path,) in self._connection.execute(_DUE, (self._name,))}
         scan = scan_folder(self._root, profile(_PROFILE), known)
         self._done.files = len(scan.files)
@@ -301,6 +313,7 @@ class _Following:
                         raise Unsettled
                     self._done.written.append(path)
                     content, mark = wanted, FileMark.of((self._root / path).stat(follow_symlinks=False))
+            self._connection.execute(_PLACED, ([row.id for row in rows], _places(path, rows)))
             self._connection.execute(_FOLLOWED, (self._name, path))
             self._connection.execute(_SEEN, (self._name, path, mark.size, mark.mtime, content_hash(content)))
 
@@ -316,19 +329,19 @@ class _Following:
         for position, (row, segment) in enumerate(found.parts):
             if row is None:
                 assert segment is not None  # noqa: S101 - a part is one of both
-                new.append((self._new_id(path, segment, times), position, *_columns(path, segment)))
+                new.append((self._new_id(path, segment, times), position, *_columns(segment)))
             elif (
                 segment is None or row.wanted != row.said
             ):  # its text is a plan's, and has yet to follow or to stay away
-                where = (row.kind, row.section, row.place, row.day)
+                where = (row.kind, row.section, row.day)
                 if segment is not None:
-                    where = (row.kind, segment.section, _place(path, segment.section), segment.day)
+                    where = (row.kind, segment.section, segment.day)
                 kept.append((row.id, position, *where, row.lead, row.body, row.tail))
             else:
-                kept.append((row.id, position, *_columns(path, segment)))
-        self._end([row.id for row in found.ended])
+                kept.append((row.id, position, *_columns(segment)))
         if kept:
             self._connection.execute(_KEPT, _turned(kept))
+        self._end([row.id for row in found.ended])
         if new:
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(mark.mtime / 1e9, 0)))
             self._connection.execute(_NEW, (self._name, path, when, *_turned(new)))
@@ -373,15 +386,20 @@ class _Following:
             self._done.embedded += len(rows)
 
 
-def _columns(path: str, segment: Segment) -> tuple[object, ...]:
-    """kind, section, place, day, lead, body and tail of a segment."""
+def _columns(segment: Segment) -> tuple[object, ...]:
+    """kind, section, day, lead, body and tail of a segment."""
     kind = "block" if segment.block else "other"
-    place = _place(path, segment.section) if segment.block else ""
-    return kind, segment.section, place, segment.day, segment.lead, segment.body, segment.tail
+    return kind, segment.section, segment.day, segment.lead, segment.body, segment.tail
 
 
-def _place(path: str, section: str) -> str:
-    return (f"{path}, {section}" if section else path)[:_PLACE]
+def _places(path: str, rows: Sequence[BlockRow]) -> list[str]:
+    """File and line of each row; of one that no file says, where it would stand."""
+    found: list[str] = []
+    line = 1
+    for row in rows:
+        found.append(f"{path}, line {line}" if row.kind != "other" else "")
+        line += len(_BREAK.findall(row.wanted))
+    return found
 
 
 def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:

@@ -30,7 +30,6 @@ class BlockRow:
     tail: str
     said: str
     gone: bool
-    place: str
     day: datetime | None
 
     @property
@@ -42,7 +41,7 @@ class BlockRow:
 @dataclass(frozen=True, slots=True)
 class Merged:
     """``parts`` in the order of the file: a row with its segment, a segment that is new, or a row of which the file says nothing. ``ended``
-    are rows whose text a person took out or rewrote."""
+    are those of the latter whose text a person took out or rewrote."""
 
     parts: tuple[tuple[BlockRow | None, Segment | None], ...]
     ended: tuple[BlockRow, ...] = field(default=())
@@ -67,6 +66,7 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
             parts.append((row if kept else None, segments[segment_part]))
         if row is not None:
             if not kept:
+                parts.append((row, None))
                 ended.append(row)
             parts += [(other, None) for other in behind.get(row.id, ())]
     return Merged(tuple(parts), tuple(ended))

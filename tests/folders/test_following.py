@@ -149,7 +149,7 @@ def test_what_a_person_wrote_since_stands(store: Store, folder: Path) -> None:
     second = applied(store, plan)
     day = files(folder)["memory/2026-03-02.md"].decode()
     write(folder, "memory/2026-03-02.md", day.replace("at the harbour", "by the harbour") + "- A line of mine\r\n")
-    with pytest.raises(UndoBlocked, match=r"memory/2026-03-02\.md, 2026-03-02"):
+    with pytest.raises(UndoBlocked, match=r"memory/2026-03-02\.md, line 3"):
         undo_run(store, second.run_id, items=[item.id])
     undo_run(store, result.run_id)
     day = files(folder)["memory/2026-03-02.md"].decode()
@@ -177,6 +177,12 @@ def test_a_folder_that_is_gone_and_files_that_are_none(store: Store, folder: Pat
     (folder / "INDEX.md").symlink_to(tmp_path / "secret.md")
     assert applied(store, plan).counts["applied"] >= 1
     assert (tmp_path / "secret.md").read_text() == "- elsewhere\n"
+    keys = "SELECT count(*) FROM memory.folder_blocks WHERE gone AND position(%s IN body) > 0"
+    followed(store)
+    assert ask(store, keys, KEY) == [(1,)], "as long as it can be undone"
+    ask(store, "DELETE FROM night.before_images")
+    followed(store)
+    assert ask(store, keys, KEY) == [(0,)]
     (folder / "INDEX.md").unlink()
     write(folder, "INDEX.md", MEMORY)
     plan = planned(store)
@@ -260,4 +266,6 @@ def test_changes_of_plans_and_of_people_meet_in_any_order(store: Store, tmp_path
             "SELECT string_agg(lead || body || tail, '' ORDER BY position) FROM memory.folder_blocks WHERE NOT gone AND kind <> 'left'",
         )
         assert shown == [(now,)], "the rows are the file"
+        places = ask(store, "SELECT place, body FROM memory.folder_blocks WHERE kind = 'block' AND NOT gone")
+        assert all(now.splitlines()[int(str(p).rpartition(" ")[2]) - 1] == f"- {body}" for p, body in places)
     assert files(root) != original
