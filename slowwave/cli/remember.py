@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, out, say, show_json, show_table
+from slowwave.errors import Refused
 
 if TYPE_CHECKING:
     from slowwave.claims.remember_request import RememberResponse
+    from slowwave.store.connect import Store
 
 Subject = Annotated[
     str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
 ]
 Scope = Annotated[str | None, typer.Option(help="person, project, concept, decision or core; a new subject needs it.")]
 Claims = Annotated[
-    list[str] | None, typer.Option("--claim", help="Only this claim, by its whole id; may be given again.")
+    list[str] | None,
+    typer.Option("--claim", help="Only this claim, by its id or the beginning of it; may be given again."),
 ]
 Reason = Annotated[str, typer.Option(help="Why.")]
 Agent = Annotated[str, typer.Option(help="Who says it.")]
@@ -48,8 +52,9 @@ def remember(
     """Remember a statement about a subject, with its evidence, and say what near is known."""
     from slowwave.api.memory import Memory
 
+    store = open_store()
     _show(
-        Memory(namespace, open_store()).remember(
+        Memory(namespace, store).remember(
             statement,
             subject,
             action="replace" if replace else "write",
@@ -59,7 +64,7 @@ def remember(
             occurred_at=instant_of("since", since),
             reason=reason,
             source=source,
-            claim_ids=claim or (),
+            claim_ids=_whole(store, namespace, claim or ()),
             soft=soft,
             dry_run=dry_run,
             force_inbox=inbox,
@@ -87,14 +92,15 @@ def forget(
     """Forget what is known about a subject, and say what still holds the words."""
     from slowwave.api.memory import Memory
 
+    store = open_store()
     _show(
-        Memory(namespace, open_store()).forget(
+        Memory(namespace, store).forget(
             subject,
             statement,
             kind=kind,
             scope=scope,
             reason=reason,
-            claim_ids=claim or (),
+            claim_ids=_whole(store, namespace, claim or ()),
             dry_run=dry_run,
             agent=agent,
             session_id=session,
@@ -102,6 +108,21 @@ def forget(
         ),
         json=json,
     )
+
+
+def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ...]:
+    """The ids of claims of which the beginnings are told, as lists and pages show them. Raises ``Refused`` for what begins none."""
+    if not claims:
+        return ()
+    from slowwave.cli.claims import claim_of
+
+    found = [(said, claim_of(store, namespace, said.strip().lower())) for said in claims]
+    for said, claim in found:
+        if claim is None:
+            raise Refused(
+                f"{said!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
+            )
+    return tuple(claim.id for _, claim in found if claim is not None)
 
 
 def _show(done: RememberResponse, *, json: bool) -> None:

@@ -44,7 +44,7 @@ def test_a_statement_from_its_beginning_to_its_end(acme: Store, run: Run) -> Non
         "Rowan",
         "--replace",
         "--claim",
-        other,
+        other[:8],
         "--reason",
         "Measured.",
     )
@@ -79,6 +79,8 @@ def test_what_is_refused_has_the_code_of_a_refusal(acme: Store, run: Run) -> Non
     assert run("remember", "acme", "It is late.", "--subject", "Nobody", "--kind", "rumour")[0] == 2
     assert run("history", "acme", "Nobody")[0] == 2
     assert run("why", "acme", "0123abcd")[0] == 2
+    code, _, err = run("forget", "acme", "Nobody", "--claim", "0123abcd")
+    assert (code, "is no claim of acme" in err) == (2, True)
 
 
 def test_history_without_a_subject_shows_the_runs(acme: Store, run: Run) -> None:
