@@ -110,9 +110,14 @@ def khora(
 
 
 @_connects
-def letta() -> _Given:
+def letta(
+    blocks: Annotated[
+        bool,
+        typer.Option("--blocks", help="Its memory blocks instead, to be audited; each organization is a namespace."),
+    ] = False,
+) -> _Given:
     """Connect the archival passages of Letta's server, to be read. Each archive is a namespace."""
-    return "letta", {}
+    return ("letta_blocks" if blocks else "letta"), {}
 
 
 @app.command("folder")

@@ -27,6 +27,21 @@ CREATE TABLE {schema}.passage_tags (id varchar NOT NULL, tag varchar NOT NULL, p
   PRIMARY KEY (id), CONSTRAINT uq_passage_tag UNIQUE (passage_id, tag));
 CREATE INDEX ix_passage_tags_tag ON {schema}.passage_tags (tag);
 """
+BLOCKS: Final = """
+CREATE TABLE organizations (id varchar PRIMARY KEY);
+INSERT INTO organizations VALUES ('org-1');
+CREATE TABLE block (template_name varchar, description varchar, label varchar NOT NULL, is_template boolean DEFAULT false NOT NULL,
+  preserve_on_migration boolean, value varchar NOT NULL, "limit" integer DEFAULT 5000 NOT NULL, metadata_ json,
+  read_only boolean DEFAULT false NOT NULL, hidden boolean, current_history_entry_id varchar, version integer DEFAULT 1 NOT NULL,
+  organization_id varchar NOT NULL REFERENCES organizations, id varchar PRIMARY KEY, created_at timestamptz DEFAULT now(),
+  updated_at timestamptz DEFAULT now(), is_deleted boolean DEFAULT false NOT NULL, _created_by_id varchar, _last_updated_by_id varchar,
+  project_id varchar, entity_id varchar, base_template_id varchar, template_id varchar, deployment_id varchar,
+  CONSTRAINT unique_block_id_label UNIQUE (id, label));
+CREATE TABLE block_history (id varchar PRIMARY KEY, block_id varchar NOT NULL REFERENCES block ON DELETE CASCADE);
+ALTER TABLE block ADD CONSTRAINT fk_block_current_history_entry FOREIGN KEY (current_history_entry_id) REFERENCES block_history(id);
+"""
+"""Memory blocks, as the tables of letta 0.16.8 have them."""
+
 _ADD: Final = """
 INSERT INTO {schema}.archival_passages (id, text, embedding_config, metadata_, tags, embedding, organization_id, archive_id)
 VALUES (%s, %s, '{{"embedding_model":  "stub"}}', '{{ }}', %s, %s, 'org-00000000-0000-4000-8000-000000000000', %s)
