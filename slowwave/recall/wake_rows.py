@@ -200,7 +200,11 @@ def _page(row: _Row) -> str:
 
 
 def _session(row: _Row) -> str:
-    return f"{row.title or row.path}: {_short(_first_line(row.body), _LONGEST_SESSION)}"
+    first, title = _first_line(row.body), row.title or row.path
+    said = _short(first, _LONGEST_SESSION)
+    return (
+        said if first.startswith(title) else f"{title}: {said}"
+    )  # without a title of its own a session is called by its first line
 
 
 def _first_line(text: str) -> str:

@@ -103,6 +103,10 @@ def test_decisions_memories_and_sessions(store: Store) -> None:
             date=f"2026-03-0{day}",
         )
     told = waken(store, include_recent_sessions=2)
+    put_document(
+        store, "logs/sessions/cli/4.md", "Mara: Hello.", plane="sessions", title="Mara: Hello.", date="2026-03-04"
+    )
+    assert waken(store, include_recent_sessions=1).block.endswith("\n\n- Mara: Hello.")
     assert "## Decisions\n\n- Buy: We buy.\n\n- Rent: We rent." in told.block
     assert "## Remembered\n\n- The wifi is slow." in told.block
     assert [line[:8] for line in told.block.splitlines()[-3:] if line] == ["- Day 3:", "- Day 2:"]
