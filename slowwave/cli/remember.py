@@ -45,7 +45,9 @@ def remember(
     agent: Agent = "",
     session: Session = "",
     inbox: Annotated[bool, typer.Option("--inbox", help="Keep it as it came, about no subject.")] = False,
-    soft: Annotated[bool, typer.Option("--soft", help="Put it aside where its subject is unknown or it speaks to a model.")] = False,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Put it aside where its subject is unknown or it speaks to a model.")
+    ] = False,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
