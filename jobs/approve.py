@@ -12,6 +12,7 @@ import dagster as dg
 from memory_assets.approval import APPROVAL
 from memory_assets.partitions import namespaces
 from resources.store import STORE_PROBLEMS, error_text
+from slowwave.plans.countersigning import countersign
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 
@@ -29,6 +30,9 @@ CONFIG: Final = {
         [str], default_value=[], description="Item ids, or names of whole operations, that are left out."
     ),
     "include_review": dg.Field(bool, default_value=False, description="Approve the review items as well."),
+    "countersign": dg.Field(
+        bool, default_value=False, description="Sign what somebody else approved, where one signature is not enough."
+    ),
     "force": dg.Field(bool, default_value=False, description="Approve although a probe failed; needs a note."),
     "note": dg.Field(str, default_value="", description="Why, for whoever reads the approval later."),
 }
@@ -41,17 +45,50 @@ def sign(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None
     A wrong hash, a plan that was superseded, rejected or applied, one that expired, a blank name: each is refused with a
     sentence, and nothing is written.
     """
+    checked = _checked(context.op_config)
+    if checked.pop("countersign"):
+        _countersign(context, store, checked)
+        return
     try:
-        signed = approve(store, context.partition_key, channel="launchpad", **_checked(context.op_config))
+        signed = approve(store, context.partition_key, channel="launchpad", **checked)
     except STORE_PROBLEMS as refusal:
         raise dg.Failure(error_text(refusal), allow_retries=False) from None
-    metadata = {
+    metadata: dict[str, Any] = {
         "approval_id": signed.id,
         "plan_hash": signed.plan_hash,
         "approver": signed.approver,
         "channel": "launchpad",
         "approved_items": len(signed.item_ids),
         "forced": signed.forced,
+        **({"signatures": signed.lacks} if signed.lacks else {}),
+    }
+    context.log_event(dg.AssetMaterialization(APPROVAL, metadata=metadata, partition=context.partition_key))
+
+
+def _countersign(context: dg.OpExecutionContext, store: Store, checked: dict[str, Any]) -> None:
+    """A further signature, under what others approved."""
+    if checked["items"] or checked["without"] or checked["include_review"] or checked["force"]:
+        raise dg.Failure(
+            "A further signature is under all that was approved: leave items, without, include_review and force out. Nothing was signed.",
+            allow_retries=False,
+        )
+    try:
+        done = countersign(
+            store,
+            context.partition_key,
+            checked["plan_hash"],
+            signed_by=checked["approver"],
+            channel="launchpad",
+            note=checked["note"],
+        )
+    except STORE_PROBLEMS as refusal:
+        raise dg.Failure(error_text(refusal), allow_retries=False) from None
+    metadata = {
+        "plan_hash": done.plan_hash,
+        "countersigned_by": done.signed_by,
+        "channel": "launchpad",
+        "approved_items": done.items,
+        "signatures_missing": done.missing,
     }
     context.log_event(dg.AssetMaterialization(APPROVAL, metadata=metadata, partition=context.partition_key))
 

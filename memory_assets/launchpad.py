@@ -12,6 +12,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import dagster as dg
 
+from slowwave.plans.signatures import ApprovalRule
+
 LOCATION: Final = "slowwave"
 """The code location's name in ``workspace.yaml``."""
 
@@ -33,6 +35,11 @@ def part_link(namespace: str, plan_hash: str, part: str, *, force: bool = False)
     return _link("approve_plan", "night__approval", [_hash(plan_hash), f"{part}: ", *forced, "approver: "], namespace)
 
 
+def countersign_link(namespace: str, plan_hash: str) -> str:
+    """``approve_plan`` as a further signature under what somebody else approved, but for the name."""
+    return _link("approve_plan", "night__approval", [_hash(plan_hash), "countersign: true", "approver: "], namespace)
+
+
 def reject_link(namespace: str, plan_hash: str) -> str:
     """``reject_plan`` but for the reason and the name."""
     return _link("reject_plan", "reject_plan_items", [_hash(plan_hash), "reason: ", "rejected_by: "], namespace)
@@ -43,8 +50,12 @@ def undo_link(namespace: str, run_id: str, *, some: bool = False) -> str:
     return _link("undo_job", "undo_applied_run", [f'run: "{run_id}"', *(["items: "] if some else [])], namespace)
 
 
-def decisions(namespace: str, plan_hash: str, *, force: bool = False) -> dict[str, dg.MarkdownMetadataValue]:
-    """What else a person may do with a plan than approve it, a line each, short enough that the UI shows it at once."""
+def decisions(
+    namespace: str, plan_hash: str, *, force: bool = False, rule: ApprovalRule | None = None
+) -> dict[str, dg.MarkdownMetadataValue]:
+    """What else a person may do with a plan than approve it, a line each, short enough that the UI shows it at once; with a ``rule`` that
+    asks for more than one signature also how the further ones are given."""
+    second = f"[Sign what somebody else approved]({countersign_link(namespace, plan_hash)})"
     some, rest = (part_link(namespace, plan_hash, part, force=force) for part in ("items", "without"))
     return {
         "review": dg.MetadataValue.md(review_text(namespace, plan_hash)),
@@ -52,6 +63,11 @@ def decisions(namespace: str, plan_hash: str, *, force: bool = False) -> dict[st
             f"[Only these items]({some}) · [All but these items or operations]({rest})"
         ),
         "reject": dg.MetadataValue.md(f"[Reject this plan]({reject_link(namespace, plan_hash)})"),
+        **(
+            {"signatures": dg.MetadataValue.md(f"{rule.sentence()} {second}")}
+            if rule and rule != ApprovalRule()
+            else {}
+        ),
     }
 
 

@@ -16,6 +16,7 @@ from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
 from slowwave.night.results import Result, one_location
 from slowwave.operations import AUDITS, PLANNERS, operations
+from slowwave.plans.signatures import ApprovalRule, read_rule
 from slowwave.snapshots.models import models_folder
 from slowwave.store.connect import Store
 
@@ -62,16 +63,18 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
             night = make_plan(store, run_id, inputs, reports, proposals, ops=ops)
         emit_night(store, night, inputs, dagster_run_id=run.run_id)
         page = page_of(night, inputs.settings.plan_expiry_days, level)
-        return dg.MaterializeResult(metadata=plan_metadata(page, night.run_id))
+        with store.connect("reader") as connection:
+            rule = read_rule(connection, context.partition_key)
+        return dg.MaterializeResult(metadata=plan_metadata(page, night.run_id, rule))
 
 
-def plan_metadata(page: "PlanPage", run_id: str) -> dict[str, Any]:
+def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = None) -> dict[str, Any]:
     """The verdict with the link inline, what else may be done with it, then items, probes and the whole report."""
     waits = page.state in ("awaiting_approval", "partly_approved")
     link = approval_link(page.namespace, page.plan_hash, force=bool(page.needs_force))
     return {
         "summary": dg.MetadataValue.md(page.summary(link)),
-        **(decisions(page.namespace, page.plan_hash, force=bool(page.needs_force)) if waits else {}),
+        **(decisions(page.namespace, page.plan_hash, force=bool(page.needs_force), rule=rule) if waits else {}),
         "probes": dg.MetadataValue.md(page.probes()),
         "report": dg.MetadataValue.md(page.markdown()),
         "plan_hash": page.plan_hash,

@@ -14,6 +14,7 @@ from resources.store import STORE_PROBLEMS, error_text
 from sensors.runs import IN_FLIGHT
 from slowwave.applying.switches import KILL_SWITCH, apply_disabled, why_disabled
 from slowwave.applying.waiting import waiting_approvals
+from slowwave.plans.signatures import half_signed
 from slowwave.store.connect import Store
 
 PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))
@@ -37,8 +38,9 @@ def approved_plans(
         with store.connect("reader") as connection:
             if reason := why_disabled(connection):
                 return dg.SkipReason(reason)
+            reasons = [f"{one.namespace}: {one.sentence()}." for one in half_signed(connection)]
         waiting = waiting_approvals(store)
-        requests, reasons = [], []
+        requests = []
         for approval_id, namespace in waiting:
             attempt, reason = next_attempt(context.instance, approval_id, datetime.now(UTC))
             if attempt:

@@ -53,6 +53,7 @@ def write_a_plan(
     expiry_days: int = 7,
     needs_force: Sequence[str] = (),
     items: Sequence[Item] | None = None,
+    by: Sequence[str] = (),
 ) -> tuple[Snapshot, Plan]:
     """Plan a world and write it to the ledger as the plan asset does."""
     snapshot = export_snapshot(store, world.slug)
@@ -67,7 +68,7 @@ def write_a_plan(
         run_id=run_id,
         expiry_days=expiry_days,
         probes={},
-        summary={"needs_force": list(needs_force)},
+        summary={"needs_force": list(needs_force), "proposed_by": list(by)},
         change_counter=0,
     )
     return snapshot, plan

@@ -18,6 +18,7 @@ from slowwave.errors import Refused
 from slowwave.night.night import OPERATIONS, run_night
 from slowwave.operations import named
 from slowwave.plans.commands import argument
+from slowwave.plans.countersigning import Countersignature, countersign
 from slowwave.plans.diff import rewordings
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
@@ -25,6 +26,7 @@ from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
+from slowwave.plans.signatures import HalfSigned, half_signed
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
 from slowwave.texts.quotation import quotable
@@ -189,6 +191,18 @@ class NightPlan:
         self.refresh()
         return done
 
+    @property
+    def lacking(self) -> tuple[HalfSigned, ...]:
+        """Its approvals that lack a signature by the rule of the namespace, with who signed them."""
+        with self.store.connect("reader") as connection:
+            return tuple(half_signed(connection, self.namespace, self.hash))
+
+    def countersign(self, by: str, note: str = "") -> Countersignature:
+        """Sign what somebody else approved of it. Raises ``Refused`` where nothing lacks a signature, or lacks that of ``by``."""
+        done = countersign(self.store, self.namespace, self.hash, signed_by=by, note=note)
+        self.refresh()
+        return done
+
     def reject(self, by: str, reason: str, items: Collection[PlannedItem | str] | None = None) -> int:
         """Turn it down, or ``items`` of it; how many. They are not proposed again unless their rows change."""
         chosen = None if items is None else _ids(items)
@@ -203,6 +217,10 @@ class NightPlan:
         """
         with self.store.connect("reader") as connection:
             approvals = [str(id_) for (id_,) in connection.execute(_UNAPPLIED, (self.hash,))]
+        if not approvals and (lacking := self.lacking):
+            raise Refused(
+                f"{lacking[0].sentence()} for plan {self.hash[:_DIGITS]}: let somebody else `countersign` it."
+            )
         if not approvals:
             raise Refused(
                 f"Nothing of plan {self.hash[:_DIGITS]} is approved and unapplied: it is {self.state}. Approve it, or items of it, first."

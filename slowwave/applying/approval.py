@@ -15,6 +15,7 @@ from slowwave.plans.gate import APPROVER, POLICY
 from slowwave.plans.latest import latest_plan
 from slowwave.plans.ledger import StoredItem
 from slowwave.plans.permitted import approvable_by_policy
+from slowwave.plans.signatures import half_signed
 from slowwave.store.connect import Connection
 
 _READ: Final = """
@@ -23,7 +24,8 @@ FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a
 """
 _GROUND: Final = """
 SELECT p.state, r.revoked_by, r.reason,
-  a.seal = p.seal AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) AS holds
+  a.seal = p.seal AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) AS holds,
+  night.signatures_missing(a.id) AS missing
 FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash AND p.namespace_id = a.namespace_id
 LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.id = %s AND a.plan_hash = %s
 """
@@ -49,12 +51,14 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """What an approval rests on now: its plan's state, who revoked it and why, and whether the seal is the one that was signed."""
+    """What an approval rests on now: its plan's state, who revoked it and why, whether the seal is the one that was signed, and how many
+    signatures it lacks."""
 
     state: str
     revoked_by: str | None
     reason: str | None
     holds: bool
+    missing: int
 
 
 def read_approval(connection: Connection, approval_id: str) -> Approved:
@@ -76,9 +80,11 @@ def refuse_expired(approval: Approved) -> None:
 
 
 def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
-    """Refuse an approval that is no longer one: revoked, of a plan that was rejected or superseded since, or of another seal.
+    """Refuse an approval that is no longer one: revoked, of a plan that was rejected or superseded since, or of another seal; and one that
+    lacks a signature.
 
-    Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied.
+    Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied, and for what lacks a
+    signature.
     """
     with connection.cursor(row_factory=class_row(_Ground)) as cursor:
         now = cursor.execute(_GROUND, (approval.id, approval.plan_hash)).fetchone()
@@ -98,6 +104,10 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
             f"Plan {short} is not as it was signed: its probes, its summary or its expiry was changed. Nothing more was applied. "
             "Run the night again, and find out who wrote to night.plans."
         )
+    elif now.missing:
+        of_plan = half_signed(connection, approval.namespace, approval.plan_hash)
+        told = next((f"{one.sentence()}: `{one.command()}`" for one in of_plan if one.approval_id == approval.id), "")
+        message = f"The approval {approval.id} of plan {short} does not count yet. {told or 'A signature is missing'}."
     else:
         return
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")

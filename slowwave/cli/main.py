@@ -41,6 +41,9 @@ VERBS: Final = {
         "history",
         "Show a namespace's runs, the newest first; with a subject, what was believed of it and when.",
     ),
+    "signatures": Verb(
+        "signatures", "signatures", "Say how many people have to sign before anything is applied, or set it."
+    ),
     "switch": Verb(
         "switches",
         "switch",

@@ -17,7 +17,7 @@ from rich.text import Text
 from slowwave.cli.listing import one_line, telling
 from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.gate import check_name, refuse_state
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
@@ -364,7 +364,11 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         show_json(asdict(done))
         return
     say(f"Signed: {done.approved:,} approved, {done.rejected:,} rejected, {done.left:,} wait on.")
-    if done.approval_id:
+    if done.lacks:
+        say(f"{done.lacks}: nothing is applied before.")
+        command = countersign_command(desk.namespace, done.plan_hash, program=program())
+        suggest("Somebody else signs it as well", command)
+    elif done.approval_id:
         suggest("Apply them", f"{program()} apply {argument(desk.namespace)}")
 
 

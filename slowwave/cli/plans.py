@@ -26,7 +26,7 @@ from slowwave.cli.session import (
     width_of,
 )
 from slowwave.errors import Refused
-from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
+from slowwave.plans.commands import NOTE, Undecided, argument, countersign_command, reject_command, undecided
 from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
 from slowwave.plans.duration import ApplyEstimate, apply_estimate
 from slowwave.plans.gate import approve as sign
@@ -38,12 +38,13 @@ from slowwave.plans.revocation import revoke as withdraw
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.selection import Selection, choose
+from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
 from slowwave.plans.writings import KINDS, cited, writing
 from slowwave.store.connect import Store
 from slowwave.texts.quotation import quotable
 
-app = typer.Typer(help="Look at plans, approve or reject them, revoke approvals.", no_args_is_help=True)
+app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
 app.command()(review)
 app.command()(reconsider)
 
@@ -119,6 +120,12 @@ def show(
     )
     for sentence in (*_sentences(found), *takes.sentences()):
         say(sentence, indent=2)
+    with store.connect("reader") as connection:
+        lacking = half_signed(connection, namespace, found.plan_hash)
+    for one in lacking:
+        say(f"{one.items:,} {'item is' if one.items == 1 else 'items are'} approved and wait. {one.sentence()}.")
+    if lacking:
+        suggest("Somebody else signs as well", lacking[0].command(program()))
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(s.item for s in chosen.items))
     print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
@@ -211,7 +218,7 @@ def diff(
 def approve(
     namespace: Namespace,
     plan_hash: Hash,
-    approver: Annotated[str, typer.Option(help="Who signs.")] = "",
+    approver: Annotated[str, typer.Option("--approver", "--by", help="Who signs.")] = "",
     items: Items = None,
     without: Annotated[
         str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")
@@ -235,10 +242,44 @@ def approve(
         note=note,
     )
     if json:
-        show_json({"approval_id": approval.id, "plan_hash": approval.plan_hash, "items": list(approval.item_ids)})
+        show_json(
+            {
+                **{"approval_id": approval.id, "plan_hash": approval.plan_hash, "items": list(approval.item_ids)},
+                "signatures_missing": approval.missing,
+            }
+        )
+        return
+    say(f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}.")
+    suggest_apply(namespace, approval.plan_hash, approval.lacks)
+
+
+def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
+    """The command that applies what was signed, or the one by which somebody else signs what still ``lacks`` a signature."""
+    if lacks:
+        say(f"{lacks}: nothing is applied before.")
+        suggest("Somebody else signs it as well", countersign_command(namespace, plan_hash, program=program()))
     else:
-        say(f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}.")
         suggest("Apply them", f"{program()} apply {argument(namespace)}")
+
+
+@app.command()
+def countersign(
+    namespace: Namespace,
+    plan_hash: Hash,
+    by: Annotated[str, typer.Option(help="Who signs.")] = "",
+    note: Annotated[str, typer.Option(help="Why; kept with the signature.")] = "",
+    json: Json = False,
+) -> None:
+    """Sign what somebody else approved of a plan, where approvals need more than one signature (`slowwave signatures`)."""
+    from slowwave.plans.countersigning import countersign as add
+
+    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
+    if json:
+        show_json(done.to_json())
+        return
+    say(f"Signed: {done.items:,} items of plan {done.plan_hash[:12]}.")
+    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
+    suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")
 
 
 @app.command()

@@ -16,7 +16,10 @@ PORT: Final = 4600
 def review(
     namespace: Annotated[str | None, typer.Argument(help="Show the plans of this namespace alone.")] = None,
     as_: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy.")
+        str,
+        typer.Option(
+            "--as", "--by", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
+        ),
     ] = "",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes one that is free.")] = PORT,
     host: Annotated[

@@ -18,6 +18,7 @@ from slowwave.cli.session import Json, Namespace, err, open_store, program, say,
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.latest import latest_plan, no_plan
+from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
 from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
@@ -234,6 +235,9 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
             (newest,),
         ).fetchone()
         left = undecided(connection, newest)
+        lacking = half_signed(connection, namespace)
+    if lacking:
+        return f"{lacking[0].sentence()} for plan {lacking[0].plan_hash[:12]} of {namespace}: `{lacking[0].command()}`."
     if left is not None:
         failed = f" Its probes failed: {' '.join(left.failed)}" if left.failed else ""
         return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."

@@ -12,7 +12,7 @@ from slowwave.cli.session import Json, open_store, program, say, show_json, show
 from slowwave.errors import Refused
 from slowwave.night.digest import ago, ahead, digest
 from slowwave.night.standing import Standing, read_standing
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import argument, countersign_command
 
 
 def status(
@@ -61,6 +61,11 @@ def status(
     )
     if asking := [one for one in found if one.to_approve or one.questions]:
         suggest("What the first of them asks", f"{program()} plans show {argument(asking[0].namespace)}")
+    elif half := [one for one in found if one.half_signed]:
+        suggest(
+            "Somebody else signs the first",
+            countersign_command(half[0].namespace, half[0].plan_hash, program=program()),
+        )
     elif signed := [one for one in found if one.approvals]:
         suggest("Apply what is approved", f"{program()} apply {argument(signed[0].namespace)}")
 
@@ -70,4 +75,5 @@ def _waits(one: Standing) -> str:
     asked = f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else ""
     items = f"{one.to_approve:,}{'' if asked else ' items'}" if one.to_approve else ""
     signed = f"{one.approvals:,} to apply" if one.approvals else ""
-    return ", ".join(part for part in (" + ".join(part for part in (items, asked) if part), signed) if part)
+    half = f"{one.half_signed:,} to sign" if one.half_signed else ""
+    return ", ".join(part for part in (" + ".join(part for part in (items, asked) if part), half, signed) if part)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from slowwave.night.standing import Standing, words
+from slowwave.plans.commands import OTHER
 from slowwave.plans.states import items_text
 from slowwave.reports.model import escape
 from slowwave.reports.redaction import Level, cut
@@ -28,7 +29,7 @@ def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
     at = now or datetime.now(UTC)
     lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(standing)]
     wrong = [s for s in standing if s.failed or s.last_failure or s.run.endswith("stuck")]
-    asks = [s for s in standing if s not in wrong and (s.to_approve or s.questions or s.approvals)]
+    asks = [s for s in standing if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
     rest = [s for s in standing if s not in wrong and s not in asks]
     for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
         if chosen:
@@ -77,6 +78,7 @@ def waits(one: Standing) -> str:
     parts = [
         f"{one.to_approve:,} to approve" if one.to_approve else "",
         f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else "",
+        f"{one.half_signed:,} to sign by somebody else" if one.half_signed else "",
         f"{one.approvals:,} to apply" if one.approvals else "",
     ]
     return ", ".join(part for part in parts if part)
@@ -121,6 +123,8 @@ def _what(one: Standing) -> str:
 def _next_step(one: Standing) -> str:
     if one.to_approve or one.questions:
         return _command("plans show", one.namespace)
+    if one.half_signed:
+        return _command("plans countersign", one.namespace, one.plan_hash[:12], "--by", OTHER)
     return _command("apply", one.namespace)
 
 

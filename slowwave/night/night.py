@@ -173,6 +173,7 @@ def make_plan(
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
     now: datetime | None = None,
+    by: str = "",
 ) -> Night:
     """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
 
@@ -212,6 +213,7 @@ def make_plan(
         **({"left_out": dict(lowered.off)} if lowered.off else {}),
         "needs_force": list(probes.needs_force),
         "snapshot_id": snapshot.snapshot_id,
+        **({"proposed_by": [by]} if by else {}),
         "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
     }
     state = write_plan(

@@ -36,12 +36,14 @@ def seal_proposal(
     trigger: str = "manual",
     callbacks: Sequence[Callback] = (),
     wait: float = 0.0,
+    by: str = "",
 ) -> Night:
     """Seal what ``propose`` proposes of a fresh snapshot, all of it items of ``operation``, which permits them.
 
     ``of`` names what it is about: a plan of the same operation and name that still waits is superseded, and no other. What was rejected or
-    undone is left out while what it rests on stands; with nothing left the plan is ``empty`` and asks nobody. Raises as ``run_night`` does;
-    ``wait`` are seconds for which another run may hold the namespace.
+    undone is left out while what it rests on stands; with nothing left the plan is ``empty`` and asks nobody. ``by`` is sealed with it as
+    whoever asked for it, and may not sign it where the rule of the namespace keeps authors out. Raises as ``run_night`` does; ``wait`` are
+    seconds for which another run may hold the namespace.
     """
     asked = {"proposal": {"operation": operation, "of": of}}
     run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
@@ -57,7 +59,7 @@ def seal_proposal(
                 report_done(stream, "plan", made.report, len(made.items))
                 phase.operations = 1
             with stream.phase("probe"):
-                night = make_plan(store, run_id, inputs, {}, {operation: made}, ops=())
+                night = make_plan(store, run_id, inputs, {}, {operation: made}, ops=(), by=by)
         completed(stream, night, inputs, began)
         return night
     except DreamCancelled as problem:

@@ -29,6 +29,7 @@ SELECT n.slug AS namespace, n.read_only, n.settings,
   CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.asked ELSE 0 END AS questions,
   i.operations, coalesce(p.summary -> 'needs_force', '[]') AS failed,
   (SELECT count(*) FROM night.open_approvals a WHERE a.namespace_id = n.id) AS approvals,
+  (SELECT count(*) FROM night.half_signed_approvals a WHERE a.namespace_id = n.id) AS half_signed,
   h.mode AS run_mode, h.state AS run_state, extract(epoch FROM now() - h.heartbeat_at)::float AS heartbeat_age,
   l.last_success, l.last_failure, a.recorded_at AS last_apply,
   (SELECT count(*) FROM night.conflicts c WHERE c.namespace_id = n.id AND c.resolved_at IS NULL) AS conflicts,
@@ -65,7 +66,8 @@ class Standing:
     """One namespace. ``plan_hash`` is its latest plan that asked somebody, ``state`` what that is called now, empty where there is none.
 
     ``to_approve`` and ``questions`` are its items that wait for a person, ``operations`` operation and decision → how many of those;
-    ``counts`` all its items by status. ``failed`` are the sentences of probes that it failed; ``approvals`` are signed and not applied.
+    ``counts`` all its items by status. ``failed`` are the sentences of probes that it failed; ``approvals`` are signed and
+    not applied, ``half_signed`` lack a signature.
     ``run`` is what is under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
     ``last_failure`` when one crashed after it. ``next_night`` is when the schedule asks next, or the word that keeps it from a night.
     """
@@ -79,6 +81,7 @@ class Standing:
     operations: Mapping[str, int]
     failed: tuple[str, ...]
     approvals: int
+    half_signed: int
     conflicts: int
     run: str
     last_night: datetime | None
@@ -100,6 +103,8 @@ class Standing:
             return "night failed"
         if self.approvals:
             return "approved, not applied"
+        if self.half_signed and not self.to_approve:
+            return "needs a signature"
         if self.to_approve or self.questions:
             return "probe failed" if self.failed else "needs a person"
         if not self.state:
@@ -138,6 +143,7 @@ class _Row:
     operations: dict[str, int] | None
     failed: list[str]
     approvals: int
+    half_signed: int
     run_mode: str | None
     run_state: str | None
     heartbeat_age: float | None
@@ -161,6 +167,7 @@ def _standing(row: _Row, now: datetime) -> Standing:
         operations={str(name): int(n) for name, n in (row.operations or {}).items()},
         failed=tuple(map(str, row.failed)) if row.to_approve else (),
         approvals=row.approvals,
+        half_signed=row.half_signed,
         conflicts=row.conflicts,
         run=_run(row),
         last_night=row.last_success,

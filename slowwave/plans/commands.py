@@ -13,6 +13,7 @@ from typing import Final
 from slowwave.store.connect import Connection
 
 APPROVER: Final = "YOUR-NAME"
+OTHER: Final = "THEIR-NAME"
 NOTE: Final = "WHY"
 
 
@@ -68,6 +69,11 @@ def approve_command(
     some = f" --items {','.join(items)}" if items else ""
     forced = f' --force --note "{NOTE}"' if force else ""
     return f"{program} plans approve {argument(namespace)} {plan_hash[:12]}{some} --approver {APPROVER}{forced}"
+
+
+def countersign_command(namespace: str, plan_hash: str, *, program: str = "slowwave") -> str:
+    """``plans countersign`` of a plan, by somebody else than who signed it."""
+    return f"{program} plans countersign {argument(namespace)} {plan_hash[:12]} --by {OTHER}"
 
 
 def reject_command(namespace: str, plan_hash: str, *, items: tuple[str, ...] = (), program: str = "slowwave") -> str:

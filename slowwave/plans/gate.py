@@ -10,10 +10,11 @@ import re
 import uuid
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+import psycopg
 from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
@@ -23,6 +24,7 @@ from slowwave.plans.judgement import Judgement, judge
 from slowwave.plans.latest import find_plan, latest_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
+from slowwave.plans.signatures import half_signed, missing_signatures, signed_by
 from slowwave.runs.ledger import move_run
 from slowwave.runs.locks import lock_batches
 from slowwave.store.collector import few_collections
@@ -59,7 +61,7 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A signature on items of one plan."""
+    """A signature on items of one plan. Nothing is applied while ``missing`` more are needed, by the rule of its namespace."""
 
     id: str
     namespace: str
@@ -67,6 +69,12 @@ class Approval:
     approver: str
     item_ids: tuple[str, ...]
     forced: bool
+    missing: int = 0
+
+    @property
+    def lacks(self) -> str:
+        """``Signed by mara, one more signature needed``; empty where it counts."""
+        return signed_by((self.approver,), self.missing) if self.missing else ""
 
 
 def approve(
@@ -117,7 +125,10 @@ def _sign(
         plan = lock_plan(connection, namespace, plan_hash)
         refuse_state(connection, plan)
         verify_sealed(plan, "approved")
-        chosen = _without(plan, _choose(plan, items, include_review=include_review), without)
+        try:
+            chosen = _without(plan, _choose(plan, items, include_review=include_review), without)
+        except Refused as problem:
+            raise Refused(_with_lacking(connection, plan, str(problem))) from None
         return sign_items(store, connection, plan, chosen, approver, channel, force=force, note=note)
 
 
@@ -143,20 +154,21 @@ def sign_items(
         *(str(uuid.uuid4()), plan.header.namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen))),
         force,
     )
-    connection.execute(
-        _NOTE_APPROVAL,
-        (
-            *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
-            *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
-        ),
+    row = (
+        *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
+        *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
     )
+    try:
+        connection.execute(_NOTE_APPROVAL, row)
+    except psycopg.errors.RaiseException as problem:  # such as by an author, where the rule keeps authors out
+        raise Refused(f"{problem.diag.message_primary} Nothing was approved.") from None
     connection.execute(
         _APPROVE_ITEMS,
         (plan.plan_hash, list(approval.item_ids)),
     )
     connection.execute(_APPROVE_PLAN, (plan.plan_hash,))
     move_run(connection, plan.run_id, "approved", ("awaiting_approval",))
-    return approval
+    return replace(approval, missing=missing_signatures(connection, approval.id))
 
 
 def reject(
@@ -321,6 +333,12 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
     counts = {status: sum(s.status == status for s in plan.items) for status in sorted({s.status for s in plan.items})}
     message = ", ".join(f"{n} {status}" for status, n in counts.items())
     raise Refused(f"Plan {short} is already applied or decided: {message}. There is nothing left to approve.")
+
+
+def _with_lacking(connection: Connection, plan: StoredPlan, message: str) -> str:
+    """A refusal, with what of the plan lacks a signature and how it is given."""
+    lacking = half_signed(connection, plan.header.namespace, plan.plan_hash)
+    return f"{message} {lacking[0].sentence()}: `{lacking[0].command()}`." if lacking else message
 
 
 def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str]) -> list[StoredItem]:

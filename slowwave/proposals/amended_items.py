@@ -206,7 +206,7 @@ def _sealed(
             problems.append(problem)
         return Proposal(items, Report(of.operation, reason, numbers={"items": len(items)}))
 
-    night = seal_proposal(store, namespace, of.operation, propose, of=stored.id, trigger=TRIGGER)
+    night = seal_proposal(store, namespace, of.operation, propose, of=stored.id, trigger=TRIGGER, by=by)
     if problems:
         raise problems[0]
     if night.plan is None or len(night.plan.items) != 1 or night.state == "empty":

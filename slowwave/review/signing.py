@@ -29,7 +29,9 @@ INSERT INTO night.review_signatures (namespace_id, plan_hash, approval_id, signe
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What one signature did: its approval, if it approved anything, how many items it approved and rejected, and how many still wait."""
+    """What one signature did: its approval, if it approved anything, how many items it approved and rejected, and how many still wait.
+
+    ``lacks`` says that it needs a further signature, see ``slowwave.plans.signatures``; empty where it does not."""
 
     namespace: str
     plan_hash: str
@@ -38,6 +40,7 @@ class Signature:
     approved: int
     rejected: int
     left: int
+    lacks: str = ""
 
 
 @few_collections()
@@ -87,7 +90,8 @@ def sign(
             (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
         )
     left = len(waiting) - len(yes) - len(no)
-    return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left)
+    lacks = approval.lacks if approval else ""
+    return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left, lacks)
 
 
 def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> None:

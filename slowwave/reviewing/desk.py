@@ -24,11 +24,14 @@ _KEPT: Final = 4
 
 _WAITING: Final = """
 SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
-  count(*) FILTER (WHERE i.decision = 'review') AS questions, count(*) FILTER (WHERE i.decision <> 'review') AS decided
+  count(*) FILTER (WHERE i.decision = 'review') AS questions, count(i.item_id) FILTER (WHERE i.decision <> 'review') AS decided,
+  EXISTS (SELECT 1 FROM night.half_signed_approvals h WHERE h.plan_hash = p.plan_hash) AS half_signed
 FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
-JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.status = 'pending'
+LEFT JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.status = 'pending'
 WHERE p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)
-GROUP BY p.plan_hash, n.slug, p.recorded_at ORDER BY p.recorded_at DESC, p.plan_hash LIMIT 100
+GROUP BY p.plan_hash, n.slug, p.recorded_at
+HAVING count(i.item_id) > 0 OR EXISTS (SELECT 1 FROM night.half_signed_approvals h WHERE h.plan_hash = p.plan_hash)
+ORDER BY p.recorded_at DESC, p.plan_hash LIMIT 100
 """
 _STANDS: Final = """
 SELECT n.slug, p.state, p.expires_at, night.item_counts(p.plan_hash) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
@@ -38,7 +41,9 @@ _SIGNED: Final = """
 SELECT a.id::text AS approval_id, a.approver, a.note, a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
   v.approval_id IS NOT NULL AS revoked, r.id::text AS run_id, r.state, d.counts,
   (SELECT count(*) FROM night.plan_items i
-    WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand
+    WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand,
+  night.signatures_missing(a.id) AS missing,
+  ARRAY(SELECT c.signed_by FROM night.countersignatures c WHERE c.approval_id = a.id ORDER BY c.recorded_at, c.signed_by) AS countersigners
 FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
 LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
 WHERE a.plan_hash = %s ORDER BY a.recorded_at DESC, a.id
@@ -48,18 +53,21 @@ _REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s A
 
 @dataclass(frozen=True, slots=True)
 class PlanToReview:
-    """A plan of which something waits for a person: its review items, and those that planners decided."""
+    """A plan of which something waits for a person: its review items, those that planners decided, and whether what is approved of it
+    lacks a signature."""
 
     plan_hash: str
     namespace: str
     recorded_at: datetime
     questions: int
     decided: int
+    half_signed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SignedApproval:
-    """An approval of a plan, and what its run did, if there was one. ``covers`` counts its items, ``stand`` those that are applied now."""
+    """An approval of a plan, and what its run did, if there was one. ``covers`` counts its items, ``stand`` those that are applied now.
+    Further signatures are by the ``countersigners``; ``missing`` more are needed."""
 
     approval_id: str
     approver: str
@@ -72,6 +80,8 @@ class SignedApproval:
     state: str | None
     counts: dict[str, int] | None
     stand: int
+    missing: int
+    countersigners: list[str]
 
 
 class Desk:

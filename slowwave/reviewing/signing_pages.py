@@ -15,11 +15,13 @@ from starlette.routing import Route
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import ProbesFailed, Refused
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.countersigning import countersign
 from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.signatures import read_rule, signed_by
 from slowwave.review.drafts import read_drafts
 from slowwave.review.queue import queue
-from slowwave.review.signing import sign
+from slowwave.review.signing import CHANNEL, sign
 from slowwave.reviewing.desk import Desk, SignedApproval
 from slowwave.reviewing.entrance import Reviewer
 from slowwave.reviewing.guard import Posted
@@ -44,6 +46,7 @@ class SigningPages:
             Route(f"{plan}/sign", self.asked),
             Route(f"{plan}/sign", self.sign, methods=["POST"]),
             Route(f"{plan}/signed", self.signed),
+            Route(f"{plan}/countersign", self.countersign, methods=["POST"]),
             Route(f"{plan}/apply", self.apply, methods=["POST"]),
             Route(f"{plan}/take-back", self.take_back, methods=["POST"]),
         ]
@@ -81,11 +84,21 @@ class SigningPages:
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
         values = {
             **bar_values(plan, queue(plan, drafts), _reviewer(request)),
-            "approvals": [_approval(one) for one in approvals],
+            "approvals": [_approval(one, _reviewer(request).name) for one in approvals],
             "rejected": rejected,
+            "countersign_command": countersign_command(plan.header.namespace, plan.plan_hash),
             "apply_command": f"slowwave apply {argument(plan.header.namespace)}",
         }
         return page("signed.html", values)
+
+    def countersign(self, request: Request) -> Response:
+        """Sign what others approved of a plan and what lacks a signature."""
+        plan = self._plan(request)
+        name, note = _reviewer(request).name, _form(request).get("note", "")
+        countersign(
+            *(self._desk.store, plan.header.namespace, plan.plan_hash), signed_by=name, channel=CHANNEL, note=note
+        )
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def apply(self, request: Request) -> Response:
         """Apply an approval of this plan, until it is done."""
@@ -108,7 +121,10 @@ class SigningPages:
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
         found = queue(plan, drafts)
         path = f"/plans/{plan.plan_hash}"
+        with self._desk.store.connect("reader") as connection:
+            rule = read_rule(connection, plan.header.namespace)
         values = {
+            "rule": rule.sentence() if rule.signatures > 1 or rule.not_author else "",
             **bar_values(plan, found, _reviewer(request)),
             "problem": problem,
             "failed": failed,
@@ -131,10 +147,15 @@ class SigningPages:
         return found
 
 
-def _approval(one: SignedApproval) -> Mapping[str, object]:
+def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:
+    signers = (one.approver, *one.countersigners)
     counts = one.counts or {}
     told = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
-    return asdict(one) | {"told": told, "undo_command": f"slowwave undo {one.run_id}"}
+    return asdict(one) | {
+        **{"told": told, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        "lacks": signed_by(signers, one.missing) if one.missing else "",
+        "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
+    }
 
 
 def _reviewer(request: Request) -> Reviewer:

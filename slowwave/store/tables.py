@@ -17,6 +17,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -634,6 +635,34 @@ approvals = Table(
     _instant("expires_at", required=True),
     Column("seal", Text, nullable=False),  # the plan's, as it was signed
     _json("probes"),  # what the probes said of these items; figures, and no text of memory
+    Column("login", Text, nullable=False, server_default=""),  # of the database, by which it was signed
+    schema="night",
+)
+
+approval_rules = Table(
+    "approval_rules",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id")),  # none: all that have no rule of their own
+    Column("signatures", Integer, nullable=False),
+    Column("not_author", Boolean, nullable=False, server_default="false"),
+    Column("own_login", Boolean, nullable=False, server_default="false"),
+    Column("set_by", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+countersignatures = Table(
+    "countersignatures",
+    metadata,
+    Column("approval_id", Uuid, ForeignKey("night.approvals.id"), primary_key=True),
+    _namespace(),
+    Column("plan_hash", Text, nullable=False),
+    Column("signed_by", Text, primary_key=True),
+    Column("channel", Text, nullable=False),
+    Column("note", Text, nullable=False, server_default=""),
+    Column("login", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
     schema="night",
 )
 

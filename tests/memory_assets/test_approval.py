@@ -5,6 +5,9 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
+from memory_assets.launchpad import decisions
+from sensors.approved_plans import approved_plans
+from slowwave.plans.countersigning import set_rule
 from slowwave.store.connect import Store
 from tests.memory_assets.project import failure, project
 from tests.nights import new_world, write_a_plan
@@ -98,3 +101,27 @@ def test_a_missing_name_is_refused_before_anything_runs(store: Store) -> None:
             with pytest.raises(dg.DagsterInvalidConfigError):
                 gate.approve(world.slug, plan_hash=plan.plan_hash, **config)
         assert not gate.instance.get_runs()
+
+
+def test_somebody_else_signs_as_well_where_one_signature_is_not_enough(store: Store) -> None:
+    """The plan's page links to it, the sensor says what it waits for, and the second name makes the approval count."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    rule = set_rule(store, world.slug, signatures=2, set_by="root")
+    told = decisions(world.slug, plan.plan_hash, rule=rule)["signatures"].value or ""
+    assert ("2 people have to sign" in told, "countersign" in told) == (True, True)
+    with project(store, world.slug) as gate:
+        first = gate.approve(world.slug, plan_hash=plan.plan_hash, approver="mara")
+        assert "one more signature needed" in str(gate.metadata(first, "night", "approval")["signatures"].value)
+        context = dg.build_sensor_context(instance=gate.instance, resources={"store": store})
+        waiting = approved_plans(context)
+        assert isinstance(waiting, dg.SkipReason)
+        assert "Signed by mara, one more signature needed" in str(waiting.skip_message)
+        same = gate.approve(world.slug, plan_hash=plan.plan_hash, approver="mara", countersign=True)
+        assert "somebody else" in failure(same)
+        assert not gate.approve(
+            world.slug, plan_hash=plan.plan_hash, approver="otto", countersign=True, items=["abcd"]
+        ).success
+        second = gate.approve(world.slug, plan_hash=plan.plan_hash, approver="otto", countersign=True)
+        assert gate.metadata(second, "night", "approval")["signatures_missing"].value == 0
+        assert isinstance(approved_plans(context), dg.SensorResult)

@@ -28,7 +28,9 @@ def one(namespace: str, **more: object) -> Standing:
         "last_apply": None,
         "next_night": "unchanged",
     }
-    return Standing(namespace, **{**quiet, "approvals": 0, "conflicts": 0, "run": "", **times, **more})  # type: ignore[arg-type]
+    return Standing(
+        namespace, **{**quiet, "approvals": 0, "half_signed": 0, "conflicts": 0, "run": "", **times, **more}
+    )  # type: ignore[arg-type]
 
 
 ASKS = {"plan_hash": "ab" * 32, "state": "awaiting_approval", "to_approve": 211, "questions": 17}

@@ -15,6 +15,7 @@ from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations.planners.rejections import rejected_pairs
+from slowwave.plans.countersigning import set_rule
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredPlan, read_plan, write_plan
@@ -127,6 +128,18 @@ def test_a_member_is_taken_out_and_only_its_pairs_are_remembered(acme: Store) ->
     reconsider(acme, "acme", [merge], withdrawn_by="jon", reason="one family")
     left = rejected_pairs(export_snapshot(acme, "acme"), "dedupe_entities")
     assert not left & pairs, "a withdrawal takes back every pair of the split"
+
+
+def test_who_took_a_member_out_does_not_sign_what_is_left_where_authors_may_not(acme: Store) -> None:
+    """The plan is hers, so somebody else signs it; what a night planned she may sign."""
+    set_rule(acme, "acme", signatures=1, not_author=True, set_by="root")
+    plan = waiting(acme)
+    merge = item_of(plan, "dedupe_entities")
+    made = split(acme, "acme", plan.plan_hash, merge, out=[uid(NAMES[3])], by="mara")
+    with pytest.raises(Refused, match="somebody else has to sign"):
+        approve(acme, "acme", made.plan_hash, approver="Mara", items=[made.item], force=True, note="mine")
+    assert not approve(acme, "acme", made.plan_hash, approver="jon", items=[made.item], force=True, note="seen").missing
+    assert not approve(acme, "acme", plan.plan_hash, approver="mara", items=[item_of(plan, "absolutize_dates")]).missing
 
 
 def test_a_text_is_worded_anew_and_says_whose_words_have_no_source(acme: Store) -> None:

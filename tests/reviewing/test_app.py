@@ -10,9 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from slowwave.errors import Refused
+from slowwave.plans.countersigning import set_rule
 from slowwave.reviewing.app import review_app
 from slowwave.reviewing.desk import Desk
-from slowwave.reviewing.entrance import Entrance
+from slowwave.reviewing.entrance import Entrance, entrance_of
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.reviewing.conftest import ORIGIN, form_token
@@ -368,3 +369,27 @@ def test_a_text_of_a_megabyte_is_cut_on_the_card_and_read_piece_by_piece(store: 
     assert read >= 62_000
     gone = browser.get(more.replace("begin=4000", "begin=9000000"))
     assert (gone.status_code, "ends before that" in gone.text) == (409, True)
+
+
+def test_where_two_have_to_sign_the_page_says_so_and_lets_somebody_else(store: Store, browser: TestClient) -> None:
+    """Mara signs, sees that one more is needed and no way to apply; otto's first page leads to it, and he signs as well."""
+    plan = plant(store)
+    set_rule(store, "harbor", signatures=2, set_by="root")
+    path = f"/plans/{plan.plan_hash}"
+    assert "2 people have to sign" in browser.get(f"{path}/sign").text
+    assert post(browser, f"{path}/sign", include_decided="yes").status_code == 303
+    hers = browser.get(f"{path}/signed").text
+    assert ("Signed by mara, one more signature needed" in hers, "Apply now" in hers) == (True, False)
+    (approval,) = ask(store, "SELECT id::text FROM night.approvals")
+    assert post(browser, f"{path}/apply", approval=approval[0]).status_code == 409
+    assert post(browser, f"{path}/countersign").status_code == 409
+    others = entrance_of("127.0.0.1", 4600, reviewer="otto")
+    with TestClient(review_app(store, others), base_url=ORIGIN, follow_redirects=False) as otto:
+        otto.get(others.link())
+        plant(store, slug="rival")
+        assert f'href="{path}/signed"' in otto.get("/").text
+        assert "Sign as well, as otto" in otto.get(f"{path}/signed").text
+        assert post(otto, f"{path}/countersign", note="seen").status_code == 303
+        assert post(otto, f"{path}/apply", approval=approval[0]).status_code == 303
+    assert "approved by mara, otto" in browser.get(f"{path}/signed").text
+    assert ask(store, "SELECT signed_by, channel, note FROM night.countersignatures") == [("otto", "review", "seen")]

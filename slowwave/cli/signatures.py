@@ -1,0 +1,47 @@
+"""``slowwave signatures``: how many people have to sign before anything is applied."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.session import Json, open_store, say, show_json
+from slowwave.plans.signatures import half_signed, read_rule
+
+
+def signatures(
+    namespace: Annotated[
+        str | None, typer.Argument(help="A namespace; without it the rule of all that have none of their own.")
+    ] = None,
+    needed: Annotated[
+        int | None, typer.Option(help="Set the rule: how many people have to sign. It takes the owner's login.")
+    ] = None,
+    not_author: Annotated[
+        bool,
+        typer.Option(
+            "--not-author", help="Whoever asked for a change, or wrote the policy that approves it, does not count."
+        ),
+    ] = False,
+    own_login: Annotated[
+        bool, typer.Option("--own-login", help="No two signatures count that came by one login of the database.")
+    ] = False,
+    by: Annotated[str, typer.Option(help="Who sets it.")] = "",
+    json: Json = False,
+) -> None:
+    """Say how many people have to sign before anything is applied, or set it; the database holds to it."""
+    store = open_store()
+    if needed is not None or not_author or own_login:
+        from slowwave.plans.countersigning import set_rule
+
+        set_rule(store, namespace, signatures=needed or 1, set_by=by, not_author=not_author, own_login=own_login)
+    with store.connect("reader") as connection:
+        rule = read_rule(connection, namespace)
+        lacking = half_signed(connection, namespace)
+    if json:
+        show_json(rule.to_json() | {"lacking": [one.to_json() for one in lacking]})
+        return
+    of = "all namespaces without a rule of their own" if namespace is None or rule.of_all else namespace
+    say(f"{rule.sentence()}{f' Set by {rule.set_by} for {of}.' if rule.set_by else ''}")
+    for one in lacking:
+        say(f"{one.namespace}, plan {one.plan_hash[:12]}: {one.sentence()}.")

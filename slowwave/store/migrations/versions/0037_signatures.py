@@ -1,0 +1,16 @@
+"""Approvals that count from a second signature on."""
+
+from pathlib import Path
+from typing import cast
+
+import psycopg
+from alembic import op
+
+revision = "0037"
+down_revision = "0036"
+
+
+def upgrade() -> None:
+    """One script, sent as it is, inside the migration's transaction."""
+    connection = cast("psycopg.Connection", op.get_bind().connection.driver_connection)
+    connection.execute(Path(__file__).with_suffix(".sql").read_bytes())
