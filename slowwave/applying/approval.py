@@ -13,13 +13,15 @@ from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
 from slowwave.plans.latest import latest_plan
-from slowwave.plans.ledger import StoredItem
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.permitted import approvable_by_policy
+from slowwave.plans.policies import not_of_policy
 from slowwave.plans.signatures import half_signed
 from slowwave.store.connect import Connection
 
 _READ: Final = """
-SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at
+SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at,
+  coalesce(a.policy_id::text, '') AS policy_id
 FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s
 """
 _GROUND: Final = """
@@ -38,7 +40,7 @@ WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One row of ``night.approvals``."""
+    """One row of ``night.approvals``; ``policy_id`` is empty but where an accepted policy gave it."""
 
     id: str
     namespace: str
@@ -47,6 +49,7 @@ class Approved:
     channel: str
     item_ids: Sequence[str]
     expires_at: datetime
+    policy_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,9 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
 
 
-def refuse_unsigned(approval: Approved, items: Sequence[StoredItem], settings: Settings) -> None:
+def refuse_unsigned(
+    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], settings: Settings
+) -> None:
     """Refuse an approval that nobody can have given: by a name that is none, or by a policy which may not approve all of ``items``."""
     short = approval.plan_hash[:12]
     if POLICY not in (approval.approver.lower(), approval.channel.lower()):
@@ -123,6 +128,13 @@ def refuse_unsigned(approval: Approved, items: Sequence[StoredItem], settings: S
             f"The approval {approval.id} of plan {short} names nobody who may sign. Nothing was applied. Find out who wrote to "
             "night.approvals."
         )
+    if approval.policy_id:
+        if why := not_of_policy(connection, approval.policy_id, plan, items):
+            raise Refused(
+                f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
+                f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
+            )
+        return
     beyond = [i for i in items if not approvable_by_policy(i.item, settings.auto_approve)]
     if beyond:
         raise Refused(

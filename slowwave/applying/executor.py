@@ -120,7 +120,7 @@ def apply_approval(
         verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
         signed = [s for s in plan.items if s.id in named]
-        refuse_unsigned(approval, signed, settings)
+        refuse_unsigned(connection, approval, plan, signed, settings)
         items = [s for s in signed if s.status == "approved"]
         folder = bound_folder(store, connection, approval.namespace)  # what a person wrote into its files comes first
         claim = claim_namespace(

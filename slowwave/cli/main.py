@@ -128,6 +128,7 @@ VERBS: Final = {
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
     "review": Verb("review", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
+    "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
     "proposals": Verb("proposals", "app", "What agents propose: list it, plan it, approve or reject it."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("conflicts", "app", "Look at rows that contradict each other, and rule on them."),

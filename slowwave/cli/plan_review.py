@@ -15,9 +15,11 @@ import typer
 from rich.text import Text
 
 from slowwave.cli.listing import one_line, telling
+from slowwave.cli.plan_rules import learnt, offer_rules
 from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
+from slowwave.cli.signatures import suggest_apply
 from slowwave.errors import Refused
-from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import check_name, refuse_state
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
@@ -46,6 +48,7 @@ _KEYS: Final = (
     ("u", "take back what you answered last"),
     ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
     ("d", "what looks decided by your answers: all that are alike, after a sample"),
+    ("r", "what your answers teach in words: accept it for the nights to come, up to a limit"),
     ("x N…", "take the rows of these columns out of a merge, counted from 1; the rest waits as a new plan"),
     ("e TEXT", "propose this text in place of the one that is proposed; it waits as a new plan"),
     ("/ WORDS", "only those that speak of them; / alone shows all again"),
@@ -153,7 +156,7 @@ def _ask(desk: _Desk) -> None:
         elif current.id != shown:
             _show(desk, asked, current)
             shown = current.id
-        out.print("y n s u a d x e / ? q > ", end="", markup=False)
+        out.print("y n s u a d r x e / ? q > ", end="", markup=False)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
             out.print()
@@ -189,6 +192,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             _all_alike(desk, asked, current, rest)
         elif key == "d":
             _look_decided(desk, asked)
+        elif key == "r":
+            offer_rules(desk.store, desk.plan, desk.reviewer)
         elif key in ("x", "e") and current is not None:
             _amend(desk, current, key, rest)
         elif line.startswith("/"):
@@ -321,8 +326,7 @@ def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
 
 def _evidence(shown: Card) -> None:
     """What weighs most, and how likely it makes the rows one thing."""
-    told = sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]
-    for step in told:
+    for step in sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]:
         say(f"{step.weight:+.1f} {one_line(step.says, _LONGEST)} ({reading(step.weight)})", indent=2)
     if shown.verdict:
         say(one_line(shown.verdict, _LONGEST))
@@ -330,8 +334,7 @@ def _evidence(shown: Card) -> None:
 
 def _cell(runs: Sequence[MarkedRun]) -> str:
     """A cell with the words in brackets that another row lacks."""
-    parts = [f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs]
-    return "".join(parts).strip()
+    return "".join(f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs).strip()
 
 
 def _ending(desk: _Desk) -> None:
@@ -340,6 +343,10 @@ def _ending(desk: _Desk) -> None:
     say(
         f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. Nothing is approved before it is signed."
     )
+    if rules := learnt(desk.store, desk.plan):
+        say(
+            f"Your answers teach {len(rules):,} {'rule' if len(rules) == 1 else 'rules'} for the nights to come: r shows them."
+        )
     for item in counts.contradictions:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
@@ -364,12 +371,8 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         show_json(asdict(done))
         return
     say(f"Signed: {done.approved:,} approved, {done.rejected:,} rejected, {done.left:,} wait on.")
-    if done.lacks:
-        say(f"{done.lacks}: nothing is applied before.")
-        command = countersign_command(desk.namespace, done.plan_hash, program=program())
-        suggest("Somebody else signs it as well", command)
-    elif done.approval_id:
-        suggest("Apply them", f"{program()} apply {argument(desk.namespace)}")
+    if done.approval_id:
+        suggest_apply(desk.namespace, done.plan_hash, done.lacks)
 
 
 def _as_json(desk: _Desk) -> dict[str, object]:
@@ -383,6 +386,7 @@ def _as_json(desk: _Desk) -> dict[str, object]:
         "contradictions": list(asked.contradictions),
         "followed": asked.followed,
         "gone": [asdict(one) for one in gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)],
+        "rules": [rule.to_json() for rule in learnt(desk.store, desk.plan)],
         "look_decided": [asdict(group) | {"note": group.note} for group in asked.look_decided],
         "groups": [
             {

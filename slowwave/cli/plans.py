@@ -25,8 +25,9 @@ from slowwave.cli.session import (
     suggest,
     width_of,
 )
+from slowwave.cli.signatures import countersign, suggest_apply
 from slowwave.errors import Refused
-from slowwave.plans.commands import NOTE, Undecided, argument, countersign_command, reject_command, undecided
+from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
 from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
 from slowwave.plans.duration import ApplyEstimate, apply_estimate
 from slowwave.plans.gate import approve as sign
@@ -47,6 +48,7 @@ from slowwave.texts.quotation import quotable
 app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
 app.command()(review)
 app.command()(reconsider)
+app.command()(countersign)
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
@@ -251,35 +253,6 @@ def approve(
         return
     say(f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}.")
     suggest_apply(namespace, approval.plan_hash, approval.lacks)
-
-
-def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
-    """The command that applies what was signed, or the one by which somebody else signs what still ``lacks`` a signature."""
-    if lacks:
-        say(f"{lacks}: nothing is applied before.")
-        suggest("Somebody else signs it as well", countersign_command(namespace, plan_hash, program=program()))
-    else:
-        suggest("Apply them", f"{program()} apply {argument(namespace)}")
-
-
-@app.command()
-def countersign(
-    namespace: Namespace,
-    plan_hash: Hash,
-    by: Annotated[str, typer.Option(help="Who signs.")] = "",
-    note: Annotated[str, typer.Option(help="Why; kept with the signature.")] = "",
-    json: Json = False,
-) -> None:
-    """Sign what somebody else approved of a plan, where approvals need more than one signature (`slowwave signatures`)."""
-    from slowwave.plans.countersigning import countersign as add
-
-    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
-    if json:
-        show_json(done.to_json())
-        return
-    say(f"Signed: {done.items:,} items of plan {done.plan_hash[:12]}.")
-    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
-    suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")
 
 
 @app.command()

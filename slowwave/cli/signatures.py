@@ -1,4 +1,4 @@
-"""``slowwave signatures``: how many people have to sign before anything is applied."""
+"""``slowwave signatures``: how many people have to sign before anything is applied; and ``plans countersign``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from slowwave.cli.session import Json, open_store, say, show_json
+from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
+from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.signatures import half_signed, read_rule
 
 
@@ -45,3 +46,31 @@ def signatures(
     say(f"{rule.sentence()}{f' Set by {rule.set_by} for {of}.' if rule.set_by else ''}")
     for one in lacking:
         say(f"{one.namespace}, plan {one.plan_hash[:12]}: {one.sentence()}.")
+
+
+def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
+    """The command that applies what was signed, or the one by which somebody else signs what still ``lacks`` a signature."""
+    if lacks:
+        say(f"{lacks}: nothing is applied before.")
+        suggest("Somebody else signs it as well", countersign_command(namespace, plan_hash, program=program()))
+    else:
+        suggest("Apply them", f"{program()} apply {argument(namespace)}")
+
+
+def countersign(
+    namespace: Namespace,
+    plan_hash: Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")],
+    by: Annotated[str, typer.Option(help="Who signs.")] = "",
+    note: Annotated[str, typer.Option(help="Why; kept with the signature.")] = "",
+    json: Json = False,
+) -> None:
+    """Sign what somebody else approved of a plan, where approvals need more than one signature (`slowwave signatures`)."""
+    from slowwave.plans.countersigning import countersign as add
+
+    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
+    if json:
+        show_json(done.to_json())
+        return
+    say(f"Signed: {done.items:,} items of plan {done.plan_hash[:12]}.")
+    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
+    suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")

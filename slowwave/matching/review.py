@@ -45,6 +45,14 @@ OTHER_NAME: Final = (
 )
 """Reasons for a review that only a person can judge."""
 
+REFUSED: Final = "It would join two groups of rows that do not all agree with each other."
+OPPOSED: Final = "The names agree, but as many attributes differ as are the same."
+FAR: Final = "Names or attributes agree, but the meanings are far apart."
+SPOKEN_AGAINST: Final = "The names or the wording agree, but what else is known speaks against it."
+
+CONTRADICTORY: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST))
+"""Those of which no answer about others settles one."""
+
 
 class ReviewPair(NamedTuple):
     """Two ids, the smaller first, that a person should look at, how likely they are the same, and how many pairs of rows a yes settles:
@@ -128,7 +136,7 @@ class Doubts:
         """Why a judged pair of two groups is for a person."""
         judged, scores = self.judged, self.judged.scores
         if self.refused[at]:
-            return "It would join two groups of rows that do not all agree with each other."
+            return REFUSED
         if scores.contested[at]:
             return CONTESTED
         if judged.one_sided[at]:
@@ -138,16 +146,16 @@ class Doubts:
         if judged.other_name[at]:
             return OTHER_NAME
         if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
-            return "The names agree, but as many attributes differ as are the same."
+            return OPPOSED
         if scores.far[at]:
-            return "Names or attributes agree, but the meanings are far apart."
+            return FAR
         if not scores.learnt[at]:
             if np.isnan(scores.cosine[at]):
                 return "There is no vector to compare, and no identifier that settles it."
             if not (scores.near[at] and scores.name[at] >= LEVEL["initials"]):
                 return "Names or vectors agree, not both enough."
         if scores.probability[at] < REVIEW:
-            return "The names or the wording agree, but what else is known speaks against it."
+            return SPOKEN_AGAINST
         return "The evidence is short of what a merge needs."
 
     def _doubted(self, at: Ints) -> Flags:

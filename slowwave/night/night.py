@@ -31,6 +31,7 @@ from slowwave.plans.ledger import (
     write_plan,
 )
 from slowwave.plans.lowering import lower_items
+from slowwave.plans.policies import approve_by_policies
 from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
@@ -231,10 +232,14 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    if state == "awaiting_approval" and (
-        signed := approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
-    ):
-        state = "approved" if len(signed.item_ids) == len(plan.items) else "partly_approved"
+    if state == "awaiting_approval":
+        by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
+        signed = [
+            *([by_setting] if by_setting else []),
+            *approve_by_policies(store, snapshot.namespace, plan.plan_hash),
+        ]
+        if signed:
+            state = "approved" if sum(len(s.item_ids) for s in signed) == len(plan.items) else "partly_approved"
     return Night(
         snapshot.namespace,
         run_id,

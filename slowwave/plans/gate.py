@@ -32,8 +32,8 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
 _NOTE_APPROVAL: Final = """
-INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes)
-  VALUES (%s, %s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s, %s)
+INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes, policy_id)
+  VALUES (%s, %s, %s, %s, %s, %s, %s::uuid[], %s, %s, %s, %s, nullif(%s, '')::uuid)
 """
 _APPROVE_ITEMS: Final = """
 UPDATE night.plan_items SET status = 'approved' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'pending'
@@ -142,10 +142,12 @@ def sign_items(
     *,
     force: bool = False,
     note: str = "",
+    policy: str = "",
 ) -> Approval:
     """One approval of pending items of a plan that stands as it was sealed, within a transaction that holds it (``lock_plan``).
 
-    Refused where they do what their operation may not, or do not pass their probes and are not forced.
+    ``policy`` is the id of the accepted policy by which it is given (``slowwave.plans.policies``). Refused where they do what their
+    operation may not, or do not pass their probes and are not forced.
     """
     refuse_unpermitted((s.item for s in chosen), "approved")
     judged = judge(store, connection, plan, chosen)
@@ -156,7 +158,7 @@ def sign_items(
     )
     row = (
         *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
-        *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record))),
+        *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record)), policy),
     )
     try:
         connection.execute(_NOTE_APPROVAL, row)

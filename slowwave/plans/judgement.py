@@ -65,7 +65,9 @@ def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgem
     settings = Settings.for_namespace({**snapshot.settings, **(limits if isinstance(limits, dict) else {})})
     embedder = embedder_for(settings)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
-    proof = prove_subset(snapshot, items, settings, embedder.embed if usable else None, disclosed=_disclosed(plan))
+    proof = prove_subset(
+        snapshot, items, settings, embedder.embed if usable else None, disclosed=disclosed_losses(plan)
+    )
     return Judgement(proof.needs_force(), {"of": "items", "items": len(items), **proof.to_json()})
 
 
@@ -75,7 +77,7 @@ def _verdict(plan: StoredPlan) -> tuple[str, ...]:
     return tuple(str(f) for f in failed) if isinstance(failed, list) else ()
 
 
-def _disclosed(plan: StoredPlan) -> frozenset[tuple[str, str]]:
+def disclosed_losses(plan: StoredPlan) -> frozenset[tuple[str, str]]:
     """(row, term) of every loss that the plan shows whoever approves it."""
     probe = plan.probes.get("specifics")
     found = [loss for name in ("lost", "asked") for loss in probe.get(name) or ()] if isinstance(probe, dict) else []

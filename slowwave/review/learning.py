@@ -114,6 +114,11 @@ def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft], sure: float 
     return SessionLearning(likely, follows, tuple(sorted(decided, key=lambda d: (-len(d.items), d.says, d.verdict))))
 
 
+def drafted_alike(draft: Draft) -> bool:
+    """Whether a draft is one of those that looked decided, which is no answer of a person to this very question."""
+    return _MARK.match(draft.note) is not None
+
+
 def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
     """The item as a question of two rows, None where it is another."""
     if item.question != "same":
@@ -132,7 +137,7 @@ def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
         weights[str(step.get("evidence"))] += float(step["weight"])
     level = next((str(s["level"]) for s in steps if "level" in s), "")
     sure = draft is not None and draft.verdict in ("yes", "no") and not draft.against
-    drafted = draft is not None and _MARK.match(draft.note) is not None
+    drafted = draft is not None and drafted_alike(draft)
     answer = draft.verdict == "yes" if draft is not None and sure and not drafted else None
     return _Asked(item.id, item.operation, (rows[0], rows[1]), (told[0], told[1]), weights, level, answer, drafted)
 

@@ -21,6 +21,7 @@ from slowwave.reviewing.entrance import Entrance, Reviewer
 from slowwave.reviewing.guard import RequestGuard
 from slowwave.reviewing.plan_pages import PlanPages
 from slowwave.reviewing.rendering import page
+from slowwave.reviewing.rule_pages import RulePages
 from slowwave.reviewing.signing_pages import SigningPages
 from slowwave.store.connect import Store
 
@@ -45,6 +46,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
             *SigningPages(desk).routes(),
             *AmendingPages(desk).routes(),
             *DecidedPages(desk).routes(),
+            *RulePages(desk).routes(),
             Mount("/static", StaticFiles(packages=[("slowwave.reviewing", "static")])),
         ],
         middleware=[Middleware(RequestGuard, entrance)],

@@ -38,7 +38,8 @@ SELECT n.slug, p.state, p.expires_at, night.item_counts(p.plan_hash) FROM night.
 WHERE p.plan_hash = %s
 """
 _SIGNED: Final = """
-SELECT a.id::text AS approval_id, a.approver, a.note, a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
+SELECT a.id::text AS approval_id, night.signed_as(a.approver, a.policy_id) AS approver, a.note,
+  a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
   v.approval_id IS NOT NULL AS revoked, r.id::text AS run_id, r.state, d.counts,
   (SELECT count(*) FROM night.plan_items i
     WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand,

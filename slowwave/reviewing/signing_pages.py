@@ -18,9 +18,11 @@ from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.countersigning import countersign
 from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.policies import read_policies
 from slowwave.plans.signatures import read_rule, signed_by
 from slowwave.review.drafts import read_drafts
 from slowwave.review.queue import queue
+from slowwave.review.rules import learnt_rules
 from slowwave.review.signing import CHANNEL, sign
 from slowwave.reviewing.desk import Desk, SignedApproval
 from slowwave.reviewing.entrance import Reviewer
@@ -123,9 +125,11 @@ class SigningPages:
         path = f"/plans/{plan.plan_hash}"
         with self._desk.store.connect("reader") as connection:
             rule = read_rule(connection, plan.header.namespace)
+            policies = read_policies(connection, plan.header.namespace)
         values = {
             "rule": rule.sentence() if rule.signatures > 1 or rule.not_author else "",
             **bar_values(plan, found, _reviewer(request)),
+            "learnt": len(learnt_rules(plan, drafts, policies)),
             "problem": problem,
             "failed": failed,
             "include_decided": "include_decided" in form or not problem,

@@ -636,6 +636,37 @@ approvals = Table(
     Column("seal", Text, nullable=False),  # the plan's, as it was signed
     _json("probes"),  # what the probes said of these items; figures, and no text of memory
     Column("login", Text, nullable=False, server_default=""),  # of the database, by which it was signed
+    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # by which it was given, where a person accepted one
+    schema="night",
+)
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
+    _namespace(),
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.question_kinds
+    Column("says", Text, nullable=False),
+    Column("answered", Integer, nullable=False),
+    Column("agreed", Integer, nullable=False),  # of those, with yes
+    Column("least", Double, nullable=False),  # probability of what it approves
+    Column("per_night", Integer, nullable=False),
+    Column("accepted_by", Text, nullable=False),
+    Column("login", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    schema="night",
+)
+
+policy_revocations = Table(
+    "policy_revocations",
+    metadata,
+    Column("policy_id", Uuid, ForeignKey("night.policies.id"), primary_key=True),
+    _namespace(),
+    Column("revoked_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    _instant("recorded_at", required=True, now=True),
     schema="night",
 )
 

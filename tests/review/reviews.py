@@ -87,3 +87,35 @@ def _loaded(store: Store, seed: int, most: int, live: int) -> tuple[World, Snaps
         seed += 1
     load_world(store, world)
     return world, export_snapshot(store, world.slug)
+
+
+def asking_of_a_kind(store: Store, pairs: int, *, conflict: int = 0) -> Review:
+    """So many pairs at least whose names differ by an initial and whose e-mail is equal; of the first ``conflict`` the phones differ."""
+    world, snapshot = _loaded(store, 7, 8 * pairs, 2 * pairs)
+    return Review(store, world, write_a_plan(store, world, items=alike_by_initial(snapshot, conflict))[1], [], [])
+
+
+def alike_by_initial(snapshot: Snapshot, conflict: int = 0) -> list[Item]:
+    """Pairs of entities for review with the evidence of one kind, each likelier than the one before it."""
+    made: list[Item] = []
+    for k, item in enumerate(pair_items(snapshot)):
+        steps: list[dict[str, object]] = [
+            {
+                "evidence": "prior",
+                "weight": -3.0,
+                "detail": f"Of the pairs that were looked at, about one in {k + 20} is a match",
+            },
+            {"evidence": "name", "weight": 2.0, "level": "initials", "detail": "The names agree but for an initial"},
+            {"evidence": "email", "weight": 4.0, "detail": "The values of email are equal", "value": f"{k}@x | {k}@x"},
+        ]
+        if k < conflict:
+            steps.append(
+                {"evidence": "phone", "weight": -2.0, "detail": "The values of phone differ", "value": "1 | 2"}
+            )
+        evidence = {
+            "waterfall": steps,
+            "names": [f"Mara {k} Reyes", f"M. {k} Reyes"],
+            "reason": "The evidence is short.",
+        }
+        made.append(replace(item, decision="review", risk="high", probability=0.5 + k / 100, evidence=evidence))
+    return made

@@ -1,0 +1,58 @@
+"""``slowwave policies``: what people accepted in reviews, by which nights approve what is alike."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from slowwave.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
+from slowwave.plans.commands import argument
+from slowwave.plans.policies import Policy, read_policies, revoke_policy
+
+app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
+) -> None:
+    """List the policies that were accepted, the oldest first, with what they approved so far."""
+    with open_store().connect("reader") as connection:
+        found = read_policies(connection, namespace)
+    if json:
+        show_json([one.to_json() for one in found])
+        return
+    if not found:
+        say("Nobody accepted a policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
+    for one in found:
+        _tell(one)
+    if standing := [one for one in found if one.stands]:
+        name = argument(standing[0].namespace)
+        suggest("Revoke one", f'{program()} policies revoke {name} {standing[0].id[:8]} --by YOUR-NAME --reason "WHY"')
+
+
+@app.command()
+def revoke(
+    namespace: Namespace,
+    policy: Annotated[str, typer.Argument(help="The policy's id, or its first characters.")],
+    reason: Annotated[str, typer.Option(help="Why.")],
+    by: Annotated[str, typer.Option("--by", help="Who revokes it.")] = "",
+    json: Json = False,
+) -> None:
+    """End a policy: it approves nothing more, and what it approved is not applied any more."""
+    done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)
+    if json:
+        show_json(done.to_json())
+    else:
+        say(f"Revoked the {done.name}. It approved {done.approved:,} items.")
+
+
+def _tell(one: Policy) -> None:
+    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation}")
+    say(short(one.says), indent=2)
+    say(
+        f"{one.agreed:,} of {one.answered:,} answered yes · {one.per_night:,} a night at most · approved {one.approved:,}, "
+        f"{one.undone:,} taken back · {one.state}",
+        indent=2,
+    )

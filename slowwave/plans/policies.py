@@ -1,0 +1,216 @@
+"""Policies that people accepted in a review: questions of one kind that nights approve by themselves, so many a night at most.
+
+What a kind is belongs to ``slowwave.plans.question_kinds``, what is offered to ``slowwave.review.rules``. The policy of the settings
+(``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Final
+
+import psycopg
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, sign_items
+from slowwave.plans.judgement import disclosed_losses
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.question_kinds import QuestionKind, kind_of
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
+
+MOST_A_NIGHT: Final = 1_000
+
+_POLICIES: Final = """
+SELECT p.id::text AS id, n.slug AS namespace, p.operation, p.kind, p.says, p.answered, p.agreed, p.least, p.per_night, p.accepted_by,
+  p.recorded_at, r.revoked_by, r.reason, night.policy_used(p.id) AS used, night.policy_undone(p.id) AS undone,
+  (SELECT coalesce(sum(cardinality(a.item_ids)), 0) FROM night.approvals a WHERE a.policy_id = p.id) AS approved
+FROM night.policies p JOIN memory.namespaces n ON n.id = p.namespace_id LEFT JOIN night.policy_revocations r ON r.policy_id = p.id
+WHERE (%(namespace)s::text IS NULL OR n.slug = %(namespace)s) AND (%(id)s::uuid IS NULL OR p.id = %(id)s::uuid)
+ORDER BY p.recorded_at, p.id
+"""
+_ACCEPT: Final = """
+INSERT INTO night.policies (namespace_id, plan_hash, operation, kind, says, answered, agreed, least, per_night, accepted_by)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id::text
+"""
+_REVOKE: Final = """
+INSERT INTO night.policy_revocations (policy_id, namespace_id, revoked_by, reason) VALUES (%s, %s, %s, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """An accepted kind. Of ``answered`` questions ``agreed`` were answered yes; it approves what is at least as likely as the ``least``
+    likely of them, ``per_night`` a night. It approved ``approved`` so far, ``used`` of them in the last 20 hours; ``undone`` were taken
+    back, from the first of which on it approves nothing more.
+    """
+
+    id: str
+    namespace: str
+    operation: str
+    kind: Mapping[str, object]
+    says: str
+    answered: int
+    agreed: int
+    least: float
+    per_night: int
+    accepted_by: str
+    recorded_at: datetime
+    revoked_by: str | None
+    reason: str | None
+    used: int
+    undone: int
+    approved: int
+
+    @property
+    def name(self) -> str:
+        """Whose it is, and since when: ``policy of mara of 2026-11-25``."""
+        return f"policy of {self.accepted_by} of {self.recorded_at:%Y-%m-%d}"
+
+    @property
+    def stands(self) -> bool:
+        """Whether it still approves anything."""
+        return self.revoked_by is None and not self.undone
+
+    @property
+    def state(self) -> str:
+        """Whether it stands, in words."""
+        if self.revoked_by is not None:
+            return f"revoked by {self.revoked_by}: {self.reason}"
+        return "stopped: something that it approved was taken back" if self.undone else "approves"
+
+    def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
+        """Whether an item is of its kind, likely enough, and loses nothing (``losing`` are the rows whose values would be lost)."""
+        kind = kind_of(item)
+        return (
+            kind is not None
+            and kind.to_json() == dict(self.kind)
+            and item.probability >= self.least
+            and not set(item.item.mutation.row_ids()) & set(losing)
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """As ``slowwave policies --json`` shows it."""
+        return {**asdict(self), "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
+
+
+def read_policies(connection: Connection, namespace: str | None = None, *, id_: str | None = None) -> list[Policy]:
+    """The policies of a namespace or of all, the oldest first, those that are revoked as well; or the one with a whole id."""
+    with connection.cursor(row_factory=class_row(Policy)) as cursor:
+        return cursor.execute(_POLICIES, {"namespace": namespace, "id": id_}).fetchall()
+
+
+def accept_policy(
+    store: Store,
+    plan: StoredPlan,
+    kind: QuestionKind,
+    *,
+    answered: int,
+    agreed: int,
+    least: float,
+    per_night: int,
+    accepted_by: str,
+) -> Policy:
+    """Keep a policy for the next nights of a plan's namespace. Refused where one of the same kind stands already."""
+    check_name(accepted_by)
+    if accepted_by.lower() == POLICY:
+        raise Refused("A policy accepts no other: name the person who does. Nothing was accepted.")
+    if not 1 <= per_night <= MOST_A_NIGHT:
+        raise Refused(f"A policy approves 1 to {MOST_A_NIGHT:,} items a night. Nothing was accepted.")
+    with store.connect("approver") as connection, connection.transaction():
+        held = lock_plan(connection, plan.header.namespace, plan.plan_hash)
+        for other in read_policies(connection, plan.header.namespace):
+            if other.stands and dict(other.kind) == kind.to_json():
+                raise Refused(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
+        row = connection.execute(
+            _ACCEPT,
+            (
+                *(
+                    held.header.namespace_id,
+                    held.plan_hash,
+                    kind.operation,
+                    Jsonb(kind.to_json()),
+                    kind.sentence()[:2000],
+                ),
+                *(answered, agreed, least, per_night, accepted_by),
+            ),
+        ).fetchone()
+        (made,) = read_policies(connection, plan.header.namespace, id_=str(row[0]) if row else "")
+    return made
+
+
+def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Policy:
+    """End a policy, named by its id or its first characters: what it approved and what is not applied yet no longer counts either."""
+    check_name(revoked_by)
+    if not reason.strip():
+        raise Refused("Whoever finds the policy revoked should know why: give --reason. Nothing was revoked.")
+    with store.connect("approver") as connection, connection.transaction():
+        scope = namespace_id(connection, namespace)
+        begin = name.strip().lower()
+        found = [p for p in read_policies(connection, namespace) if len(begin) >= 4 and p.id.startswith(begin)]
+        if len(found) != 1:
+            what = "names several policies" if found else "is no policy"
+            raise Refused(f"{name[:64]!r} {what} of {namespace}. `slowwave policies {namespace}` lists them.")
+        if found[0].revoked_by is not None:
+            raise Refused(f"The {found[0].name} was revoked by {found[0].revoked_by} already.")
+        try:
+            connection.execute(_REVOKE, (found[0].id, scope, revoked_by, reason.strip()[:2000]))
+        except psycopg.errors.CheckViolation:
+            raise Refused("A policy revokes none: name the person who does. Nothing was revoked.") from None
+        (ended,) = read_policies(connection, namespace, id_=found[0].id)
+    return ended
+
+
+def approve_by_policies(store: Store, namespace: str, plan_hash: str) -> list[Approval]:
+    """Approve what the accepted policies of a namespace take, the likeliest first up to each one's limit: an approval a policy.
+
+    Nothing of a plan whose probes failed, and nothing that fails them by itself. Cost without a policy: one query.
+    """
+    with store.connect("reader") as connection:
+        policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
+        if not policies:
+            return []
+        plan = read_plan(connection, plan_hash)
+    if plan.summary.get("needs_force"):
+        return []
+    losing = {row for row, _ in disclosed_losses(plan)}
+    made: list[Approval] = []
+    taken: set[str] = set()
+    for policy in policies:
+        chosen = [s for s in plan.items if s.status == "pending" and s.id not in taken and policy.takes(s, losing)]
+        chosen = sorted(chosen, key=lambda s: (-s.probability, s.id))[: policy.per_night - policy.used]
+        if chosen and (approval := _approve(store, policy, plan, chosen)):
+            made.append(approval)
+            taken |= {s.id for s in chosen}
+    return made
+
+
+def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem]) -> str:
+    """Why a policy may not have approved ``items``, as a sentence; empty where it may."""
+    found = read_policies(connection, id_=policy_id)
+    if not found or found[0].revoked_by is not None:
+        return f"The {found[0].name} was revoked by {found[0].revoked_by}." if found else "There is no such policy."
+    losing = {row for row, _ in disclosed_losses(plan)}
+    beyond = [s for s in items if not found[0].takes(s, losing)]
+    return (
+        f"The {found[0].name} may not approve {len(beyond):,} of the items, such as {beyond[0].id}." if beyond else ""
+    )
+
+
+def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Approval | None:
+    """One approval by a policy, with what it says; None where the items do not pass their probes, or the policy was revoked meanwhile."""
+    note = f"By the {policy.name}: {policy.says}. {policy.agreed:,} of {policy.answered:,} like it were answered yes."
+    ids = {s.id for s in chosen}
+    try:
+        with store.connect("approver") as connection, connection.transaction():
+            held = lock_plan(connection, policy.namespace, plan.plan_hash)
+            refuse_state(connection, held)
+            verify_sealed(held, "approved")
+            items = [s for s in held.items if s.id in ids]
+            return sign_items(store, connection, held, items, POLICY, POLICY, note=note, policy=policy.id)
+    except (ProbesFailed, Refused):
+        return None

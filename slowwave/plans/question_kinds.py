@@ -1,0 +1,70 @@
+"""What questions whether two rows are one thing have in common: how their names compare, which values are equal, why the planner doubts.
+
+It is read from the sealed evidence of one item alone, so that the same item is of the same kind on every night. A policy that a person
+accepts names one kind. What contradicts is of none: two values in conflict, a name that says a number more, groups that do not agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from slowwave.plans.ledger import StoredItem
+
+_MERGE = "merge_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionKind:
+    """``names`` says how the names compare, ``equal`` which values are the same, each as its evidence says it; ``doubt`` is the planner's
+    reason."""
+
+    operation: str
+    names: str
+    equal: tuple[str, ...]
+    doubt: str
+
+    @property
+    def key(self) -> str:
+        """The kind as canonical JSON; equal kinds have equal keys."""
+        return json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
+
+    def to_json(self) -> dict[str, object]:
+        """As a policy keeps it."""
+        return {"operation": self.operation, "names": self.names, "equal": list(self.equal), "doubt": self.doubt}
+
+    def sentence(self) -> str:
+        """What they have in common, without a full stop. It names columns, which are untrusted, and no value."""
+        first, *rest = [said[:1].lower() + said[1:] for said in (self.names, *self.equal) if said] or [
+            "the evidence is alike"
+        ]
+        return ", ".join((first, *rest))
+
+
+def kind_of(item: StoredItem) -> QuestionKind | None:
+    """The kind of an item's question; None where it asks something else, is about more than two rows, or anything contradicts."""
+    if item.question != "same" or item.kind != _MERGE or item.decision != "review":
+        return None
+    mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
+    found: Any = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
+    doubt = str(evidence.get("reason") or "") if isinstance(evidence, Mapping) else ""
+    if len(mutation.get("absorb") or ()) != 1 or mutation.get("deletes") or not isinstance(found, list):
+        return None
+    steps = [s for s in found if isinstance(s, Mapping) and isinstance(s.get("weight"), int | float)]
+    named = [str(s.get("detail") or s["level"]) for s in steps if "level" in s]
+    values = [s for s in steps if isinstance(s.get("value"), str)]
+    if not named or any(float(s["weight"]) < 0 for s in values) or doubt in _contradictory():
+        return None
+    equal = tuple(sorted({str(s.get("detail") or s.get("evidence")) for s in values}))
+    return QuestionKind(item.operation, named[0], equal, doubt)
+
+
+@cache
+def _contradictory() -> frozenset[str]:
+    """Reasons for a doubt that are contradictions, or something that only one of the two says."""
+    from slowwave.matching.review import CONTRADICTORY  # it brings SciPy
+
+    return CONTRADICTORY

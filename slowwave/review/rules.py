@@ -1,0 +1,124 @@
+"""What the answers of a review teach in words: kinds of questions that were answered yes, offered to a person as a policy.
+
+Only answers that somebody gave to one question alone count: what was drafted for many at once, or as it looked decided, would bear the
+rule out. How right a rule is, is measured on them; its bound is Wilson's (1927). Nothing is approved by an offer: a person accepts it
+(``slowwave.plans.policies``), with a limit, and may revoke it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import Final
+
+from slowwave.errors import Refused
+from slowwave.plans.judgement import disclosed_losses
+from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.policies import Policy, accept_policy
+from slowwave.plans.question_kinds import QuestionKind, kind_of
+from slowwave.review.drafts import Draft, read_drafts
+from slowwave.review.learning import drafted_alike
+from slowwave.store.connect import Store
+
+ENOUGH: Final = 10
+"""Answers to questions of a kind from which it is offered."""
+
+AGREED: Final = 0.97
+"""Share of them that has to be yes: the precision that merges are held to."""
+
+_Z: Final = 1.96  # a bound of 95 % on both sides
+
+
+@dataclass(frozen=True, slots=True)
+class LearntRule:
+    """A kind that may be accepted: ``agreed`` of ``answered`` questions of it were answered yes, none less likely than ``least``; ``bound``
+    is the least share of yes that this leaves likely. ``open`` are the ids of those that are not answered yet."""
+
+    kind: QuestionKind
+    answered: int
+    agreed: int
+    least: float
+    open: tuple[str, ...]
+
+    @property
+    def bound(self) -> float:
+        """Wilson's lower bound of the share of yes, from 0 to 1."""
+        return wilson(self.agreed, self.answered)
+
+    @property
+    def per_night(self) -> int:
+        """The limit that is offered: so many that less than one wrong a night is to be expected even at the bound."""
+        return max(1, int(1 / (1 - self.bound)))
+
+    def sentence(self) -> str:
+        """The offer in words. It names columns, which are untrusted."""
+        many = f"{self.agreed:,} of {self.answered:,} answered yes (at least {self.bound:.0%} are, by 95 % confidence)"
+        left = f"{len(self.open):,} more of them {'waits' if len(self.open) == 1 else 'wait'} here"
+        return f"{self.kind.sentence()}: {many}, {left}"
+
+    def to_json(self) -> dict[str, object]:
+        """As ``plans review --json`` shows it."""
+        more = {"says": self.kind.sentence(), "bound": round(self.bound, 4), "per_night": self.per_night}
+        return {**asdict(self), "key": self.kind.key, **more}
+
+
+def learnt_rules(plan: StoredPlan, drafts: Mapping[str, Draft], policies: Sequence[Policy] = ()) -> list[LearntRule]:
+    """The kinds that may be accepted by the drafts of a plan, those with most answers first; without those of ``policies`` that stand.
+
+    A question that would lose a value, or on which reviewers disagree, neither counts nor is counted as open. Cost: reads the evidence of
+    every question whether rows are one thing once.
+    """
+    losing = {row for row, _ in disclosed_losses(plan)}
+    at_once = Counter((d.reviewer, d.recorded_at) for d in drafts.values())
+    known = [dict(p.kind) for p in policies if p.stands]
+    said: defaultdict[QuestionKind, list[tuple[float, bool]]] = defaultdict(list)
+    left: defaultdict[QuestionKind, list[tuple[float, str]]] = defaultdict(list)
+    for item in plan.items:
+        if item.status != "pending" or item.question != "same" or (kind := kind_of(item)) is None:
+            continue
+        if losing.intersection(item.item.mutation.row_ids()):
+            continue
+        draft = drafts.get(item.id)
+        if draft is None or draft.verdict == "skip":
+            left[kind].append((item.probability, item.id))
+        elif not draft.against and not drafted_alike(draft) and at_once[draft.reviewer, draft.recorded_at] == 1:
+            said[kind].append((item.probability, draft.verdict == "yes"))
+    found: list[LearntRule] = []
+    for kind, answers in said.items():
+        agreed = [p for p, yes in answers if yes]
+        if len(answers) >= ENOUGH and len(agreed) >= AGREED * len(answers) and kind.to_json() not in known:
+            least = min(agreed)
+            waiting = tuple(id_ for p, id_ in sorted(left[kind], key=lambda w: (-w[0], w[1])) if p >= least)
+            found.append(LearntRule(kind, len(answers), len(agreed), least, waiting))
+    return sorted(found, key=lambda r: (-r.answered, r.kind.key))
+
+
+def accept_rule(store: Store, plan: StoredPlan, key: str, *, accepted_by: str, per_night: int | None = None) -> Policy:
+    """Accept the rule whose kind has this key, as the drafts bear it out now; without ``per_night`` with the limit that is offered.
+
+    Raises ``Refused`` where the answers no longer bear it out.
+    """
+    rules = learnt_rules(plan, read_drafts(store, plan.header.namespace, plan.plan_hash))
+    rule = next((r for r in rules if r.kind.key == key), None)
+    if rule is None:
+        raise Refused("The answers do not bear this rule out any more: look again. Nothing was accepted.")
+    return accept_policy(
+        *(store, plan, rule.kind),
+        answered=rule.answered,
+        agreed=rule.agreed,
+        least=rule.least,
+        per_night=rule.per_night if per_night is None else per_night,
+        accepted_by=accepted_by,
+    )
+
+
+def wilson(agreed: int, answered: int) -> float:
+    """The lower bound of Wilson's interval (1927) for a share, at 95 %."""
+    if not answered:
+        return 0.0
+    share, z2 = agreed / answered, _Z * _Z
+    middle = share + z2 / (2 * answered)
+    spread = _Z * sqrt(share * (1 - share) / answered + z2 / (4 * answered * answered))
+    return max(0.0, (middle - spread) / (1 + z2 / answered))

@@ -1,0 +1,113 @@
+"""A policy that a person accepted approves what is of its kind on later nights, up to its limit, and stops when something is taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.errors import Refused
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.countersigning import countersign, set_rule
+from slowwave.plans.gate import Approval
+from slowwave.plans.policies import Policy, approve_by_policies, read_policies, revoke_policy
+from slowwave.reports.model import Report
+from slowwave.review.rules import ENOUGH, accept_rule
+from slowwave.reviewing.desk import Desk
+from slowwave.snapshots.export import export_snapshot
+from slowwave.store.connect import Store
+from tests.memories import ask
+from tests.nights import write_a_plan
+from tests.review.reviews import Review, alike_by_initial, asking_of_a_kind
+from tests.review.test_rules import answer, likeliest, rules
+
+
+def accepted(store: Store, per_night: int | None = None) -> tuple[Review, Policy]:
+    """A policy of mara's, of ten answers to the least likely questions, and the plan of another night with these but for three."""
+    review = asking_of_a_kind(store, 14)
+    answer(review, likeliest(review)[-ENOUGH:])
+    (rule,) = rules(review)
+    policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara", per_night=per_night)
+    items = alike_by_initial(export_snapshot(store, review.slug))[3:]
+    return replace(review, plan=write_a_plan(store, review.world, items=items)[1]), policy
+
+
+def by_policy(review: Review) -> list[Approval]:
+    return approve_by_policies(review.store, review.slug, review.hash)
+
+
+def test_the_next_night_approves_the_likeliest_up_to_the_limit_and_says_by_what(store: Store) -> None:
+    """Three, named after mara and the day; a second time that night none; applied as any approval is."""
+    review, policy = accepted(store)
+    (approval,) = by_policy(review)
+    assert sorted(approval.item_ids) == sorted(likeliest(review)[: policy.per_night])
+    assert by_policy(review) == [], "it is used up for this night"
+    (signed,), _ = Desk(store).signed(review.hash)
+    assert signed.approver == policy.name == f"policy of mara of {policy.recorded_at:%Y-%m-%d}"
+    assert "10 of 10 like it were answered yes" in signed.note
+    run = apply_approval(store, approval.id)
+    assert run.counts["applied"] == policy.per_night
+    undo_run(store, run.run_id, items=[approval.item_ids[0]])
+    with store.connect("reader") as connection:
+        (now,) = read_policies(connection, review.slug)
+    assert (now.approved, now.undone, now.stands) == (3, 1, False)
+    assert "taken back" in now.state
+
+
+def test_a_night_signs_by_itself_and_leaves_out_what_contradicts(store: Store) -> None:
+    """Whatever seals a plan asks the policies; the pairs whose phones differ wait for a person, the likeliest of all as well."""
+    review, policy = accepted(store, per_night=1_000)
+
+    def propose(inputs: Inputs) -> Proposal:
+        first, *rest = alike_by_initial(inputs.snapshot, conflict=1)[:3]
+        return Proposal((replace(first, probability=0.9), *rest), Report("dedupe_entities", "pairs"))
+
+    night = seal_proposal(store, review.slug, "dedupe_entities", propose, of="another night")
+    assert night.plan is not None
+    assert night.state == "partly_approved"
+    ((named, by),) = ask(store, "SELECT item_ids::text[], policy_id::text FROM night.approvals")
+    assert by == policy.id
+    waiting = {i.id for i in night.plan.items} - set(named)  # type: ignore[call-overload]
+    assert [i.probability for i in night.plan.items if i.id in waiting] == [0.9]
+
+
+def test_what_is_revoked_approves_nothing_and_what_it_approved_is_not_applied(store: Store) -> None:
+    """Also what it approved before."""
+    review, policy = accepted(store)
+    (approval,) = by_policy(review)
+    ended = revoke_policy(store, review.slug, policy.id[:8], revoked_by="otto", reason="two families")
+    assert (ended.stands, ended.state) == (False, "revoked by otto: two families")
+    with pytest.raises(Refused, match="revoked by otto"):
+        apply_approval(store, approval.id)
+    with pytest.raises(Refused, match="already"):
+        revoke_policy(store, review.slug, policy.id, revoked_by="otto", reason="again")
+    assert by_policy(review) == []
+
+
+def test_apply_looks_at_each_item_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An approval in a policy's name of what is of another kind is refused, whoever wrote it."""
+    review, _ = accepted(store)
+    (approval,) = by_policy(review)
+    monkeypatch.setattr("slowwave.plans.policies.kind_of", lambda _: None)
+    with pytest.raises(Refused, match="may not approve 3 of the items"):
+        apply_approval(store, approval.id)
+
+
+def test_a_policy_signs_as_whoever_accepted_it(store: Store) -> None:
+    """Where two have to sign, mara does not sign beside her own policy, and where authors may not, another has to."""
+    review, policy = accepted(store)
+    set_rule(store, review.slug, signatures=2, set_by="root")
+    (approval,) = by_policy(review)
+    assert approval.missing == 1
+    with pytest.raises(Refused, match=f"Signed by {policy.name}"):
+        apply_approval(store, approval.id)
+    set_rule(store, review.slug, signatures=1, not_author=True, set_by="root")
+    with pytest.raises(Refused, match="one more signature"):
+        apply_approval(store, approval.id)
+    countersign(store, review.slug, review.hash, signed_by="mara")
+    assert ask(store, "SELECT night.signatures_missing(id) FROM night.approvals") == [(1,)]
+    countersign(store, review.slug, review.hash, signed_by="otto")
+    assert apply_approval(store, approval.id).counts["applied"] == 3

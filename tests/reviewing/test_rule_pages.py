@@ -1,0 +1,39 @@
+"""The page of rules: offered in words, accepted in the name of who came in, revoked with a reason."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from starlette.testclient import TestClient
+
+from slowwave.review.rules import ENOUGH
+from slowwave.store.connect import Store
+from tests.memories import ask
+from tests.review.reviews import asking_of_a_kind
+from tests.review.test_rules import answer, likeliest
+from tests.reviewing.test_app import post
+
+
+def test_a_rule_is_offered_accepted_and_revoked(store: Store, browser: TestClient) -> None:
+    """The page for signing leads to it; a limit that is none, and a rule that nobody offered, are refused."""
+    review = asking_of_a_kind(store, 14)
+    path = f"/plans/{review.hash}"
+    assert "No rule yet" in browser.get(f"{path}/rules").text
+    answer(review, likeliest(review)[-ENOUGH:])
+    assert f'href="{path}/rules"' in browser.get(f"{path}/sign").text
+    offered = browser.get(f"{path}/rules").text
+    assert "the values of email are equal" in offered
+    assert "10 of 10 such questions were answered yes" in offered
+    (key,) = re.findall(r'name="key" value="([^"]*)"', offered)
+    wrong = ({"per_night": "many"}, {"per_night": "0"}, {"per_night": "1001"}, {"key": "{}", "per_night": "2"})
+    for form in wrong:
+        assert post(browser, f"{path}/rules", **{"key": unescape(key), **form}).status_code == 409
+    assert post(browser, f"{path}/rules", key=unescape(key), per_night="2", accepted_by="eve").status_code == 303
+    assert ask(store, "SELECT accepted_by, per_night, agreed FROM night.policies") == [("mara", 2, ENOUGH)]
+    shown = browser.get(f"{path}/rules").text
+    assert ("policy of mara of" in shown, "2 a night at most" in shown, "No rule yet" in shown) == (True, True, True)
+    (policy,) = re.findall(r'name="policy" value="([^"]*)"', shown)
+    assert post(browser, f"{path}/rules/revoke", policy=policy, reason=" ").status_code == 409
+    assert post(browser, f"{path}/rules/revoke", policy=policy, reason="two families").status_code == 303
+    assert "revoked by mara: two families" in browser.get(f"{path}/rules").text
