@@ -80,6 +80,11 @@ class InOnePlan:
         self._pairs = {f"{a} {b}": (a, b) for a, b in pairs}
         self._items = items
 
+    @property
+    def items(self) -> Sequence[StoredItem]:
+        """The questions."""
+        return self._items
+
     @classmethod
     def of(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
         """The questions of ``start``, sealed."""

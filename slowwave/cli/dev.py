@@ -5,6 +5,7 @@ Preparing and starting Dagster belongs here; what Dagster loads does not. Dagste
 
 from __future__ import annotations
 
+import getpass
 import importlib.util
 import os
 import signal
@@ -20,13 +21,27 @@ from psycopg import sql
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from slowwave.cli.review import PORT as REVIEW_PORT
 from slowwave.cli.session import open_store
-from slowwave.errors import StoreError
+from slowwave.errors import Refused, StoreError
+from slowwave.reviewing.entrance import check_reviewer
 from slowwave.store import server
 from slowwave.store.connect import LOGINS, as_login, passwords
 
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
+_REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
 _HOST = "127.0.0.1"
+REVIEW_URL = "SLOWWAVE_REVIEW_URL"
+
+
+def account() -> str:
+    """The account of this machine that runs this, where that is a name that may sign; else nothing."""
+    try:
+        name = getpass.getuser()
+        check_reviewer(name)
+    except (OSError, KeyError, Refused):
+        return ""
+    return name
 
 
 def command(
@@ -35,17 +50,25 @@ def command(
         bool,
         typer.Option("--prepare", help="Make what the UI needs and start nothing: nights report to it from then on."),
     ] = False,
+    review_as: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who reviews on the page beside it; by default the account that starts it. Empty: no page.",
+        ),
+    ] = None,
 ) -> None:
-    """Start the UI and the daemon on this machine."""
+    """Start the UI and the daemon on this machine, and the review page beside them."""
     open_store()
     if prepare:
         _migrate(dagster_environment())
     else:
-        dev(port)
+        dev(port, account() if review_as is None else review_as)
 
 
-def dev(port: int = 3000) -> NoReturn:
-    """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``.
+def dev(port: int = 3000, review_as: str = "") -> NoReturn:
+    """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``; with ``review_as``
+    beside the review page, to which plans link.
 
     Raises StoreError where something is missing: the extra ``dagster``, ``workspace.yaml``, a free port, a database.
     """
@@ -60,6 +83,8 @@ def dev(port: int = 3000) -> NoReturn:
             ) from None
     _migrate(environment)
     note_started(Path(environment["SLOWWAVE_HOME"]), port)
+    if review_as:
+        environment |= review_beside(review_as)
     # It recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
     dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
@@ -67,6 +92,24 @@ def dev(port: int = 3000) -> NoReturn:
         signal.SIGINT, signal.SIG_DFL
     )  # started in a script's background, Dagster would ignore every request to end
     os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
+
+
+def review_beside(name: str) -> dict[str, str]:
+    """Start the review page for one reviewer beside this process; gives the variable by which plans link to it.
+
+    It ends when this process does. Empty where its packages are not installed, and where the operator has named a page of their own.
+    """
+    check_reviewer(name)
+    if os.environ.get(REVIEW_URL) or any(importlib.util.find_spec(package) is None for package in _REVIEW_PACKAGES):
+        return {}
+    try:
+        bound = socket.create_server((_HOST, REVIEW_PORT), backlog=128)
+    except OSError:
+        bound = socket.create_server((_HOST, 0), backlog=128)  # another page has it
+    with bound:
+        page = [sys.executable, "-m", "slowwave.reviewing.beside", name, str(bound.fileno())]
+        subprocess.Popen(page, pass_fds=(bound.fileno(),))
+        return {REVIEW_URL: f"http://{_HOST}:{bound.getsockname()[1]}"}
 
 
 def note_started(home: Path, port: int) -> None:

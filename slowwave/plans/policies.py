@@ -19,7 +19,7 @@ from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, sign_items
 from slowwave.plans.judgement import disclosed_losses
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
-from slowwave.plans.question_kinds import QuestionKind, kind_of
+from slowwave.plans.question_kinds import QuestionKind, kinds_of
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
@@ -85,11 +85,9 @@ class Policy:
 
     def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
         """Whether an item is of its kind, likely enough, and loses nothing (``losing`` are the rows whose values would be lost)."""
-        kind = kind_of(item)
         return (
-            kind is not None
-            and kind.to_json() == dict(self.kind)
-            and item.probability >= self.least
+            item.probability >= self.least
+            and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item))
             and not set(item.item.mutation.row_ids()) & set(losing)
         )
 

@@ -1,6 +1,6 @@
 """What questions whether two rows are one thing have in common: how their names compare, which values are equal, why the planner doubts.
 
-It is read from the sealed evidence of one item alone, so that the same item is of the same kind on every night. A policy that a person
+It is read from the sealed evidence of one item alone, so that the same item is of the same kinds on every night. A policy that a person
 accepts names one kind. What contradicts is of none: two values in conflict, a name that says a number more, groups that do not agree.
 """
 
@@ -19,8 +19,8 @@ _MERGE = "merge_rows"
 
 @dataclass(frozen=True, slots=True)
 class QuestionKind:
-    """``names`` says how the names compare, ``equal`` which values are the same, each as its evidence says it; ``doubt`` is the planner's
-    reason."""
+    """``names`` says how the names compare, ``equal`` which values agree at least, each as its evidence says it; ``doubt`` is the
+    planner's reason."""
 
     operation: str
     names: str
@@ -44,22 +44,25 @@ class QuestionKind:
         return ", ".join((first, *rest))
 
 
-def kind_of(item: StoredItem) -> QuestionKind | None:
-    """The kind of an item's question; None where it asks something else, is about more than two rows, or anything contradicts."""
+def kinds_of(item: StoredItem) -> frozenset[QuestionKind]:
+    """The kinds of an item's question: by its names alone, with each value that agrees, and with all of them. None where it asks something
+    else, is about more than two rows, or anything contradicts."""
+    none = frozenset[QuestionKind]()
     if item.question != "same" or item.kind != _MERGE or item.decision != "review":
-        return None
+        return none
     mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
     found: Any = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
     doubt = str(evidence.get("reason") or "") if isinstance(evidence, Mapping) else ""
     if len(mutation.get("absorb") or ()) != 1 or mutation.get("deletes") or not isinstance(found, list):
-        return None
+        return none
     steps = [s for s in found if isinstance(s, Mapping) and isinstance(s.get("weight"), int | float)]
     named = [str(s.get("detail") or s["level"]) for s in steps if "level" in s]
     values = [s for s in steps if isinstance(s.get("value"), str)]
     if not named or any(float(s["weight"]) < 0 for s in values) or doubt in _contradictory():
-        return None
-    equal = tuple(sorted({str(s.get("detail") or s.get("evidence")) for s in values}))
-    return QuestionKind(item.operation, named[0], equal, doubt)
+        return none
+    equal = sorted({str(s.get("detail") or s.get("evidence")) for s in values})
+    parts = {(), *((value,) for value in equal), tuple(equal)}
+    return frozenset(QuestionKind(item.operation, named[0], part, doubt) for part in parts)
 
 
 @cache

@@ -8,21 +8,22 @@ rule out. How right a rule is, is measured on them; its bound is Wilson's (1927)
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Final
 
 from slowwave.errors import Refused
 from slowwave.plans.judgement import disclosed_losses
-from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.policies import Policy, accept_policy
-from slowwave.plans.question_kinds import QuestionKind, kind_of
+from slowwave.plans.question_kinds import QuestionKind, kinds_of
+from slowwave.reports.waterfall import percent
 from slowwave.review.drafts import Draft, read_drafts
 from slowwave.review.learning import drafted_alike
 from slowwave.store.connect import Store
 
-ENOUGH: Final = 10
+ENOUGH: Final = 5
 """Answers to questions of a kind from which it is offered."""
 
 AGREED: Final = 0.97
@@ -54,7 +55,7 @@ class LearntRule:
 
     def sentence(self) -> str:
         """The offer in words. It names columns, which are untrusted."""
-        many = f"{self.agreed:,} of {self.answered:,} answered yes (at least {self.bound:.0%} are, by 95 % confidence)"
+        many = f"{self.agreed:,} of {self.answered:,} answered yes (at least {percent(self.bound)} are, at 95 % confidence)"
         left = f"{len(self.open):,} more of them {'waits' if len(self.open) == 1 else 'wait'} here"
         return f"{self.kind.sentence()}: {many}, {left}"
 
@@ -70,29 +71,63 @@ def learnt_rules(plan: StoredPlan, drafts: Mapping[str, Draft], policies: Sequen
     A question that would lose a value, or on which reviewers disagree, neither counts nor is counted as open. Cost: reads the evidence of
     every question whether rows are one thing once.
     """
-    losing = {row for row, _ in disclosed_losses(plan)}
-    at_once = Counter((d.reviewer, d.recorded_at) for d in drafts.values())
     known = [dict(p.kind) for p in policies if p.stands]
-    said: defaultdict[QuestionKind, list[tuple[float, bool]]] = defaultdict(list)
+    return rules_of(plan.items, drafts, {row for row, _ in disclosed_losses(plan)}, known)
+
+
+def rules_of(
+    items: Sequence[StoredItem],
+    drafts: Mapping[str, Draft],
+    losing: Collection[str] = (),
+    known: Sequence[Mapping[str, object]] = (),
+) -> list[LearntRule]:
+    """The same of items; ``losing`` are rows of which a value would be lost, ``known`` the kinds that are accepted already.
+
+    A rule reaches down to the least likely answer above which enough are yes. Of rules that rest on the same answers only the
+    narrowest of those with most is offered, and none where that is accepted already.
+    """
+    at_once = Counter((d.reviewer, d.recorded_at) for d in drafts.values())
+    said: defaultdict[QuestionKind, list[tuple[float, str, bool]]] = defaultdict(list)
     left: defaultdict[QuestionKind, list[tuple[float, str]]] = defaultdict(list)
-    for item in plan.items:
-        if item.status != "pending" or item.question != "same" or (kind := kind_of(item)) is None:
+    for item in items:
+        if item.status != "pending" or item.question != "same" or not (kinds := kinds_of(item)):
             continue
-        if losing.intersection(item.item.mutation.row_ids()):
+        if losing and not set(losing).isdisjoint(item.item.mutation.row_ids()):
             continue
         draft = drafts.get(item.id)
-        if draft is None or draft.verdict == "skip":
-            left[kind].append((item.probability, item.id))
-        elif not draft.against and not drafted_alike(draft) and at_once[draft.reviewer, draft.recorded_at] == 1:
-            said[kind].append((item.probability, draft.verdict == "yes"))
-    found: list[LearntRule] = []
+        for kind in kinds:
+            if draft is None or draft.verdict == "skip":
+                left[kind].append((item.probability, item.id))
+            elif not draft.against and not drafted_alike(draft) and at_once[draft.reviewer, draft.recorded_at] == 1:
+                said[kind].append((item.probability, item.id, draft.verdict == "yes"))
+    found: list[tuple[LearntRule, frozenset[str]]] = []
     for kind, answers in said.items():
-        agreed = [p for p, yes in answers if yes]
-        if len(answers) >= ENOUGH and len(agreed) >= AGREED * len(answers) and kind.to_json() not in known:
-            least = min(agreed)
+        answers = _reaching(answers)
+        if answers:
+            least = answers[-1][0]
             waiting = tuple(id_ for p, id_ in sorted(left[kind], key=lambda w: (-w[0], w[1])) if p >= least)
-            found.append(LearntRule(kind, len(answers), len(agreed), least, waiting))
-    return sorted(found, key=lambda r: (-r.answered, r.kind.key))
+            rule = LearntRule(kind, len(answers), sum(yes for *_, yes in answers), least, waiting)
+            found.append((rule, frozenset(id_ for _, id_, _ in answers)))
+    kept: list[tuple[LearntRule, frozenset[str]]] = []
+    for rule, of in sorted(found, key=lambda f: (-f[0].answered, -len(f[0].kind.equal), f[0].kind.key)):
+        if not any(of <= wider for _, wider in kept):
+            kept.append((rule, of))
+    return [rule for rule, _ in kept if rule.kind.to_json() not in known]
+
+
+def _reaching(answers: Sequence[tuple[float, str, bool]]) -> list[tuple[float, str, bool]]:
+    """Of the answers to a kind the likeliest, as many as are yes in a share of ``AGREED``; none where that is fewer than ``ENOUGH``.
+
+    Answers that are equally likely go in together or not at all, and the last one is a yes.
+    """
+    by_chance = sorted(answers, key=lambda a: (-a[0], a[2]))
+    agreed, reach = 0, 0
+    for n, (p, _, yes) in enumerate(by_chance, start=1):
+        agreed += yes
+        ends = n == len(by_chance) or by_chance[n][0] < p
+        if yes and ends and n >= ENOUGH and agreed >= AGREED * n:
+            reach = n
+    return by_chance[:reach]
 
 
 def accept_rule(store: Store, plan: StoredPlan, key: str, *, accepted_by: str, per_night: int | None = None) -> Policy:

@@ -42,7 +42,7 @@ _HEADERS: Final = {
 }
 _ELSEWHERE: Final = "This page answers under its own address alone."
 _NO_LINK: Final = (
-    "You are not known here. Open the link that `slowwave review` printed; it works once. "
+    "You are not known here. Open the link that `slowwave review` or `slowwave dev` printed; it works once. "
     "If it was used already, start the command again for another."
 )
 _NO_LOGIN: Final = "The proxy did not say who you are. Log in there, and open its address."

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.policies import MOST_A_NIGHT, read_policies, revoke_policy
+from slowwave.reports.waterfall import percent
 from slowwave.review.drafts import read_drafts
 from slowwave.review.queue import queue
 from slowwave.review.rules import AGREED, ENOUGH, accept_rule, learnt_rules
@@ -51,8 +52,8 @@ class RulePages:
             {
                 "of": rule,
                 "key": rule.kind.key,
-                "says": quotable(rule.kind.sentence()),
-                "bound": f"{rule.bound:.0%}",
+                "says": quotable(_capital(rule.kind.sentence())),
+                "bound": percent(rule.bound),
                 "sample": [queue_row(waiting[id_], f"{path}?item={id_}") for id_ in rule.open[:SAMPLE]],
             }
             for rule in learnt_rules(plan, drafts, policies)
@@ -60,7 +61,7 @@ class RulePages:
         values = {
             **bar_values(plan, found, self._reviewer(request)),
             **{"rules": rules, "enough": ENOUGH, "share": f"{AGREED:.0%}", "most": MOST_A_NIGHT},
-            "policies": [{"of": one, "says": quotable(one.says)} for one in reversed(policies)],
+            "policies": [{"of": one, "says": quotable(_capital(one.says))} for one in reversed(policies)],
         }
         return page("rules.html", values)
 
@@ -93,3 +94,8 @@ class RulePages:
     def _form(self, request: Request) -> dict[str, str]:
         said: Posted = request.state.said
         return {name: values[0] for name, values in said.form.items()}
+
+
+def _capital(said: str) -> str:
+    """A sentence as a heading begins."""
+    return said[:1].upper() + said[1:]

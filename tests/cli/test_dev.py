@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import signal
@@ -11,12 +12,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 
 from slowwave.cli import dev
-from slowwave.errors import StoreError
+from slowwave.cli.session import open_store
+from slowwave.errors import Refused, StoreError
 from slowwave.store import server
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -145,3 +149,48 @@ def test_a_ui_that_a_script_starts_in_its_background_can_be_ended(
         signal.signal(signal.SIGINT, before)
     assert seen == [signal.SIG_DFL]
     assert (home / "dev-0.pid").read_text() == f"{os.getpid()}\n"
+
+
+def test_the_review_page_stands_beside_the_ui_and_ends_with_it() -> None:
+    """Its link lets in once, as who started it; nobody else gets in; where the process that started it is killed, it is gone too."""
+    open_store()
+    script = (
+        "import sys, time; from slowwave.cli import dev; print(dev.review_beside('mara'), flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as ui:
+        assert ui.stdout is not None
+        told = [ui.stdout.readline() for _ in range(3)]
+        address = ast.literal_eval(next(line for line in told if "SLOWWAVE_REVIEW_URL" in line))["SLOWWAVE_REVIEW_URL"]
+        link = next(line.strip() for line in told if "/enter?token=" in line)
+        assert link.startswith(address)
+        assert any("as mara" in line for line in told)
+        assert httpx.get(f"{address}/").status_code == 401
+        with httpx.Client() as browser:
+            assert browser.get(link).status_code == 200
+            assert "Reviewing as" in browser.get(f"{address}/").text
+        assert httpx.get(link).status_code == 401, "the link was used"
+        ui.kill()
+
+    def gone() -> bool:
+        try:
+            httpx.get(address, timeout=1)
+        except httpx.TransportError:
+            return True
+        return False
+
+    until(gone)
+
+
+def test_no_page_is_started_where_the_operator_has_one_or_the_name_may_not_sign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The link of the operator's environment stays."""
+    monkeypatch.setenv("SLOWWAVE_REVIEW_URL", "https://review.example")
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a page was started"))
+    assert dev.review_beside("mara") == {}
+    with pytest.raises(Refused, match="policy"):
+        dev.review_beside("policy")
+    monkeypatch.setattr("getpass.getuser", lambda: "policy")
+    assert dev.account() == ""
+    monkeypatch.setattr("getpass.getuser", lambda: "mara")
+    assert dev.account() == "mara"

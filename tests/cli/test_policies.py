@@ -8,19 +8,18 @@ import re
 
 import pytest
 
-from slowwave.review.rules import ENOUGH
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ask
 from tests.review.reviews import asking_of_a_kind
-from tests.review.test_rules import answer, likeliest
+from tests.review.test_rules import TEN, answer, likeliest
 
 
 def test_answers_teach_a_rule_that_is_accepted_and_revoked(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = asking_of_a_kind(store, 14)
-    answer(review, likeliest(review)[-ENOUGH:])
+    answer(review, likeliest(review)[-TEN:])
 
     def said(*lines: str) -> str:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
@@ -30,7 +29,7 @@ def test_answers_teach_a_rule_that_is_accepted_and_revoked(
 
     code, told, _ = run("plans", "review", review.slug, "--by", "mara", "--json")
     (rule,) = json.loads(told)["rules"]
-    assert (code, rule["agreed"], rule["per_night"]) == (0, ENOUGH, 3)
+    assert (code, rule["agreed"], rule["per_night"]) == (0, TEN, 3)
     assert "1 rule for the nights to come" in " ".join(said("q").split())
     assert "Not accepted" in said("r", "", "q")
     accepted = said("r", "y 2", "r", "q")

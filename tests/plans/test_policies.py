@@ -15,20 +15,20 @@ from slowwave.plans.countersigning import countersign, set_rule
 from slowwave.plans.gate import Approval
 from slowwave.plans.policies import Policy, approve_by_policies, read_policies, revoke_policy
 from slowwave.reports.model import Report
-from slowwave.review.rules import ENOUGH, accept_rule
+from slowwave.review.rules import accept_rule
 from slowwave.reviewing.desk import Desk
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.nights import write_a_plan
 from tests.review.reviews import Review, alike_by_initial, asking_of_a_kind
-from tests.review.test_rules import answer, likeliest, rules
+from tests.review.test_rules import TEN, answer, likeliest, rules
 
 
 def accepted(store: Store, per_night: int | None = None) -> tuple[Review, Policy]:
     """A policy of mara's, of ten answers to the least likely questions, and the plan of another night with these but for three."""
     review = asking_of_a_kind(store, 14)
-    answer(review, likeliest(review)[-ENOUGH:])
+    answer(review, likeliest(review)[-TEN:])
     (rule,) = rules(review)
     policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara", per_night=per_night)
     items = alike_by_initial(export_snapshot(store, review.slug))[3:]
@@ -91,7 +91,7 @@ def test_apply_looks_at_each_item_again(store: Store, monkeypatch: pytest.Monkey
     """An approval in a policy's name of what is of another kind is refused, whoever wrote it."""
     review, _ = accepted(store)
     (approval,) = by_policy(review)
-    monkeypatch.setattr("slowwave.plans.policies.kind_of", lambda _: None)
+    monkeypatch.setattr("slowwave.plans.policies.kinds_of", lambda _: ())
     with pytest.raises(Refused, match="may not approve 3 of the items"):
         apply_approval(store, approval.id)
 

@@ -11,6 +11,9 @@ from slowwave.review.rules import ENOUGH, LearntRule, accept_rule, learnt_rules,
 from slowwave.store.connect import Store
 from tests.review.reviews import Review, asking_of_a_kind
 
+TEN = 10
+"""Answers, of which the bound is .722 and the limit 3."""
+
 
 def answer(review: Review, items: list[str], verdict: str = "yes", by: str = "mara") -> None:
     """One by one, as a person does."""
@@ -26,17 +29,20 @@ def likeliest(review: Review) -> list[str]:
     return [s.id for s in sorted(review.stored().items, key=lambda s: -s.probability)]
 
 
-def test_ten_alike_make_a_rule_with_its_bound_and_a_limit(store: Store) -> None:
-    """Nine do not; the open ones that are less likely than any answered are not of it; what is accepted is offered no more."""
+def test_enough_alike_make_a_rule_with_its_bound_and_a_limit(store: Store) -> None:
+    """Fewer do not; the open ones that are less likely than any answered are not of it; what is accepted is offered no more."""
     review = asking_of_a_kind(store, 14)
     items = likeliest(review)
     answer(review, items[2 : ENOUGH + 1])
     assert rules(review) == []
     answer(review, items[ENOUGH + 1 : ENOUGH + 2])
+    (least,) = rules(review)
+    assert (least.answered, least.per_night, least.open) == (ENOUGH, 2, tuple(items[:2]))
+    answer(review, items[ENOUGH + 2 : TEN + 2])
     (rule,) = rules(review)
-    assert (rule.answered, rule.agreed, rule.open) == (ENOUGH, ENOUGH, tuple(items[:2]))
+    assert (rule.answered, rule.agreed, rule.open) == (TEN, TEN, tuple(items[:2]))
     assert (round(rule.bound, 3), rule.per_night) == (0.722, 3)
-    assert "10 of 10 answered yes (at least 72%" in rule.sentence()
+    assert "10 of 10 answered yes (at least 72.2 %" in rule.sentence()
     policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara")
     assert (policy.per_night, policy.accepted_by, policy.stands, policy.least) == (3, "mara", True, rule.least)
     with store.connect("reader") as connection:
@@ -46,20 +52,20 @@ def test_ten_alike_make_a_rule_with_its_bound_and_a_limit(store: Store) -> None:
 
 
 def test_what_was_answered_at_once_or_by_two_that_disagree_bears_nothing_out(store: Store) -> None:
-    """An answer to many, what looked decided, one no in ten, a contradiction between reviewers: no rule of these."""
+    """An answer to many, what looked decided, one no in ten: no rule of these."""
     review = asking_of_a_kind(store, 14)
     items = likeliest(review)
-    at_once = [NewDraft(item, "yes") for item in items[:ENOUGH]]
+    at_once = [NewDraft(item, "yes") for item in items[:TEN]]
     save_drafts(store, review.slug, review.hash, at_once, reviewer="mara")
     assert rules(review) == []
-    for item in items[:ENOUGH]:
+    for item in items[:TEN]:
         note = "As 4 like it were answered: the same evidence speaks"
         save_drafts(store, review.slug, review.hash, [NewDraft(item, "yes", note)], reviewer="mara")
     assert rules(review) == []
-    answer(review, items[:ENOUGH])
+    answer(review, items[:TEN])
     (rule,) = rules(review)
     answer(review, items[:1], "no", by="otto")
-    assert rules(review) == []
+    assert [found.answered for found in rules(review)] == [TEN - 1], "what reviewers disagree on does not count"
     answer(review, items[:1], "no")
     assert rules(review) == []
     with pytest.raises(Refused, match="do not bear"):
