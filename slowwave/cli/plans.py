@@ -27,7 +27,7 @@ from slowwave.cli.session import (
 )
 from slowwave.cli.signatures import countersign, suggest_apply
 from slowwave.errors import Refused
-from slowwave.plans.commands import NOTE, Undecided, argument, reject_command, undecided
+from slowwave.plans.commands import APPROVER, NOTE, Undecided, argument, reject_command, undecided
 from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
 from slowwave.plans.duration import ApplyEstimate, apply_estimate
 from slowwave.plans.gate import approve as sign
@@ -161,8 +161,12 @@ def suggest_decision(left: Undecided | None) -> None:
         say(
             f"To approve it all the same takes --force and a reason in place of {NOTE}, which is kept with the approval."
         )
+    if left.reviews:
+        name = argument(left.namespace)
+        ask = f"{program()} plans review {name} --plan {left.plan_hash[:12]} --by {APPROVER}"
+        suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --as {APPROVER}")
     if left.decided:
-        rest = f"; {left.reviews:,} for review are left out, name them with --items" if left.reviews else ""
+        rest = f"; {left.reviews:,} questions are left out" if left.reviews else ""
         suggest(f"Approve {left.decided:,} items{rest}", left.approve(program()))
     else:
         suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))

@@ -154,10 +154,10 @@ def test_a_ui_that_a_script_starts_in_its_background_can_be_ended(
 def test_the_review_page_stands_beside_the_ui_and_ends_with_it() -> None:
     """Its link lets in once, as who started it; nobody else gets in; where the process that started it is killed, it is gone too."""
     open_store()
-    script = (
-        "import sys, time; from slowwave.cli import dev; print(dev.review_beside('mara'), flush=True); time.sleep(600)"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as ui:
+    script = "import sys; from slowwave.cli import dev; print(dev.review_beside('mara'), flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as ui:
         assert ui.stdout is not None
         told = [ui.stdout.readline() for _ in range(3)]
         address = ast.literal_eval(next(line for line in told if "SLOWWAVE_REVIEW_URL" in line))["SLOWWAVE_REVIEW_URL"]

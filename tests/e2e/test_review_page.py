@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
+from slowwave.plans.countersigning import set_rule
+from slowwave.plans.gate import approve
+from slowwave.plans.policies import accept_policy
+from slowwave.plans.question_kinds import QuestionKind
 from slowwave.review.drafts import NewDraft, save_drafts
 from slowwave.reviewing.app import review_app
 from slowwave.reviewing.entrance import Entrance, entrance_of
@@ -24,7 +28,8 @@ from slowwave.store.connect import Store
 from tests.e2e.test_gate import CHROMIUM, FLAGS, SCREENSHOTS
 from tests.memories import ask
 from tests.proposals.test_amended_items import people, waiting
-from tests.review.reviews import asking_alike
+from tests.review.reviews import asking_alike, asking_of_a_kind
+from tests.review.test_rules import answer, likeliest
 from tests.reviewing.planted import plant
 from tests.waiting import until
 
@@ -233,6 +238,12 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(
     item = next(i.id for i in plan.items if i.decision == "review")
     like = asking_alike(store, 20)
     save_drafts(store, like.slug, like.hash, [NewDraft(id_, "yes") for id_ in like.asked[:6]], reviewer="mara")
+    kind = asking_of_a_kind(store, 10)
+    answer(kind, likeliest(kind)[-8:])
+    same = QuestionKind("dedupe_entities", "The names are the same", ("The values of email are equal",), "")
+    accept_policy(store, kind.stored(), same, answered=41, agreed=41, least=0.9, per_night=11, accepted_by="mara")
+    set_rule(store, like.slug, signatures=2, set_by="root")
+    approve(store, like.slug, like.hash, approver="otto", items=[like.asked[-1]], force=True, note="as seen")
     people(store)
     (people_plan,) = ask(
         store,
@@ -245,6 +256,8 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(
         "signed": f"{plan.plan_hash}/signed",
         "decided": f"{like.hash}/decided",
         "offer": f"{like.hash}",
+        "rules": f"{kind.hash}/rules",
+        "half-signed": f"{like.hash}/signed",
         **{s.operation: f"{people_plan[0]}/amend?item={s.id}" for s in waiting(store, str(people_plan[0])).items},
     }
     for width in (360, 768, 1280, 1600):
