@@ -232,7 +232,7 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    if state == "awaiting_approval":
+    if state == "awaiting_approval" and not _only_looks(store, run_id):
         by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
         signed = [
             *([by_setting] if by_setting else []),
@@ -264,6 +264,13 @@ def make_plan(
             *lowered.sentences(),
         ),
     )
+
+
+def _only_looks(store: Store, run_id: str) -> bool:
+    """Whether the run is a dry-run: what it plans is for people to read, and no policy signs it."""
+    with store.connect("reader") as connection:
+        row = connection.execute("SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %s", (run_id,)).fetchone()
+    return bool(row and row[0])
 
 
 def _write_conflicts(

@@ -15,6 +15,7 @@ import pytest
 
 import slowwave
 from slowwave.api.dream_results import DreamProgress
+from slowwave.applying.waiting import waiting_approvals
 from slowwave.cli.main import main
 from slowwave.errors import (
     DreamApplyDisabled,
@@ -150,6 +151,14 @@ def test_a_policy_approves_what_it_names(store: Store) -> None:
     result = slowwave.dream(slug, "apply", ops=OPS, store=store)
     assert (result.state, of(result).applied) == ("completed", 12)
     assert ask(store, "SELECT approver FROM night.approvals") == [("policy",)]
+
+
+def test_no_policy_signs_a_dry_run(store: Store) -> None:
+    """What is signed would be applied by whoever looks for approvals next, and a dry-run writes no memory."""
+    slug = forgetful(store, auto_approve=[OPS])
+    result = slowwave.dream(slug, "dry-run", ops=OPS, store=store)
+    assert result.state == "awaiting_approval"
+    assert waiting_approvals(store, slug) == []
 
 
 def test_failed_probes_refuse_unless_somebody_says_why(store: Store) -> None:
