@@ -42,7 +42,9 @@ VERBS: Final = {
         "Show a namespace's runs, the newest first; with a subject, what was believed of it and when.",
     ),
     "signatures": Verb(
-        "signatures", "signatures", "Say how many people have to sign before anything is applied, or set it."
+        "signatures",
+        "signatures",
+        "Say how many people have to sign before anything is applied, or set it; the database holds to it.",
     ),
     "switch": Verb(
         "switches",
@@ -86,7 +88,7 @@ VERBS: Final = {
         "retain",
         "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
     ),
-    "dev": Verb("dev", "command", "Start the UI and the daemon on this machine."),
+    "dev": Verb("dev", "command", "Start the UI and the daemon on this machine, and the review page beside them."),
     "stop": Verb(
         "stop", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
     ),
@@ -126,7 +128,7 @@ VERBS: Final = {
         "connect", "app", "Stores that are not ours, worked on where they lie, from Mem0 to any table of yours."
     ),
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
-    "plans": Verb("plans", "app", "Look at plans, approve or reject them, revoke approvals."),
+    "plans": Verb("plans", "app", "Look at plans, review, approve or reject them, revoke approvals."),
     "review": Verb("review", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
     "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
     "proposals": Verb("proposals", "app", "What agents propose: list it, plan it, approve or reject it."),
