@@ -673,7 +673,7 @@ policy_revocations = Table(
 approval_rules = Table(
     "approval_rules",
     metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("id", BigInteger, Identity(), primary_key=True),
     Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id")),  # none: all that have no rule of their own
     Column("signatures", Integer, nullable=False),
     Column("not_author", Boolean, nullable=False, server_default="false"),
