@@ -17,6 +17,7 @@ from slowwave.mutations.forget_limits import FORGOTTEN, RETIRED
 from slowwave.mutations.mutation import MADE_FROM
 from slowwave.mutations.new_version import REDACTION
 from slowwave.probes.merges import chain
+from slowwave.rows.asked import FIRST
 from slowwave.rows.memories import active_memories
 from slowwave.rows.small_talk import small_talk
 from slowwave.search.rows import SEARCHED, searched_table
@@ -67,7 +68,7 @@ def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[s
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
     questions: list[ProbeQuery] = []
     for event in _rows(events, ("query", "selected_ids", "hit_ids")):
-        ids = (event["selected_ids"] or event["hit_ids"] or ()) if event["query"].strip() else ()
+        ids = (event["selected_ids"] or (event["hit_ids"] or ())[:FIRST]) if event["query"].strip() else ()
         targets = names.targets(ids, tables)
         if targets:
             questions.append(ProbeQuery(event["query"], targets))

@@ -14,7 +14,7 @@ from slowwave.snapshots.snapshot import Snapshot
 _MOST: Final = 20
 """Questions of one memory."""
 
-_FIRST: Final = 3
+FIRST: Final = 3
 """Places of a list of hits that count where nobody said which of them was used."""
 
 
@@ -27,7 +27,7 @@ def questions_of(snapshot: Snapshot, ids: Collection[str]) -> dict[str, tuple[st
     events = events.sort_by([("occurred_at", "descending"), ("query", "ascending")])
     queries = events["query"]
     chosen = pc.fill_null(pc.list_value_length(events["selected_ids"]), 0)
-    hits = pc.list_slice(events["hit_ids"].combine_chunks(), 0, _FIRST)
+    hits = pc.list_slice(events["hit_ids"].combine_chunks(), 0, FIRST)
     used = pc.if_else(pc.greater(chosen, 0), events["selected_ids"].combine_chunks(), hits)
     flat = pa.table({"event": pc.list_parent_indices(used), "id": pc.list_flatten(used)})
     flat = flat.filter(pc.is_in(flat["id"], value_set=pa.array(sorted(ids), pa.string())))

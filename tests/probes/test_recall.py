@@ -140,6 +140,14 @@ def test_hits_stand_in_where_an_agent_selected_nothing_and_the_newest_events_are
     assert (every.queries, every.recall_before) == (5, pytest.approx(0.3))
 
 
+@pytest.mark.parametrize(("lost", "passed"), [(0, False), (2, False), (3, True), (9, True)])
+def test_of_hits_of_which_none_was_selected_the_first_three_are_answers(lost: int, passed: bool):
+    """A list of ten always has a last one, which any better row displaces: one past search would keep every plan from a small store."""
+    hits = tuple(f"Mara Reyes {n}" for n in range(10))
+    before = make_snapshot(entities=[entity(h) for h in hits], recall_events=[event("mara reyes", hits=hits)])
+    assert recall_probe(before, gone(before, "entities", hits[lost]), SETTINGS, None).passed is passed
+
+
 def test_events_about_rows_long_gone_ask_nothing():
     """What was already lost before the plan is not the plan's harm; questions come from episodes instead."""
     before = people(event("who", "never stored"), event("   ", "Mara Reyes"))
