@@ -278,7 +278,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "sync_sessions_on_wake",
             "true",
             "",
-            "Sessions are handed in: `POST /v1/session-ingest`, `slowwave import sessions`.",
+            "Sessions are handed in: `POST /v1/session-ingest`, `slowwave import sessions FILE --namespace NAME`.",
         ),
     ),
 }

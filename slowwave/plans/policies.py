@@ -92,7 +92,7 @@ class Policy:
         )
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave policies --json`` shows it."""
+        """As ``slowwave policies list --json`` shows it."""
         return {**asdict(self), "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
 
 
@@ -152,7 +152,7 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
         found = [p for p in read_policies(connection, namespace) if len(begin) >= 4 and p.id.startswith(begin)]
         if len(found) != 1:
             what = "names several policies" if found else "is no policy"
-            raise Refused(f"{name[:64]!r} {what} of {namespace}. `slowwave policies {namespace}` lists them.")
+            raise Refused(f"{name[:64]!r} {what} of {namespace}. `slowwave policies list {namespace}` lists them.")
         if found[0].revoked_by is not None:
             raise Refused(f"The {found[0].name} was revoked by {found[0].revoked_by} already.")
         try:

@@ -6,6 +6,7 @@ only review items were left, or that nobody may decide any more, got the same co
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -128,6 +129,8 @@ def test_what_is_printed_runs_as_it_is_printed(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch, surface: Surface, least: int
 ) -> None:
     """Each command on a plan of its own, word for word; only the name and the reason stand for somebody's own."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # who asks in the terminal leaves at the end of a pipe
+    monkeypatch.setattr("slowwave.serving.listening.answer", lambda *_: None)  # a page is served until it is ended
     place, total = 0, 1
     while place < total:
         with monkeypatch.context() as patch:
