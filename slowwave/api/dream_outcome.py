@@ -31,6 +31,7 @@ from slowwave.runs.run import find_run
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from slowwave.store.opening import open_store
+from slowwave.texts.counted import counted
 
 Outcome = Literal[
     "completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed", "escape_audit"
@@ -164,7 +165,7 @@ def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tupl
             return "timed_out", f"The run was cancelled after {watch.seconds:g} s. What it applied stands. {go_on}"
         return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
     if result.apply_runs:
-        more = f" {waiting:,} items wait for a person." if waiting else ""
+        more = f" {counted(waiting, 'item waits', 'items wait')} for a person." if waiting else ""
         return "completed", f"{_applied(result)}{more}"
     if not result.plan_hash or result.state == "completed":
         return "completed", "There is nothing new to decide."
@@ -177,7 +178,7 @@ def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tupl
         )
     if result.state == "approved":
         return "completed", f"A policy approved plan {result.plan_hash[:12]}: `slowwave apply {result.run.namespace}`."
-    return "awaiting_approval", f"{waiting:,} items wait: `{left.approve() if left else show}`."
+    return "awaiting_approval", f"{counted(waiting, 'item waits', 'items wait')}: `{left.approve() if left else show}`."
 
 
 def _applied(result: DreamResult) -> str:

@@ -11,6 +11,7 @@ from slowwave.api.json_values import as_json, mapping, number
 from slowwave.operations import operations
 from slowwave.runs.run import Run, find_run
 from slowwave.store.connect import Connection, Store
+from slowwave.texts.counted import counted
 
 _DEEP: Final = ("sessions_reviewing", "files_touched", "turns", "escapes")
 
@@ -240,7 +241,9 @@ def _skip_reasons(summary: Mapping[str, object], ops: Sequence[OpSummary]) -> tu
         if op.deferred:
             found.append(
                 SkipReason(
-                    op.op_type, "deferred", f"{op.deferred:,} items conflict with others and wait for the next night"
+                    op.op_type,
+                    "deferred",
+                    f"{counted(op.deferred, 'item')} in conflict with others, for the next night",
                 )
             )
     return tuple(found)

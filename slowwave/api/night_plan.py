@@ -29,6 +29,7 @@ from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.signatures import HalfSigned, half_signed
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
+from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
 
 _UNAPPLIED: Final = "SELECT id::text FROM night.open_approvals WHERE plan_hash = %s ORDER BY recorded_at"
@@ -240,7 +241,7 @@ class NightPlan:
         asked = sum(stored.decision == "review" for stored in waiting)
         return (
             f"<NightPlan {self.namespace} {self.hash[:_DIGITS]} {self.state}: {len(waiting) - asked:,} to approve, "
-            f"{asked:,} {'question' if asked == 1 else 'questions'}>"
+            f"{counted(asked, 'question')}>"
         )
 
 

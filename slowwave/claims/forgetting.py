@@ -22,6 +22,7 @@ from slowwave.claims.telling import previewed, refusal
 from slowwave.errors import Refused
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
+from slowwave.texts.counted import counted
 
 NO_REASON: Final = "Nobody said why."
 """What a tombstone says where no reason was given."""
@@ -130,7 +131,9 @@ def chosen_claims(connection: Connection, scope: str, subject: Subject, request:
 def tombstone(request: RememberRequest, subject: Subject, count: int, now: datetime) -> EvidencePage:
     """The page that says that claims of a subject went, and why; what was said is not repeated on it."""
     of = "" if request.kind == "note" else f" of the kind {request.kind}"
-    said = f"{_statements(count)}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or NO_REASON}"
+    said = (
+        f"{counted(count, 'statement')}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or NO_REASON}"
+    )
     return evidence(request.model_copy(update={"content": ""}), subject.name, said, now)
 
 
@@ -156,9 +159,7 @@ def _message(request: RememberRequest, count: int, held: StillHeld | None) -> st
     if not count:
         return nothing_said(request)
     if held is None:
-        return f"Nothing was changed: {_statements(count)} would be forgotten."
-    return f"{_statements(count)} forgotten: no search finds {'it' if count == 1 else 'them'}. {held.sentence()}"
-
-
-def _statements(count: int) -> str:
-    return f"{count:,} statement" if count == 1 else f"{count:,} statements"
+        return f"Nothing was changed: {counted(count, 'statement')} would be forgotten."
+    return (
+        f"{counted(count, 'statement')} forgotten: no search finds {'it' if count == 1 else 'them'}. {held.sentence()}"
+    )

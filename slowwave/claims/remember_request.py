@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from slowwave.claims.subject_ref import Family
+from slowwave.texts.counted import counted
 
 LONGEST: Final = 10_000
 """Characters of a statement."""
@@ -146,22 +147,17 @@ class StillHeld(BaseModel):
 
     def sentence(self) -> str:
         """In words."""
-        kept = f"{_many(self.versions, 'version')} and {_many(self.evidence, 'page')} of evidence are kept, retired"
+        kept = f"{counted(self.versions, 'version')} and {counted(self.evidence, 'page')} of evidence are kept, retired"
         if self.snapshots:
             hold = "holds them until its" if self.snapshots == 1 else "hold them until their"
-            kept += f"; {_many(self.snapshots, 'snapshot')} {hold} retention is over"
+            kept += f"; {counted(self.snapshots, 'snapshot')} {hold} retention is over"
         if self.plans:
-            kept += f"; {_many(self.plans, 'sealed plan')} {'holds' if self.plans == 1 else 'hold'} them"
+            kept += f"; {counted(self.plans, 'sealed plan')} {'holds' if self.plans == 1 else 'hold'} them"
         if not self.memories + self.passages:
             return f"{kept}."
         says = "says" if self.memories + self.passages == 1 else "say"
-        others = [_many(n, one) for n, one in ((self.memories, "memory"), (self.passages, "passage")) if n]
+        others = [counted(n, one) for n, one in ((self.memories, "memory"), (self.passages, "passage")) if n]
         return f"{kept}. {' and '.join(others)} still {says} the same words."
-
-
-def _many(n: int, one: str) -> str:
-    many = f"{one.removesuffix('y')}ies" if one.endswith("ry") else f"{one}s"
-    return f"{n:,} {one if n == 1 else many}"
 
 
 class RememberResponse(BaseModel):

@@ -10,6 +10,7 @@ from slowwave.claims.subject_ref import CORE, SubjectRef
 from slowwave.claims.subjects import Resolution
 from slowwave.claims.succession import Succession
 from slowwave.errors import Forbidden, Refused
+from slowwave.texts.counted import counted
 
 
 def unresolved(request: RememberRequest, found: Resolution, warnings: tuple[str, ...] = ()) -> RememberResponse:
@@ -62,11 +63,14 @@ def conclusion(
     if opposed:
         stands = "stands" if len(opposed) == 1 else "stand"
         parts.append(
-            f"It contradicts {_statements(len(opposed))} that still {stands} (`conflicts_with`): say it again with action=replace and "
+            f"It contradicts {counted(len(opposed), 'statement')} that still {stands} (`conflicts_with`): "
+            "say it again with action=replace and "
             "these claim_ids if they are no longer so, or keep both, and a night's audit lists them."
         )
     if near and repeated is None:
-        parts.append(f"Near to it {'is' if near == 1 else 'are'} {_statements(near)} (`known`): both are kept.")
+        parts.append(
+            f"Near to it {'is' if near == 1 else 'are'} {counted(near, 'statement')} (`known`): both are kept."
+        )
     if request.allow_canonical:
         parts.append(f"{path} is not changed by day: a night's plan does that.")
     return " ".join(parts)
@@ -120,7 +124,3 @@ def _why(request: RememberRequest, found: Resolution) -> str:
 
 def _list(found: Resolution) -> str:
     return " or ".join(f"{c.name} ({c.subject_ref})" for c in found.candidates)
-
-
-def _statements(count: int) -> str:
-    return f"{count:,} statement" if count == 1 else f"{count:,} statements"

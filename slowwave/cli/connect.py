@@ -13,6 +13,7 @@ import typer
 from slowwave.cli.connect_write import write
 from slowwave.cli.session import Json, open_store, plain, say, show_json, show_table, suggest
 from slowwave.errors import Refused
+from slowwave.texts.counted import counted
 
 if TYPE_CHECKING:
     from slowwave.bindings.connecting import Connected
@@ -137,7 +138,7 @@ def folder(
         show_json({**_as_json(found.connected), "folder": found.sync.to_json()})
         return
     _show(found.connected, given_address=False)
-    say(f"{found.sync.files:,} files of {plain(found.sync.root)} were read.")
+    say(f"Read {counted(found.sync.files, 'file')} of {plain(found.sync.root)}.")
     for problem in found.sync.problems():
         say(f"Left out: {plain(problem, 400)}", indent=2)
 
@@ -360,7 +361,9 @@ def _show(found: Connected, *, given_address: bool) -> None:
             *([f"{rows.without_text:,} more without a text"] if rows.without_text else []),
             *([f"{rows.without_namespace:,} more of nobody"] if rows.without_namespace else []),
         ]
-        say(f"{rows.rows:,} rows in {found.namespaces:,} namespaces{''.join(f', {part}' for part in left)}.")
+        say(
+            f"{counted(rows.rows, 'row')} in {counted(found.namespaces, 'namespace')}{''.join(f', {part}' for part in left)}."
+        )
     for operation, why in of.binding.off.items():
         say(f"Off here: {operation}. {why}", indent=2)
     for warning in of.binding.warnings:

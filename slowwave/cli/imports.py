@@ -24,6 +24,7 @@ from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.language.embedder import embedder_for
 from slowwave.store.namespaces import namespace_settings
+from slowwave.texts.counted import counted
 
 app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
 
@@ -207,7 +208,7 @@ def _run(
     into = (
         ", ".join(summary.namespaces) if len(summary.namespaces) <= _NAMED else f"{len(summary.namespaces)} namespaces"
     )
-    say(f"{summary.seen:,} rows read into {into}; added {added}.")
+    say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
     if summary.reworded:
         say(f"{summary.reworded:,} known memories say something else in the file and got a new version.")
     if summary.left:

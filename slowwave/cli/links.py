@@ -12,6 +12,7 @@ from slowwave.cli.session import Json, Namespace, err, open_store, plain, say, s
 from slowwave.corpus.link_graph import LinkRequest, LintResponse, links
 from slowwave.corpus.page_lookup import GetRequest, get_page
 from slowwave.errors import Refused, plain_fault
+from slowwave.texts.counted import counted
 
 _OPS: Final = ("neighbors", "backlinks", "lint")
 _Request = TypeVar("_Request", bound=BaseModel)
@@ -67,7 +68,7 @@ def link(
         show_table("Broken links", ("page", "line", "to", "reason"), rows)
         if rows:
             pages = len({one.from_path for one in found.broken})
-            say(f"Links that lead nowhere: {len(rows):,}, on {pages:,} {'page' if pages == 1 else 'pages'}.")
+            say(f"Links that lead nowhere: {len(rows):,}, on {counted(pages, 'page')}.")
         if found.self_links:
             say(f"Pages that link to themselves: {plain(', '.join(found.self_links))}")
     else:

@@ -12,6 +12,7 @@ from slowwave.cli.session import err, program, say, show_table, suggest
 from slowwave.errors import SlowwaveError
 from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.commands import argument
+from slowwave.texts.counted import counted
 
 LISTED: Final = 10
 """Namespaces, and operations, that are named."""
@@ -80,7 +81,7 @@ class NightTotals:
         reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
         late = f", {self.deferred:,} deferred" if self.deferred else ""
         say(
-            f"{self.new:,} new items, {self.carried:,} carried over{late}: {decided:,} to approve, {reviews:,} questions."
+            f"{counted(self.new, 'new item')}, {self.carried:,} carried over{late}: {decided:,} to approve, {counted(reviews, 'question')}."
         )
         if self.findings:
             say(f"Found by audits: {_told(self.findings)}.")

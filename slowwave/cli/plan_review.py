@@ -34,6 +34,7 @@ from slowwave.review.queue import SORTS, Queue, Sort, Waiting, queue
 from slowwave.review.reconsidering import reconsider as withdraw
 from slowwave.review.signing import sign
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 _SAMPLE: Final = 10
 _STEPS: Final = 4
@@ -125,7 +126,7 @@ def reconsider(
     if json:
         show_json(asdict(done))
         return
-    say(f"Withdrew the rejection of {len(done.items):,} items. The next night may propose them again.")
+    say(f"Withdrew the rejection of {counted(len(done.items), 'item')}. The next night may propose them again.")
     suggest("Run one", f"{program()} night {argument(namespace)}")
 
 
@@ -344,15 +345,16 @@ def _ending(desk: _Desk) -> None:
         f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. Nothing is approved before it is signed."
     )
     if rules := learnt(desk.store, desk.plan):
-        say(
-            f"Your answers teach {len(rules):,} {'rule' if len(rules) == 1 else 'rules'} for the nights to come: r shows them."
-        )
+        say(f"Your answers teach {counted(len(rules), 'rule')} for the nights to come: r shows them.")
     for item in counts.contradictions:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
     command = f"{program()} plans review {name} --plan {hash_} --by {argument(desk.reviewer)}"
     if counts.decided and not counts.overruled:
-        suggest(f"Sign it, with {counts.decided:,} items that need no person", f"{command} --sign")
+        suggest(
+            f"Sign it, with {counted(counts.decided, 'item that needs', 'items that need')} no person",
+            f"{command} --sign",
+        )
     else:
         suggest("Sign it", f"{command} --sign")
 

@@ -43,6 +43,7 @@ from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
 from slowwave.plans.writings import KINDS, cited, writing
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
 
 app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
@@ -125,7 +126,7 @@ def show(
     with store.connect("reader") as connection:
         lacking = half_signed(connection, namespace, found.plan_hash)
     for one in lacking:
-        say(f"{one.items:,} {'item is' if one.items == 1 else 'items are'} approved and wait. {one.sentence()}.")
+        say(f"{counted(one.items, 'item is', 'items are')} approved and wait. {one.sentence()}.")
     if lacking:
         suggest("Somebody else signs as well", lacking[0].command(program()))
     with store.connect("reader") as connection:
@@ -166,8 +167,8 @@ def suggest_decision(left: Undecided | None) -> None:
         ask = f"{program()} plans review {name} --plan {left.plan_hash[:12]} --by {APPROVER}"
         suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --as {APPROVER}")
     if left.decided:
-        rest = f"; {left.reviews:,} questions are left out" if left.reviews else ""
-        suggest(f"Approve {left.decided:,} items{rest}", left.approve(program()))
+        rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
+        suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
     else:
         suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))
     suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
@@ -255,7 +256,7 @@ def approve(
             }
         )
         return
-    say(f"Approved {len(approval.item_ids):,} items of plan {approval.plan_hash[:12]}.")
+    say(f"Approved {counted(len(approval.item_ids), 'item')} of plan {approval.plan_hash[:12]}.")
     suggest_apply(namespace, approval.plan_hash, approval.lacks)
 
 
@@ -273,7 +274,7 @@ def reject(
     if json:
         show_json({"plan_hash": plan_hash, "rejected": count})
     else:
-        out.print(f"Rejected {count:,} items.")
+        out.print(f"Rejected {counted(count, 'item')}.")
 
 
 @app.command()
@@ -293,10 +294,13 @@ def revoke(
         show_json(asdict(done))
         return
     say(
-        f"Revoked {len(done.approval_ids):,} approvals of plan {done.plan_hash[:12]}: {done.waiting:,} items wait again."
+        f"Revoked {counted(len(done.approval_ids), 'approval')} of plan {done.plan_hash[:12]}: "
+        f"{counted(done.waiting, 'item waits', 'items wait')} again."
     )
     if done.applied:
-        say(f"{done.applied:,} items were applied before and stand.")
+        say(
+            f"{counted(done.applied, 'item was', 'items were')} applied before and {'stands' if done.applied == 1 else 'stand'}."
+        )
         suggest("Take them back", *(f"{program()} undo {run}" for run in done.runs))
 
 

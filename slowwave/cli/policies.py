@@ -9,6 +9,7 @@ import typer
 from slowwave.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
 from slowwave.plans.commands import argument
 from slowwave.plans.policies import Policy, read_policies, revoke_policy
+from slowwave.texts.counted import counted
 
 app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
 
@@ -45,7 +46,7 @@ def revoke(
     if json:
         show_json(done.to_json())
     else:
-        say(f"Revoked the {done.name}. It approved {done.approved:,} items.")
+        say(f"Revoked the {done.name}. It approved {counted(done.approved, 'item')}.")
 
 
 def _tell(one: Policy) -> None:

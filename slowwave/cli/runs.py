@@ -22,6 +22,7 @@ from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
 from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
 
@@ -97,7 +98,9 @@ def undo(
             }
         )
     elif result.items:
-        say(f"Run {result.run_id} took back {len(result.items):,} items of run {result.undo_of} in {result.namespace}.")
+        say(
+            f"Run {result.run_id} took back {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}."
+        )
     else:
         say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
         suggest("What was done before it", f"{program()} runs tail {argument(result.namespace)}")

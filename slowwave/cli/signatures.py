@@ -9,6 +9,7 @@ import typer
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.signatures import half_signed, read_rule
+from slowwave.texts.counted import counted
 
 
 def signatures(
@@ -71,6 +72,6 @@ def countersign(
     if json:
         show_json(done.to_json())
         return
-    say(f"Signed: {done.items:,} items of plan {done.plan_hash[:12]}.")
+    say(f"Signed: {counted(done.items, 'item')} of plan {done.plan_hash[:12]}.")
     more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
     suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")

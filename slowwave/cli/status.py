@@ -13,6 +13,7 @@ from slowwave.errors import Refused
 from slowwave.night.digest import ago, ahead, digest
 from slowwave.night.standing import Standing, read_standing
 from slowwave.plans.commands import argument, countersign_command
+from slowwave.texts.counted import counted
 
 
 def status(
@@ -72,7 +73,7 @@ def status(
 
 def _waits(one: Standing) -> str:
     """Items to approve and questions, as short as a line needs it."""
-    asked = f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else ""
+    asked = counted(one.questions, "question") if one.questions else ""
     items = f"{one.to_approve:,}{'' if asked else ' items'}" if one.to_approve else ""
     signed = f"{one.approvals:,} to apply" if one.approvals else ""
     half = f"{one.half_signed:,} to sign" if one.half_signed else ""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from slowwave.cli.session import Json, Namespace, open_store, plain, program, say, show_json, suggest
 from slowwave.corpus.page_request import HeldElsewhere, PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from slowwave.errors import Refused, plain_fault
+from slowwave.texts.counted import counted
 
 _Request = TypeVar("_Request", bound=BaseModel)
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]
@@ -104,7 +105,7 @@ def purge(
 
 
 def _show(done: WriteResponse) -> None:
-    edges = f" {done.edges_added:,} {'link' if done.edges_added == 1 else 'links'} came." if done.edges_added else ""
+    edges = f" {counted(done.edges_added, 'link')} came." if done.edges_added else ""
     followed = {"written": " Its file is written.", "pending": " Its file follows with the next sync."}.get(
         done.file, ""
     )

@@ -10,6 +10,7 @@ from typing import Any, Final
 from slowwave.corpus.folder_scan import LeftOut
 from slowwave.migrating.audited_plan import AuditFinding
 from slowwave.migrating.migration import Migration
+from slowwave.texts.counted import counted
 
 SHOWN: Final = 50
 """Lines of one list that the Markdown shows; the JSON has all."""
@@ -129,7 +130,7 @@ def report_markdown(found: Migration) -> str:
     )
     parts.append(_section("Not read", _left_out(found.staging.noted)))
     subjects = [
-        f"{s.plan.subject.ref} ({s.plan.subject.name}): {n:,} {'claim' if n == 1 else 'claims'}, confidence {s.plan.level}"
+        f"{s.plan.subject.ref} ({s.plan.subject.name}): {counted(n, 'claim')}, confidence {s.plan.level}"
         f"{f', page {s.canonical.place}' if s.canonical else ''}"
         for s in found.audited.subjects
         for n in (len(s.plan.claims),)

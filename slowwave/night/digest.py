@@ -16,6 +16,7 @@ from slowwave.plans.commands import OTHER
 from slowwave.plans.states import items_text
 from slowwave.reports.model import escape
 from slowwave.reports.redaction import Level, cut
+from slowwave.texts.counted import counted
 
 MOST: Final = 20
 """Namespaces of a section that are told one by one."""
@@ -77,7 +78,7 @@ def waits(one: Standing) -> str:
     """What waits for a person, in words."""
     parts = [
         f"{one.to_approve:,} to approve" if one.to_approve else "",
-        f"{one.questions:,} {'question' if one.questions == 1 else 'questions'}" if one.questions else "",
+        counted(one.questions, "question") if one.questions else "",
         f"{one.half_signed:,} to sign by somebody else" if one.half_signed else "",
         f"{one.approvals:,} to apply" if one.approvals else "",
     ]
@@ -85,11 +86,14 @@ def waits(one: Standing) -> str:
 
 
 def _head(standing: Sequence[Standing]) -> str:
-    counted = ", ".join(f"{word} {n:,}" for word, n in sorted(words(standing).items(), key=lambda w: -w[1]))
-    many = f"{len(standing):,} {'namespace' if len(standing) == 1 else 'namespaces'}"
+    told = ", ".join(f"{word} {n:,}" for word, n in sorted(words(standing).items(), key=lambda w: -w[1]))
     items, asked = sum(s.to_approve for s in standing), sum(s.questions for s in standing)
-    wait = f" {items:,} changes wait for approval, {asked:,} questions for an answer." if items or asked else ""
-    return f"{many}: {counted}.{wait}" if standing else "There is no namespace yet."
+    wait = (
+        f" {counted(items, 'change waits', 'changes wait')} for approval, {counted(asked, 'question')} for an answer."
+        if items or asked
+        else ""
+    )
+    return f"{counted(len(standing), 'namespace')}: {told}.{wait}" if standing else "There is no namespace yet."
 
 
 def _asks(one: Standing) -> Iterator[str]:

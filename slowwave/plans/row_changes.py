@@ -19,6 +19,7 @@ from slowwave.plans.diff import rewordings, text_of
 from slowwave.plans.items import Item
 from slowwave.plans.row_names import own_names
 from slowwave.store.tables import VECTORS
+from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
 
 _STAMPS: Final = frozenset(
@@ -159,7 +160,7 @@ def _silent(item: Item) -> str:
     if tables and tables <= set(VECTORS):
         return "gets its vector"
     cells = len(item.mutation.writes) + len(item.mutation.inserts)
-    return f"{cells:,} {'cell' if cells == 1 else 'cells'} that nobody reads"
+    return f"{counted(cells, 'cell')} that nobody reads"
 
 
 def _change(table: str, before: Value, after: Value) -> str:

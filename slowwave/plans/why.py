@@ -18,6 +18,7 @@ from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, que
 from slowwave.plans.row_changes import instant
 from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
+from slowwave.texts.counted import counted
 
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
@@ -148,7 +149,7 @@ def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = 
     if mutation.kind in KINDS:
         return _writing(mutation)
     cells = len(mutation.writes) + len(mutation.inserts)
-    return f"{mutation.kind} would change {cells:,} {'cell' if cells == 1 else 'cells'} of {mutation.table} {where}."
+    return f"{mutation.kind} would change {counted(cells, 'cell')} of {mutation.table} {where}."
 
 
 def _joined(item: Item) -> str:
@@ -160,7 +161,7 @@ def _joined(item: Item) -> str:
 def _deletion(mutation: Mutation, where: str) -> str:
     rows = sum(d.table == mutation.table for d in mutation.deletes)
     parts = len(mutation.deletes) - rows
-    those = f"{rows:,} {'row' if rows == 1 else 'rows'}"
+    those = f"{counted(rows, 'row')}"
     belonging = f" with {parts:,} that belong to {'it' if rows == 1 else 'them'}" if parts else ""
     return (
         f"{mutation.kind} would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
@@ -180,7 +181,7 @@ def _writing(mutation: Mutation) -> str:
     parts = [
         *(f"make the page {path}" for path in new),
         *(f"give {path} its next text, of which what it says now stays as a version" for path in next_),
-        *([f"store {claims:,} {'claim' if claims == 1 else 'claims'}"] if claims else []),
+        *([f"store {counted(claims, 'claim')}"] if claims else []),
         *([f"end {ended:,} that {'holds' if ended == 1 else 'hold'} now"] if ended else []),
         *([f"add evidence to {again:,}"] if again else []),
     ]

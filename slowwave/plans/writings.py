@@ -17,6 +17,7 @@ from slowwave.mutations.cells import Insert, Value
 from slowwave.mutations.forget_limits import FORGOTTEN
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.page_limits import EVIDENCE
+from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
 
 KINDS: Final = frozenset({"write_page", "write_claims", "forget_rows"})
@@ -84,7 +85,7 @@ def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
         rows[insert.table].add(insert.row or str(n))
     for write in mutation.writes:
         rows[write.cell.table].add(write.cell.row)
-    counts = [_count(len(rows[table]), *words) for table, words in _FOLLOWING.items() if rows[table]]
+    counts = [counted(len(rows[table]), *words) for table, words in _FOLLOWING.items() if rows[table]]
     if counts:
         alone = len(counts) == 1 and counts[0].startswith("1 ")
         lines.append(f"{', '.join(counts)} {'follows' if alone else 'follow'} the text")
@@ -96,7 +97,9 @@ def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
     if mutation.table == "documents":
         marked = {w.cell.row for w in mutation.writes if w.cell.column == "metadata" and FORGOTTEN in _object(w.value)}
         return f"page {quotable(', '.join(path for row, path in _pages(mutation).items() if row in marked))}"
-    claims = _count(len({w.cell.row for w in mutation.writes if w.cell.table == "memories"}), "statement", "statements")
+    claims = counted(
+        len({w.cell.row for w in mutation.writes if w.cell.table == "memories"}), "statement", "statements"
+    )
     alone = next((g.row for g in mutation.guards if g.table == "entities" and g.seen == (None,)), "")
     stone = next(i.values for i in mutation.inserts if i.table == "documents" and not i.stamped)
     return f"{claims} about {quotable(texts.get(alone, '') or str(stone.get('title')))}"
@@ -111,7 +114,7 @@ def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
     for id_, fields in sorted(claims.items(), key=lambda one: (str(one[1].get("valid_from")), one[0])):
         yield _stated(id_, fields, texts)
     ended = Counter(w.cell.table for w in mutation.writes if w.cell.column == "invalidated_at")
-    counts = [_count(ended[table], *words) for table, words in _ENDING.items() if ended[table]]
+    counts = [counted(ended[table], *words) for table, words in _ENDING.items() if ended[table]]
     if counts:
         ends = "ends" if sum(ended[t] for t in _ENDING) == 1 else "end"
         yield f"{', '.join(counts)} {ends} with {it}"
@@ -149,7 +152,7 @@ def _page(mutation: Mutation, document: str) -> Iterator[str]:
     path = quotable(_pages(mutation)[document])
     if new is not None:
         lines = _lines(str(quotable(str(new.values["content"]))))
-        length = _count(len(lines), "line", "lines")
+        length = counted(len(lines), "line", "lines")
         if _root(mutation, new) == EVIDENCE:
             yield f"rests on the page {path} (new, {length})"
             return
@@ -208,7 +211,7 @@ def _bounded(lines: Sequence[str], left: int = 0) -> Iterator[str]:
     """The first ``SHOWN`` of the lines, and how many are not shown."""
     yield from lines[:SHOWN]
     if (more := len(lines[SHOWN:]) + left) > 0:
-        yield f"… {_count(more, 'more line', 'more lines')}"
+        yield f"… {counted(more, 'more line', 'more lines')}"
 
 
 def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
@@ -293,7 +296,3 @@ def _instant(value: Value) -> str:
     """An instant as its day, with the time where that is not midnight."""
     text = str(value)
     return text[:10] if "T" not in text or text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"

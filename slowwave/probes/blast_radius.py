@@ -30,6 +30,7 @@ from slowwave.plans.items import Item
 from slowwave.rows.memories import version_texts
 from slowwave.search.rows import searched_table
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 from slowwave.texts.token_count import counts
 from slowwave.texts.vocabulary import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 
@@ -184,7 +185,7 @@ _JUDGED: Final = 5
 
 
 def _rows(count: int) -> str:
-    return f"{count:,} {'row is' if count == 1 else 'rows are'}"
+    return f"{counted(count, 'row is', 'rows are')}"
 
 
 def _excess(table: str, name: str, radius: Radius) -> str:

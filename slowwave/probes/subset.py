@@ -24,6 +24,7 @@ from slowwave.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.probes.specifics import LostTerm, SpecificsProbe, specifics_probe
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 
 LIMITS: Final = (
     *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share"),
@@ -193,5 +194,5 @@ def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
     """What to leave out, as the command takes it: ids, or the names of operations all of whose items go."""
     singly = _singly(items, out)
     operations = sorted({i.operation for i in items if i.id in out and i.id not in {*singly}})
-    those = f"{len(out):,} {'item' if len(out) == 1 else 'items'}"
+    those = f"{counted(len(out), 'item')}"
     return f"Without {those} the rest passes: add --without {','.join([*operations, *(i[:_SHORT] for i in singly)])}."

@@ -57,7 +57,7 @@ def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path) -> None:
     (root / "a.md").write_text("- likes tea\n- [red]likes\x1b[2J coffee\n")
     (root / "\x1b[2Jodd.md").symlink_to(root / "a.md")
     code, out, _ = run("connect", "folder", str(root))
-    assert (code, "2 rows in 1 namespaces" in out, "1 files of" in out, "\x1b" in out) == (0, True, True, False)
+    assert (code, "2 rows in 1 namespace" in out, "1 file of" in out, "\x1b" in out) == (0, True, True, False)
     code, out, _ = run("connect", "folder", str(root), "--json")
     assert (code, json.loads(out)["folder"]["left"].keys()) == (0, {"\x1b[2Jodd.md"})
     code, out, _ = run("doctor")
