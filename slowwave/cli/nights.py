@@ -35,6 +35,7 @@ from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 Score = Mapping[str, object]
 """One problem of a demo namespace: planted, found, false, note."""
@@ -189,9 +190,9 @@ def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
 
 def _planted_and_found(found: Sequence[Score]) -> tuple[str, str, str, str]:
     """Found, planted, reported or merged and wrong, and the problems of which some were missed."""
-    counted = [s for s in found if _ran(s) and not _is_trap(s)]
-    found_, planted, wrong = (f"{sum(int(str(s[name])) for s in counted):,}" for name in ("found", "planted", "false"))
-    missed = [f"{s['problem']} ({_found(s)})" for s in counted if int(str(s["found"])) < int(str(s["planted"]))]
+    scored = [s for s in found if _ran(s) and not _is_trap(s)]
+    found_, planted, wrong = (f"{sum(int(str(s[name])) for s in scored):,}" for name in ("found", "planted", "false"))
+    missed = [f"{s['problem']} ({_found(s)})" for s in scored if int(str(s["found"])) < int(str(s["planted"]))]
     return found_, planted, wrong, ", ".join(missed) or "-"
 
 
@@ -261,7 +262,7 @@ def show_night(one: Night, store: Store) -> None:
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} deferred" if one.plan.deferred else ""
-    say(f"{one.new_items:,} new items, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
+    say(f"{counted(one.new_items, 'new item')}, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
     if one.state in ("approved", "partly_approved"):
         suggest("A policy approved items of it. Apply them", f"{program()} apply {argument(one.namespace)}")
     with store.connect("reader") as connection:
