@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.stats import binomtest
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -108,13 +109,12 @@ def calibration_error(bins: Sequence[Bin]) -> float | None:
     return sum(abs(b.expected - b.right) for b in bins) / pairs if pairs else None
 
 
-def wilson(k: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(k: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share k / n (Wilson 1927); (0, 1) where nothing was seen."""
     if not n:
         return 0.0, 1.0
-    share, spread = k / n, z * np.sqrt(k * (n - k) / n + z * z / 4) / (n + z * z)
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    return max(0.0, float(middle - spread)), min(1.0, float(middle + spread))
+    low, high = binomtest(k, n).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def labels_of(n: int, clusters: list[list[int]]) -> Ints:
