@@ -106,6 +106,17 @@ def test_the_oldest_go_first_where_a_night_has_a_limit() -> None:
     assert (names, found.report.numbers["left for another night"]) == ({"old"}, 1)
 
 
+def test_what_was_rejected_is_not_proposed_again() -> None:
+    _, found, _ = archived(said("thanks"), said("kept"))
+    (kept,) = [i for i in found.items if i.mutation.rows[0].external_id == "kept"]
+    rejection: Row = {
+        **{"operation": "archive_small_talk", "subject": kept.subject(), "row_ids": [uid("kept")]},
+        **{"reason": "no", "rejected_by": "rita"},
+    }
+    names, again, _ = archived(said("thanks"), said("kept"), rejections=[rejection])
+    assert (names, again.report.numbers["rejected before"]) == ({"thanks"}, 1)
+
+
 def test_dedupe_leaves_it_alone_while_it_is_archived() -> None:
     """Twenty times "Thanks" are archived, not merged first; with the operation off they are merged as any text that is told twice."""
     rows = [said(str(n), days=n + 2) for n in range(4)]
