@@ -63,8 +63,9 @@ def as_ids(value: Value) -> tuple[str, ...]:
 
 def _rows(table: pa.Table) -> list[Fields]:
     """The rows with their cells in canonical form, made column by column."""
+    names = table.column_names  # a new list each time
     columns = [_cells(column) for column in table.columns]
-    return [dict(zip(table.column_names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def _cells(column: pa.ChunkedArray) -> list[Value]:

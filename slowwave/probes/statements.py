@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -25,7 +25,8 @@ import pyarrow.compute as pc
 
 from slowwave.mutations.rows import rows_where
 from slowwave.plans.items import Item
-from slowwave.probes.merges import chain, merged_into, won_against
+from slowwave.probes.merges import chain as merge_chain
+from slowwave.probes.merges import merged_into, won_against
 from slowwave.probes.queries import withheld_rows
 from slowwave.rows.memories import version_texts
 from slowwave.search.rows import searched_table
@@ -169,11 +170,11 @@ class _Standing:
     def __init__(self, before: Snapshot, after: Snapshot, touched: Mapping[str, str], won: Mapping[str, str]) -> None:
         self._after, self._won = after, won
         into = merged_into(after, ("memories",))
-        chains = {id_: chain(id_, into) for id_ in touched}
+        chains = {id_: merge_chain(id_, into) for id_ in touched}
         cited = _cited(before, set(touched))
         citing = _citing(after, set(touched))
         memories = {i for rows in chains.values() for i in rows}.union(*citing.values(), won.values())
-        memories |= {i for rows in citing.values() for row in rows for i in chain(row, into)}
+        memories |= {i for rows in citing.values() for row in rows for i in merge_chain(row, into)}
         known = _memory_texts(after, memories) | _passage_texts(
             after, {c for own in cited.values() for c in own} | set(touched)
         )
@@ -184,7 +185,7 @@ class _Standing:
                     [
                         *rows[::-1],
                         *cited.get(id_, ()),
-                        *(j for row in sorted(citing.get(id_, ())) for j in chain(row, into)),
+                        *(j for row in sorted(citing.get(id_, ())) for j in merge_chain(row, into)),
                     ]
                 )
                 if i in known
@@ -300,18 +301,20 @@ def _split(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 def _said_anywhere(snapshot: Snapshot, wanted: Mapping[str, str]) -> frozenset[str]:
     """Those of some statements, with their words as they are compared, that a living memory or passage says in the same words: texts with
-    its rarest pair of words that follow each other are looked at."""
-    uses = Counter(pair for key in wanted.values() for pair in set(pairwise(key.split())))
+    its rarest word and the next one are looked at."""
+    uses = Counter(chain.from_iterable(map(str.split, wanted.values())))
     by_pair: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for statement, key in wanted.items():
-        by_pair[min(pairwise(key.split()), key=uses.__getitem__)].append((key, statement))
+        words = key.split()
+        at = min(words.index(min(words, key=uses.__getitem__)), len(words) - 2)
+        by_pair[words[at], words[at + 1]].append((key, statement))
     memories = searched_table(snapshot, "memories", ("current_version_id",))
     passages = searched_table(snapshot, "chunks", ("content",))["content"]
     found: set[str] = set()
     for column in (version_texts(snapshot, memories["current_version_id"]), passages):
         for text in _holding(column, {max(pair, key=len) for pair in by_pair}).to_pylist():
             own = tokenise(text)
-            if rare := by_pair.keys() & set(pairwise(own)):
+            if rare := [pair for pair in pairwise(own) if pair in by_pair]:
                 folded = _spaced(own)
                 found.update(statement for pair in rare for key, statement in by_pair[pair] if key in folded)
     return frozenset(found)
