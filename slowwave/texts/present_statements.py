@@ -100,7 +100,7 @@ def said(sentence: str) -> list[str]:
 
 def persons(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
     """Given names and relatives of somebody, folded; ``without`` some."""
-    named = {fold(w) for w in _bare(sentence) if w[0].isupper()}
+    named = {fold(_owner(w)) for w in _TOKEN.findall(sentence) if w[0].isupper()}
     kin = {fold(w) for w in _KIN.findall(sentence)}
     return frozenset(w for w in named if w not in without and is_given(w)) | kin
 
@@ -150,7 +150,11 @@ def of_one_matter(one: str, other: str) -> bool:
 
 
 def _bare(sentence: str) -> list[str]:
-    return [w.removesuffix("'s").removesuffix("’s") for w in _TOKEN.findall(sentence)]
+    return [_owner(w) for w in _TOKEN.findall(sentence)]
+
+
+def _owner(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
 
 
 def _modifiers(sentence: str) -> dict[str, set[str]]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from slowwave.texts import prefilter
 from slowwave.texts.known_names import is_given, is_plain
 from slowwave.texts.present_statements import CONTRACTED, STOPS, WORD, is_own, matter, persons
 from slowwave.texts.sentences import sentences
-from slowwave.texts.stated_relations import SELF, stated_relations
+from slowwave.texts.stated_relations import SELF, TRIGGER, stated_relations
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold
 from slowwave.texts.vocabulary import words_of
@@ -30,6 +31,11 @@ _ADDRESSED: Final = re.compile(rf"(?<!\w)(?:{_FILE['addressed']})(?!\w)", re.IGN
 _TALK: Final = re.compile(rf"\W*(?:{_FILE['talk'].replace(chr(10), '')})", re.IGNORECASE)
 _ASKS: Final = re.compile(rf"\W*(?:{_FILE['asks'].replace(chr(10), '')})", re.IGNORECASE)
 _WANTS_TO_KNOW: Final = re.compile(rf"\b(?:{_FILE['wants_to_know'].replace(chr(10), '')})", re.IGNORECASE)
+_MAY_BE_TALK: Final = (
+    *(f"(?i:{prefilter.relaxed(p.pattern)})" for p in (_ADDRESSED, _WANTS_TO_KNOW)),
+    *(rf"(?i:(?:^|[.!?])\W*{prefilter.relaxed(p.pattern)})" for p in (_TALK, _ASKS)),
+)
+_MAY_RELATE: Final = prefilter.relaxed(TRIGGER.pattern)
 _PRONOUNS: Final = words_of(_FILE["pronouns"])
 _TOKEN: Final = re.compile(WORD)
 RELATIONS: Final[Mapping[str, str]] = _FILE["relations"]
@@ -56,15 +62,24 @@ class TopicStatement(NamedTuple):
         return self._replace(subject=subject, words=self.words - {stem(part) for part in subject.split()}, lead="")
 
 
-def topic_statement(text: str) -> TopicStatement | None:
-    """Read a text; None where it is no statement, or more than one of different subjects. Time: some 100 µs."""
+def topic_statements(texts: prefilter.Texts) -> Iterator[TopicStatement | None]:
+    """What ``topic_statement`` reads in each of n texts. Talk and relations are looked for where the column may hold them: a third less time."""
+    flags = prefilter.found(texts, *_MAY_BE_TALK), prefilter.found(texts, _MAY_RELATE)
+    for text, talk, relates in zip(texts.to_pylist(), *(f.tolist() for f in flags), strict=True):
+        yield topic_statement(text, talk=talk, relates=relates)
+
+
+def topic_statement(text: str, *, talk: bool = True, relates: bool = True) -> TopicStatement | None:
+    """Read a text; None where it is no statement, or more than one of different subjects. Whether it may hold ``talk``, or say how
+    something ``relates``, may be known. Time: some 100 µs.
+    """
     if not text or len(text) > LONGEST or "\n" in text.strip():
         return None
     subject = ""
     words: set[str] = set()
     parts = sentences(text)
     for sentence in parts:
-        if not _states(sentence) or (own := _subject(sentence, subject)) is None:
+        if not _states(sentence, talk) or (own := _subject(sentence, subject)) is None:
             return None
         if own and subject and own != subject:
             return None
@@ -73,7 +88,7 @@ def topic_statement(text: str) -> TopicStatement | None:
     bare = subject.partition(": ")[2] or subject
     words -= {stem(part) for part in bare.split()} | _NO_MATTER
     words = {w for w in words if w[0].isalnum() and "'" not in w}
-    relations = frozenset(r.relation for r in stated_relations(text))
+    relations = frozenset(r.relation for r in stated_relations(text)) if relates else frozenset[str]()
     lead = _leading(parts[0]) if subject == SELF else ""
     return TopicStatement(subject, frozenset(words), relations, lead) if words else None
 
@@ -83,19 +98,19 @@ def is_talk(sentence: str) -> bool:
     return bool(_TALK.match(sentence) or _ASKS.match(sentence) or _WANTS_TO_KNOW.search(sentence))
 
 
-def _states(sentence: str) -> bool:
+def _states(sentence: str, talk: bool) -> bool:
     return (
         not sentence.rstrip("\"'”’) ").endswith("?")
         and len(_TOKEN.findall(sentence)) >= _LEAST
-        and _ADDRESSED.search(sentence) is None
-        and not is_talk(sentence)
+        and not (talk and (_ADDRESSED.search(sentence) or is_talk(sentence)))
     )
 
 
 def _subject(sentence: str, before: str) -> str | None:
     """Of whom a sentence speaks; None of two, or of whom only a sentence before it could tell."""
     lead = _leading(sentence)
-    owners = {w for w in map(fold, _OWNER.findall(sentence)) if not is_plain(w) and w not in _DAYS}
+    owns = "'s" in sentence or "’s" in sentence
+    owners = {w for w in map(fold, _OWNER.findall(sentence) if owns else ()) if not is_plain(w) and w not in _DAYS}
     named = {*persons(sentence), *owners}
     if lead and any(is_given(part) for part in lead.split()):
         named = {n for n in named if n not in lead.split()} | {lead}
@@ -117,11 +132,11 @@ def _subject(sentence: str, before: str) -> str | None:
 
 def _leading(sentence: str) -> str:
     """The name that opens a sentence, folded; behind an article one of several words, or one that is no common word."""
-    words = [w.removesuffix("'s").removesuffix("’s") for w in _TOKEN.findall(sentence)]
-    if words and fold(words[0]) in _LED_BY:
-        words = words[1:]
     run: list[str] = []
-    for word in words:
+    for n, token in enumerate(_TOKEN.finditer(sentence)):
+        word = token[0].removesuffix("'s").removesuffix("’s")
+        if n == 0 and fold(word) in _LED_BY:
+            continue
         if not word[0].isupper() or fold(word) in STOPS or CONTRACTED.match(word):
             break
         run.append(fold(word))

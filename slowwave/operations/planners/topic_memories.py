@@ -45,7 +45,7 @@ from slowwave.texts.stated_relations import SELF
 from slowwave.texts.statements import stem
 from slowwave.texts.token_count import count
 from slowwave.texts.tokens import fold
-from slowwave.texts.topic_statements import RELATIONS, TopicStatement, topic_statement
+from slowwave.texts.topic_statements import RELATIONS, TopicStatement, topic_statements
 
 OPERATION: Final = "topic_memories"
 
@@ -139,14 +139,13 @@ def _stating(pool: Pool, numbers: dict[str, int | float]) -> tuple[Pool, list[To
     said: list[TopicStatement] = []
     places: list[int] = []
     left = Counter[str]()
-    for k, row in enumerate(pool.table.select(["text", "author", "subject", "attributes"]).to_pylist()):
+    rows = pool.table.select(["text", "author", "subject", "attributes"]).to_pylist()
+    for k, (row, found) in enumerate(zip(rows, topic_statements(pool.table["text"]), strict=True)):
         if pool.summary[k]:
             found = _of_topic(row)
-        else:
-            found = topic_statement(row["text"])
-            if found is not None and not _is_of_somebody(found, row):
-                left["of nobody that is named"] += 1
-                continue
+        elif found is not None and not _is_of_somebody(found, row):
+            left["of nobody that is named"] += 1
+            continue
         if found is None:
             left["without a statement"] += 1
         else:
