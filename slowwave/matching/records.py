@@ -109,10 +109,12 @@ def _joined(owner: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _sound(words: pa.Array) -> pa.Array:
-    """Words by the classes of their consonants: Soundex (Russell 1918) without its first letter and length."""
+    """Words by the classes of their consonants: Soundex (Russell 1918) without its first letter and length; each distinct word once."""
+    encoded = words.dictionary_encode()
+    sounds = encoded.dictionary
     for pattern, code in _SOUNDS:
-        words = pc.replace_substring_regex(words, pattern, code)
-    return words
+        sounds = pc.replace_substring_regex(sounds, pattern, code)
+    return sounds.take(encoded.indices)
 
 
 def _flags(flags: pa.Array) -> NDArray[np.bool_]:

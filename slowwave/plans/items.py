@@ -79,8 +79,10 @@ class Sealed:
 
 
 def content_id(operation: str, decision: str, mutation: str) -> str:
-    """The id of an item by its content; ``mutation`` is its canonical JSON."""
-    return str(uuid.uuid5(_ITEMS, f"[{quoted(operation)},{quoted(decision)},{mutation}]"))
+    """The id of an item by its content; ``mutation`` is its canonical JSON. It is ``uuid.uuid5``'s, without an object for each of them."""
+    said = f"[{quoted(operation)},{quoted(decision)},{mutation}]"
+    name = hashlib.sha1(_ITEMS.bytes + said.encode(), usedforsecurity=False).hexdigest()
+    return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{'89ab'[int(name[16], 16) & 3]}{name[17:20]}-{name[20:32]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class Item:
     _subject: str = field(init=False, default="", repr=False, compare=False)
     _canonical: str = field(init=False, default="", repr=False, compare=False)
     """Its mutation's JSON, which the id was made of: kept because sealing and writing take the same text."""
+
+    _evidence: str = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self, sealed_id: str) -> None:
         if not sealed_id:
@@ -192,6 +196,12 @@ class Item:
             "tokens": self.tokens,
         }
 
+    def evidence_json(self) -> str:
+        """The canonical JSON of its evidence. Made when it is first asked for, and kept."""
+        if not self._evidence:
+            object.__setattr__(self, "_evidence", canonical_json(dict(self.evidence)))
+        return self._evidence
+
     def sealed(self) -> Sealed:
         """As its plan holds it, made anew each time."""
         return Sealed(
@@ -202,7 +212,7 @@ class Item:
             tokens=self.tokens,
             probability=self.probability,
             mutation=self._canonical or self.mutation.canonical(),
-            evidence=canonical_json(dict(self.evidence)),
+            evidence=self.evidence_json(),
             sources=value_json(self.sources),
         )
 

@@ -93,7 +93,7 @@ def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
     refuse_unpermitted(items, "planned")
     for item in items:
         check(item.mutation)
-    evidence = quotable_all([item.evidence for item in items])
+    evidence = quotable_all([item.evidence for item in items], (item.evidence_json() for item in items))
     quoted = [i if kept is i.evidence else replace(i, evidence=kept) for i, kept in zip(items, evidence, strict=True)]
     return _placed(quoted, order)
 
@@ -117,7 +117,7 @@ def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
             rank.get(i.operation, len(rank)),
             -i.probability,
             i.id,
-            canonical_json(dict(i.evidence)) if times[i.id] > 1 else "",
+            i.evidence_json() if times[i.id] > 1 else "",
         ),
     )
     contested = _contested(items)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -50,9 +50,10 @@ def quotable(value: Any, known: Known | None = None) -> Any:
     return _value(value, "", {} if known is None else known)
 
 
-def quotable_all(values: Sequence[Any]) -> list[Any]:
+def quotable_all(values: Sequence[Any], written: Iterable[str] | None = None) -> list[Any]:
     """What ``quotable`` gives for each of some JSON values. Many are looked through as one column of JSON, and only those read that may
-    hold something: a text of it stands there as it is, beside quotation marks, unless its JSON has a backslash."""
+    hold something: a text of it stands there as it is, beside quotation marks, unless its JSON has a backslash. ``written`` is their JSON
+    where somebody needs that as well, without ASCII escapes."""
     known: Known = {}
     if len(values) < _MANY:
         return [quotable(value, known) for value in values]
@@ -61,7 +62,7 @@ def quotable_all(values: Sequence[Any]) -> list[Any]:
     from slowwave.texts import prefilter
     from slowwave.texts.secrets import MAY_HOLD
 
-    column = pa.array(map(_JSON, values), pa.large_string())
+    column = pa.array(map(_JSON, values) if written is None else written, pa.large_string())
     suspect = prefilter.found(column, *MAY_HOLD, _NAMED, r"\\").tolist()
     return [quotable(value, known) if may else value for value, may in zip(values, suspect, strict=True)]
 
