@@ -63,7 +63,7 @@ class TopicStatement(NamedTuple):
 
 
 def topic_statements(texts: prefilter.Texts) -> Iterator[TopicStatement | None]:
-    """What ``topic_statement`` reads in each of n texts. Talk and relations are looked for where the column may hold them: a third less time."""
+    """What ``topic_statement`` reads in each of n texts; talk and relations are looked for where the column may hold them."""
     flags = prefilter.found(texts, *_MAY_BE_TALK), prefilter.found(texts, _MAY_RELATE)
     for text, talk, relates in zip(texts.to_pylist(), *(f.tolist() for f in flags), strict=True):
         yield topic_statement(text, talk=talk, relates=relates)
