@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from random import Random
 
@@ -193,6 +194,13 @@ def test_an_item_put_together_of_its_parts_is_its_canonical_json(
         *(evidence, "low", tuple(sources), 3, p),
     )
     assert one.sealed().line() == canonical_json(one.to_json())
+
+
+def test_an_item_is_named_as_version_five_of_uuids_says() -> None:
+    """RFC 9562, 5.5: the SHA-1 of the namespace and of operation, decision and mutation."""
+    one = item([(ROWS[1], "source_chunk_ids")])
+    said = f'["{one.operation}","{one.decision}",{one.mutation.canonical()}]'
+    assert one.id == str(uuid.uuid5(uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11"), said))
 
 
 def test_a_plan_keeps_what_its_hash_read() -> None:

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from slowwave.texts.small_talk import is_small_talk, without_small_talk
+from slowwave.texts import small_talk
+from slowwave.texts.small_talk import is_small_talk, tells_nothing, without_small_talk
+
+_PIECES = (
+    "Good morning",
+    "have a wildly nice day",
+    "You’re very welcome",
+    "don't worry",
+    "how's it going",
+    "Anna",
+    "backup",
+    "thanks",
+    "ok",
+)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +97,14 @@ def test_a_text_without_its_small_talk(text: str, left: str) -> None:
     """What takes a statement back is no small talk, and a text of nothing else, or of a greeting by name besides, stays whole."""
     assert without_small_talk(text) == left
     assert without_small_talk(left) == left
+
+
+@given(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=3), st.sampled_from(("", ".", "!", "?")), st.booleans())
+def test_a_word_that_no_formula_has_decides_as_looking_for_formulas_does(
+    pieces: list[str], end: str, program: bool
+) -> None:
+    sentence = ", ".join(pieces) + end
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_talk, "_tells", lambda said: False)
+        slowly = tells_nothing(sentence, program=program)
+    assert tells_nothing(sentence, program=program) is slowly

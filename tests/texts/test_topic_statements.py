@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
+from slowwave.texts import prefilter
 from slowwave.texts.stated_relations import SELF
-from slowwave.texts.topic_statements import LONGEST, topic_statement
+from slowwave.texts.topic_statements import LONGEST, topic_statement, topic_statements
 
 
 @pytest.mark.parametrize(
@@ -96,3 +98,17 @@ def test_its_matter_is_its_words_of_content_and_the_relations_that_it_states() -
     said = topic_statement("Mara lives in Bergen.")
     assert said is not None
     assert said.relations == {"lives in"}
+
+
+def test_a_column_is_read_as_its_texts_are_one_by_one() -> None:
+    """Talk and relations behind another sentence, in capitals, with the signs of typography and other letters."""
+    said = (
+        *("Mara lives in Bergen.", "Otto was hired by Fjord Rail.", "Our team lead is Ana.", "The ferry to Hamar is late today."),
+        *("The ferry is late. What do you advise?", "The ferry is late! YOU know Hamar.", "The ferry is late! Thanks a lot for Hamar."),
+        *("The ferry’s late and I’m curious about Hamar.", "ſure, the ferry to Hamar is late.", "Der Fähre nach Hamar hat Verspätung."),
+    )  # fmt: skip
+    texts = [text for text in said for _ in range(prefilter.FEW // len(said) + 1)]
+    one_by_one = {text: topic_statement(text) for text in said}
+    assert list(topic_statements(pa.array(texts))) == [one_by_one[text] for text in texts]
+    assert [statement is not None for statement in one_by_one.values()] == [True] * 4 + [False] * 4 + [False, True]
+    assert one_by_one[said[0]].relations == {"lives in"}  # type: ignore[union-attr]
