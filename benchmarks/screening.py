@@ -80,13 +80,14 @@ def score(rows: Iterable[tuple[str, str, str]]) -> Scored:
 
 
 def lines(path: Path) -> list[Line]:
-    """Each kind of text of a set, the worst first: ``secrets.toml`` or ``injections.toml`` of a folder."""
+    """Each kind of text of a set, the worst first: ``secrets.toml``, ``injections.toml`` or a further one such as ``injections_2.toml``."""
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
-    random, kind = Random(path.stem), _KINDS[path.stem]  # noqa: S311 - nothing is kept secret here
+    stem = path.stem.split("_")[0]
+    random, kind = Random(path.stem), _KINDS[stem]  # noqa: S311 - nothing is kept secret here
     found: list[Line] = []
     for label in ("found", "harmless"):
         for name, templates in whole[label].items():
-            texts = [drawn(t, random) for t in templates for _ in range(_DRAWS[path.stem])]
+            texts = [drawn(t, random) for t in templates for _ in range(_DRAWS[stem])]
             flags = [any(kind in (None, f.kind) for f in counting(screen(text))) for text in texts]
             wrong = tuple(t for t, flag in zip(texts, flags, strict=True) if flag != (label == "found"))
             found.append(Line(name, label == "found", sum(flags), len(texts), wrong))
@@ -114,7 +115,7 @@ def main(arguments: Sequence[str]) -> None:
     detailed = "--texts" in arguments
     folders = [a for a in arguments if not a.startswith("--")]
     for name in ("tuned", "unseen"):
-        for path in sorted(p for stem in _KINDS for p in (SETS / name).glob(f"{stem}.toml")):
+        for path in sorted(p for stem in _KINDS for p in (SETS / name).glob(f"{stem}*.toml")):
             _print_set(f"{name} {path.stem}", lines(path), detailed)
     if not folders:
         return

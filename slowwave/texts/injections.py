@@ -4,19 +4,18 @@ Sentences are read as rows of classes: each word that matters (an order to ignor
 Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish, Swedish) becomes one letter, every other word a dot, the end of a
 sentence a bar, and rules are patterns over these letters. What has no words apart (Chinese, Japanese, Korean) and what is fixed
 (chat templates, tool calls) is looked for as it stands; words and phrases stand in ``order_phrases.toml``. Texts are folded first, so
-that a disguise changes nothing; base64, hexadecimal digits, escapes, bits, ROT13 and reversed text are read as well.
+that a disguise changes nothing; encodings (``slowwave.texts.encoded``), ROT13 and reversed text are read as well. Orders in no set
+words are ``slowwave.texts.order_signs``'.
 
 Talk about injections ("the phrase 'ignore previous instructions' is an attack") and ordinary orders ("ignore my last message") are none.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import codecs
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.texts import prefilter
+from slowwave.texts import encoded, order_signs, prefilter
 from slowwave.texts.findings import Detection, Severity, outermost
 from slowwave.texts.folding import folded, spelled_out
 from slowwave.texts.vocabulary import words_of
@@ -160,14 +159,6 @@ _NAMES_CODE: Final = ("def ", "function ", "fn ", "func ")
 _OF_OTHERS = re.compile(
     r" (?:from|of|by|on) (?:(?:the|my|our|his|her|their) )?(?!system|developer|user|prompt|operator|assistant|admin|model|this|that)[a-z]+"
 )
-_ENCODED = re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/_\-]{24,}={0,2}|[A-Z2-7]{24,}={0,6})(?![A-Za-z0-9+/=])")
-_HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){16,}(?![0-9A-Fa-f])")
-_HEXADECIMAL_PART = re.compile(" (?:[0-9A-Fa-f]{2}:?)+ ")
-_ESCAPES = re.compile(r"(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{2,6};){8,}")
-_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});")
-_BITS = re.compile(r"(?<!\d)(?:[01]{8}[ ,]?){8,}(?!\d)")
-_LONGEST_WORD: Final = 4_000
-
 _FOLDED: Final = r"[a-z][013457]|[013457][a-z]|[a-z][@$!|][a-z]|(?:^|\s)[@$!|][a-z]|\b\w(?:[ .\-_*+~]\w){4}"
 """What folding would read as other letters, or as a word that is spelled out."""
 
@@ -180,8 +171,7 @@ _MAY_HOLD: Final = "|".join(
         ),
         prefilter.words(_ROTATED | _REVERSED),
         f"(?i:{_FOLDED})",
-        *(prefilter.relaxed(p.pattern) for p in (_HEXADECIMAL, _ESCAPES, _BITS)),
-        r"[A-Za-z0-9+/_\-]{24}",  # base64
+        *encoded.MAY_HOLD,
     )
 )
 _RARE: Final = f"(?i:{'|'.join(sorted({re.escape(h) for p in _PHRASES if p.rare for h in p.hints}))})"
@@ -202,8 +192,8 @@ _ORDERS: Final = _orders()
 
 
 def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
-    """(n,) which of n texts may hold a phrase that a rule knows; in the others there is none. Time: two passes, and one over few."""
-    flags = prefilter.found(texts, _MAY_HOLD, _RARE)
+    """(n,) which of n texts may hold a phrase that a rule knows; in the others there is none. Time: thirty passes, and one over few."""
+    flags = prefilter.found(texts, _MAY_HOLD, _RARE, *order_signs.MAY_HOLD)
     rest = np.flatnonzero(prefilter.found(texts, _FIRST) & ~flags)
     if len(rest):
         apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores part words here
@@ -242,6 +232,7 @@ def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Det
     if not words.isdisjoint(_TRIGGERS) and _may_order(words):
         found += _sentences(small)
     found += _phrases(small, words)
+    found += order_signs.orders(small)
     found = [f for f in found if not _talked_about(small, f)]
     if not places:
         return found
@@ -340,64 +331,10 @@ def _talked_about(small: str, finding: Detection) -> bool:
 
 def _decoded(text: str, words: set[str]) -> Iterator[Detection]:
     """Orders in what an encoding hides."""
-    for pattern, decode in _encodings(text):
-        for match in pattern.finditer(text):
-            said = decode(match[0][:_LONGEST_WORD])
-            if said and _spoken(said):
-                yield Detection(match.start(), match.end(), "injection", "encoded order")
+    for start, end, said in encoded.readings(text):
+        if _spoken(said):
+            yield Detection(start, end, "injection", "encoded order")
     if len(words & _ROTATED) > 1 and _spoken(codecs.encode(text, "rot13")):
         yield Detection(0, len(text), "injection", "encoded order")
     if len(words & _REVERSED) > 1 and _spoken(text[::-1]):
         yield Detection(0, len(text), "injection", "encoded order")
-
-
-def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:
-    """The encodings that the text is long enough for, and has the signs of: their patterns cost more than these looks."""
-    longest = max(map(len, text.split()), default=0)
-    if longest >= 24:
-        yield _ENCODED, _base
-    if longest >= 16 or _HEXADECIMAL_PART.search(text):  # 32 digits in shorter parts have a whole one among them
-        yield _HEXADECIMAL, _hexadecimal
-    if "\\" in text or "%" in text or "&#" in text:
-        yield _ESCAPES, _escaped
-    if text.count("0") + text.count("1") >= 64:
-        yield _BITS, _bits
-
-
-def _base(word: str) -> str:
-    """Base64 or base32 of readable text, else nothing."""
-    if len(word) % 8 == 0 and re.fullmatch(r"[A-Z2-7]+=*", word):
-        try:
-            return _readable(base64.b32decode(word))
-        except (ValueError, binascii.Error):
-            pass
-    plain = word.rstrip("=").replace("-", "+").replace("_", "/")
-    plain = plain[: len(plain) - (len(plain) % 4 == 1)]
-    try:
-        return _readable(base64.b64decode(plain + "=" * (-len(plain) % 4)))
-    except (ValueError, binascii.Error):
-        return ""
-
-
-def _hexadecimal(word: str) -> str:
-    digits = re.sub("[ :]", "", word)
-    return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
-
-
-def _escaped(word: str) -> str:
-    return "".join(
-        chr(code) if (code := int(m[5]) if m[5] else int(m[1] or m[2] or m[3] or m[4], 16)) < 0x110000 else ""
-        for m in _ESCAPE.finditer(word)
-    )
-
-
-def _bits(word: str) -> str:
-    return _readable(bytes(int(part, 2) for part in re.findall("[01]{8}", word)))
-
-
-def _readable(octets: bytes) -> str:
-    """The octets as text, if they are one: letters and spaces for the most part."""
-    said = octets.decode("utf-8", "ignore")
-    if len(said) < 0.9 * len(octets):  # a digest, as most words of that length are
-        return ""
-    return said if sum(c.isalpha() or c.isspace() for c in said) >= 0.75 * len(said) else ""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.texts import encoded
 from slowwave.texts import injections as injections_module
 from slowwave.texts.folding import folded
 from slowwave.texts.injections import injections
@@ -219,8 +220,8 @@ def test_what_is_looked_at_before_a_pattern_leaves_none_out(parts: list[tuple[st
 def test_no_encoding_is_overlooked(parts: list[tuple[str, str]]) -> None:
     """Where a pattern of an encoding matches, it is asked."""
     text = "".join(word + sign for word, sign in parts)
-    asked = {pattern for pattern, _ in injections_module._encodings(text)}
-    every = (getattr(injections_module, name) for name in ("_ENCODED", "_HEXADECIMAL", "_ESCAPES", "_BITS"))
+    asked = {pattern for pattern, _ in encoded._encodings(text)}
+    every = (getattr(encoded, name) for name in ("_ENCODED", "_HEXADECIMAL", "_ESCAPES", "_BITS"))
     assert {pattern for pattern in every if pattern.search(text)} <= asked
 
 
@@ -233,5 +234,5 @@ def test_no_encoding_is_overlooked(parts: list[tuple[str, str]]) -> None:
 def test_digits_set_apart_in_any_way_are_asked(pairs: list[tuple[str, str]], before: str) -> None:
     """Sixteen pairs, whatever stands between them."""
     text = before + "".join(pair + sign for pair, sign in pairs)
-    assert injections_module._HEXADECIMAL.search(text)
-    assert injections_module._HEXADECIMAL in {pattern for pattern, _ in injections_module._encodings(text)}
+    assert encoded._HEXADECIMAL.search(text)
+    assert encoded._HEXADECIMAL in {pattern for pattern, _ in encoded._encodings(text)}
