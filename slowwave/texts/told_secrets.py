@@ -71,7 +71,8 @@ def _phrases(text: str) -> Iterator[Detection]:
 
 def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
     for match in _KEY.finditer(text):
-        value, named = match["s"], bool(match["known"] or _KNOWN_PART.search(match["name"] or ""))
+        value, between = match["s"], text[match.end("sort") : match.start("s")]
+        named = bool(match["known"] or _KNOWN_PART.search(match["name"] or "") or _KNOWN_AFTER.search(between))
         if likeness.harmless(value) or _HARMLESS_KEY.search(text, max(0, match.start() - 16), match.start("sort")):
             continue
         if match["sort"].lower() == "key" and not named:
@@ -95,7 +96,12 @@ def _near(text: str) -> Iterator[Detection]:
         stop = text.find("\n", match.end(), end)
         for word in _APART.finditer(text, begin, end if stop < 0 else stop):
             value = word[0].rstrip(".!?:")
-            if (word.start() == begin and begin) or not _LIKE_NONE_ELSE.fullmatch(value) or _ORDINARY.search(value):
+            if (
+                (word.start() == begin and begin)
+                or value.startswith(("0x", "AAAA"))
+                or not _LIKE_NONE_ELSE.fullmatch(value)
+                or _ORDINARY.search(value)
+            ):
                 continue
             kinds = sum((any(map(str.islower, value)), any(map(str.isupper, value)), any(map(str.isdigit, value))))
             signs = any(c in "!@#$%^&*+=?~|" for c in word[0][1:])
@@ -150,15 +156,17 @@ def _told(row: Mapping[str, Any]) -> _Told:
 
 _PASSWORDS: Final = tuple(map(_told, _FILE["passwords"]))
 _CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
-_SEED, _PASSPHRASE, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _ORDINARY = (
+_SEED, _PASSPHRASE, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
     _pattern(_FILE["others"][name])
-    for name in ("seed", "passphrase", "key", "key_end", "harmless_key", "known_part", "ordinary")
+    for name in ("seed", "passphrase", "key", "key_end", "harmless_key", "known_part", "known_after", "ordinary")
 )
 _TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
 _NEAR: Final = 48  # characters
 _TALKED_OF: Final = re.compile(
     r"(?i)\b(?:pass(?:word|wort|code|phrase)|passwort|passwd|pwd?|kennwort|mot de passe|contrase[nñ]a|clave|senha|wachtwoord|wi-?fi|wlan|"
-    r"guest network|log-?in|credentials|creds|decrypt|unlock|user(?:name)?|admin|basic auth)\b"
+    r"guest network|log-?in|credentials|creds|decrypt|unlock|user(?:name)?|admin|basic auth|"
+    r"ssid|ssh(?!-)|nas|router|vpn|portal|netflix|log into|"
+    r"when it asks)\b"
 )
 _APART: Final = re.compile(r"(?<![^\s:/,(\"'`“])[^\s,;()\[\]{}<>\"'`“”:/]{8,40}(?![^\s.,;:!?)\"'`”])")
 _LIKE_NONE_ELSE: Final = re.compile(r"[A-Za-z0-9!@#$%^&*+=?~|]+")
@@ -180,10 +188,30 @@ still used because
 _SIGNS: Final = r"[\d!@#$%^&*+=?~|]"
 _SIGN: Final = re.compile(r"[\d@#$%^&*+=~|]|[!?]\w")
 _MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS}[^\s]{{0,64}}?[A-Za-z]")
-_NUMBER: Final = re.compile(r"\d{3}|\d-\d")
+_NUMBER: Final = re.compile(r"\d{3}|\d-\d|\d ?(?:left|right)\b")
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{20}")
 _CODE_HINTS: Final = (
-    *("pin", "puk", "code", "combination", "combo", "geheimzahl", "opens", "cvv", "cvc", "lock", "safe"),
+    *(
+        "pin",
+        "puk",
+        "code",
+        "combination",
+        "combo",
+        "geheimzahl",
+        "opens",
+        "cvv",
+        "cvc",
+        "lock",
+        "safe",
+        "codice",
+        "código",
+        "codigo",
+        "kod ",
+        "dial",
+        "door",
+        "gate",
+        "vault",
+    ),
     *("recovery", "backup", "back-up", "mfa"),
 )
 _PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hints) | {
@@ -193,6 +221,7 @@ _PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hi
     "unlock",
     "basic auth",
     "wlan",
+    *("ssid", "ssh ", "nas ", "router", "vpn", "portal", "netflix", "log into", "when it asks"),
 }
 _PHRASE_HINTS: Final = ("phrase", "mnemonic", "seed", "words")
 _KEY_HINTS: Final = ("key", "token", "secret")
@@ -210,8 +239,9 @@ def _of(words: Iterable[str]) -> str:
 MAY_HOLD: Final = (
     _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
     _both(
-        r"(?i:\bpin|\bpuk|code|combination|combo|geheimzahl|opens with|\block|\bsafe|\bcvv|\bcvc|recovery|back-?up)",
-        r"(?:\d{3}|\d-\d)",
+        r"(?i:\bpin|\bpuk|code|codice|c.{1,2}digo|\bkod |dial|press|punch|key in|door|gate|vault|"
+        r"combination|combo|geheimzahl|opens |\block|\bsafe|\bcvv|\bcvc|recovery|back-?up)",
+        r"(?:\d{3}|\d-\d|\d ?(?:left|right))",
     ),
     r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase)",
     rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
