@@ -79,10 +79,36 @@ HABIT: Final = re.compile(
     r"normally|typically|generally|weekly|week\s(?:start|end|begin)s|childhood|in\s(?:19|20)\d\d)\b"
 )
 """Nobody means one certain Sunday in such company."""
-BOOKED: Final = re.compile(
-    r"\b(?:have|has|got|['’]ve\sgot)\s(?:an?|my|the|our|his|her)\s(?:[\w'’-]+\s){0,3}"
-    r"(?:appointment|meeting|interview|exam|test|flight|date|party|call|wedding|concert|deadline|presentation|surgery)\son\s$"
+_ONE_OFF: Final = (
+    r"(?:appointments?|meeting|interview|exam|exams|test|flight|date|party|wedding|call|concert|deadline|presentation|surgery|operation|funeral|"
+    r"viewing|audition|hearing|trial|rehearsal|match|game|race|launch|release|demo|delivery|check-?up|scan|x-?ray|ceremony|graduation|"
+    r"inspection|reunion|vote|election|premiere|opening|inauguration|final|biopsy|visit|departure|move|birthday|anniversary|storm warning|"
+    r"strike|training|workshop|webinar|conference|results?|due date|handover|signing|auction|barbecue|dinner|reception|play|recital)"
 )
+"""What takes place once: with a bare weekday it is the next one."""
+BOOKED: Final = re.compile(
+    r"\b(?:(?:have|has|got|['’]ve\sgot)\s(?:an?|my|the|our|his|her)|there(?:\sis|['’]s|\sare)(?:\san?|\sthe)?)\s(?:[\w'’-]+\s){0,3}"
+    rf"{_ONE_OFF}\s(?:(?:at|in|with|for)\s(?:[\w'’-]+\s){{1,3}})?(?:on|for)\s$"
+)
+TAKES_PLACE: Final = re.compile(
+    rf"\b{_ONE_OFF}\s(?:(?:for|of|with|at|in|about)\s(?:[\w'’-]+\s){{1,4}}?)?(?:is|are|['’]s)\s(?:on\s|for\s|set\sfor\s)?$|['’]s\s{_ONE_OFF}\sis\s(?:on\s)?$"
+)
+"""What stands before the weekday in "the deadline for the report is …"."""
+COMES_ONCE: Final = re.compile(
+    r"\b(?:arrives?|lands?|returns?|flies\s\w+|moves?\s(?:in|out|house|to\s\w+)|starts?|begins?|gets?\smarried|retires?|results?\scome|comes?\s(?:back|home))"
+    r"(?:\s(?!at\b)[\w'’-]+){0,5}\son\s$"
+)
+SETS_OUT: Final = re.compile(
+    r",?\s(?:i|we|he|she|they|you)\s(?:all\s)?(?:drives?|fl(?:y|ies)|leaves?|travels?|moves?|signs?|sets?\soff|departs?)\s"
+)
+LETS: Final = re.compile(r"\b(?:let['’]?s|let\sus|shall\swe|can\swe|could\swe)\s(?:\w+\s){1,4}$")
+WEEKLY: Final = re.compile(
+    r"\b(?:yoga|pilates|karate|judo|choir|orchestra|practice|class|classes|lessons?|courses?|shifts?|clubs?|market|mass|service|stand-?ups?|syncs?|"
+    r"laundry|garbage|bins?|trash|recycling|pay ?day|day\soff|football|swimming|dance|dancing|gym|church|school|kindergarten|tutoring|"
+    r"therapy|hours?|quiz|bingo|office|shop|store|library|museum|gallery|bakery|pool)\b(?:\s[\w'’-]+){0,3}?\s(?:is|are)\s(?:on\s)?$"
+)
+"""What comes again each week, or may: no certain day is meant."""
+KEPT_HOURS: Final = re.compile(r"\b(?:opens?|closes?|shuts?)\b[^.]{0,20}\bat\b[^.]{0,12}\son\s$")
 SOON: Final = re.compile(r"\b(?:see\s(?:you|ya|u)|arrives|leaves|starts|begins|due)\s$")
 
 

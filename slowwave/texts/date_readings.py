@@ -28,12 +28,18 @@ from slowwave.texts.calendar_values import (
 )
 from slowwave.texts.date_context import (
     BOOKED,
+    COMES_ONCE,
     HABIT,
+    KEPT_HOURS,
+    LETS,
     LOOSE_END,
     NO_LOOSE,
     NO_PART,
     OWNED,
+    SETS_OUT,
     SOON,
+    TAKES_PLACE,
+    WEEKLY,
     PhraseContext,
     narrated,
     of_something,
@@ -277,22 +283,39 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     before, after = place.before(), place.after()
     if HABIT.search(re.split(r"[.!?\n]", place.before(160))[-1]) or HABIT.search(re.split(r"[.!?\n]", after)[0]):
         return None
-    if re.match(r"s\b|\s(?:school|best|roast|week|club|market)s?\b", after):
+    if re.match(r"s\b|\s(?:school|best|roast|week|club|market)s?\b|\s(?:morning|afternoon|evening|night)s\b", after):
         return None
+    if KEPT_HOURS.search(before) or re.match(
+        r"\s(?:and|or|to|through)\s(?:mon|tues|wednes|thurs|fri|satur|sun)day", after
+    ):
+        return None
+    once = TAKES_PLACE.search(before)
+    if WEEKLY.search(before) and not once:
+        return None
+    takes_place = bool(once) and place.tense() in ("none", "future")
     led = re.search(r"(?:^|[\s(])(on|by|since|until|till|before|after|from|for|this)\s(?:early\s|late\s)?$", before)
-    if not led and not (match["part"] and not NO_PART.search(before)) and not LOOSE_END.match(after):
+    if (
+        not led
+        and not takes_place
+        and not (match["part"] and not NO_PART.search(before))
+        and not LOOSE_END.match(after)
+    ):
         return None
     near = place.text[max(0, place.start - 2) : place.start]
     opens = bool(match["part"]) and (not near or near[-1] == "\n" or near in (". ", "! ", "? "))
     if not led and not match["weekday"][0].isupper():
         return None
-    if not led and not opens and (not re.search(r"[a-z]\s$", near) or NO_LOOSE.search(before)):
+    if not (led or opens or takes_place) and (not re.search(r"[a-z]\s$", near) or NO_LOOSE.search(before)):
         return None
     tense, word = place.tense(), led[1] if led else ""
     if tense == "none" and (word in ("on", "by", "before") or match["part"]) and _to_be_done(place):
         tense = "future"
+    if tense == "none" and word == "on" and (COMES_ONCE.search(before) or SETS_OUT.match(after)):
+        tense = "future"
     if word == "since":
         tense = "past"
+    elif takes_place:
+        tense = "future"
     elif re.search(
         r"\b(?:is|are|'s|be|due|starts|begins|leaves|arrives|opens|ends|closes|expires|departs|free|available)\s(?:on|for|by)\s$",
         before,
@@ -302,7 +325,9 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
         tense = "future"
     elif word in ("for", "from", "before", "after") and tense != "future":
         return None
-    if tense not in ("past", "future") or (tense == "future" and not (led or match["part"] or SOON.search(before))):
+    if tense not in ("past", "future") or (
+        tense == "future" and not (led or takes_place or match["part"] or SOON.search(before) or LETS.search(before))
+    ):
         return None
     weekday = DAYS.index(match["weekday"].lower())
     return day_value(nearest(place.today, weekday, -1 if tense == "past" else 1), _part(match))

@@ -96,7 +96,8 @@ _CUE: Final = re.compile(
         |(?:am|is|are)\ (?:you|we|they|he|she|it|i)\ (?:not\ |still\ )?\w+ing|(?:can|could|would|shall)\ (?:we|you|i)
         |(?:am|is|are|'m|'re|'s)\ (?:not\ |also\ |just\ |only\ |all\ |still\ |probably\ |actually\ )?\w+ing
         |(?:am|is|are|'m|'re|'s)\ (?:not\ )?(?:scheduled|planned|booked|set|due|invited|expected|supposed)
-        |(?:starts|begins|leaves|arrives|departs|opens|expires|takes\ place)\b)\b|(?<=\w)['’]ll\b)
+        |(?<!\btheir\ )(?<!\bits\ )(?<!\bthe\ )(?<!\bof\ )leaves
+        |(?:starts|begins|arrives|departs|opens|expires|takes\ place)\b)\b|(?<=\w)['’]ll\b)
     |(?P<unclear>\b(?:was|were)\ (?:going|hoping|planning|supposed|scheduled|planned|booked|due|about|set|to)\b
         |\b(?:{"|".join(sorted(_UNCLEAR))})\b)
     |(?P<passive>(?:\b(?:is|are)|'re)\ (?:not\ |\w+ly\ )?[a-z]{{2,18}}ed\b)

@@ -210,6 +210,15 @@ def test_weekdays_with_a_word_that_says_which(text: str, phrase: str, value: str
         ("Did you go to the party on Saturday?", "Saturday", "2026-04-11"),
         ("I said that I will come on Friday.", "Friday", "2026-04-17"),
         ("We talked and on Monday we will go.", "Monday", "2026-04-20"),
+        ("My training is on Monday.", "Monday", "2026-04-20"),
+        ("The deadline for the report is Friday.", "Friday", "2026-04-17"),
+        ("The party is Saturday night.", "Saturday night", "2026-04-18"),
+        ("The course exam is on Monday.", "Monday", "2026-04-20"),
+        ("There's a storm warning for Friday.", "Friday", "2026-04-17"),
+        ("My parents arrive on Saturday.", "Saturday", "2026-04-18"),
+        ("On Friday we drive to Kiel.", "Friday", "2026-04-17"),
+        ("Let's meet Thursday.", "Thursday", "2026-04-16"),
+        ("The match was on Sunday.", "Sunday", "2026-04-12"),
     ],
 )
 def test_a_bare_weekday_follows_the_verb(text: str, phrase: str, value: str) -> None:
@@ -234,6 +243,14 @@ def test_a_bare_weekday_follows_the_verb(text: str, phrase: str, value: str) -> 
         "Sunday is a great time to relax.",
         "I saw him on Friday, April 10.",
         "The store opens Monday through Saturday.",
+        "The library opens at ten on Saturday.",
+        "Standups are held on Monday mornings.",
+        "Yoga is on Friday.",
+        "My shift is on Sunday.",
+        "Karate is on Tuesday and Thursday.",
+        "The meeting is on Monday as always.",
+        "The party would be on Friday.",
+        "Trees lose their leaves in the fall.",
     ],
 )
 def test_a_weekday_of_which_the_verb_does_not_tell_is_left(text: str) -> None:
