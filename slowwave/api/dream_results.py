@@ -243,7 +243,7 @@ def _skip_reasons(summary: Mapping[str, object], ops: Sequence[OpSummary]) -> tu
                 SkipReason(
                     op.op_type,
                     "deferred",
-                    f"{counted(op.deferred, 'item')} in conflict with others, for the next night",
+                    f"{counted(op.deferred, 'item')} for the next night",
                 )
             )
     return tuple(found)

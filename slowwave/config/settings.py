@@ -192,6 +192,13 @@ class Settings(BaseSettings):
         le=1,
         description="Share of a small table or type that those rows may be at most, so that no plan retires all of one.",
     )
+    blast_radius_housekeeping_share: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of a table's live rows, and of each type's, that a plan may retire or reword in all where the rest of it is "
+        "housekeeping (small talk archived, memories joined that tell the same); of that, what is beyond waits for the next night.",
+    )
     recall_floor: float = Field(default=-0.01, le=0, description="Lowest allowed bound of the change in Recall@10.")
     recall_probe_queries: int = Field(default=500, ge=1, description="Most recent recall events that are replayed.")
     plan_expiry_days: int = Field(default=7, ge=1, description="Days until a plan can no longer be approved.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from slowwave.config.settings import Settings
 from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.night.convergence import changed_tables, convergence_probe, sees, touched
 from slowwave.night.outcome import Probes
@@ -15,11 +16,12 @@ from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.items import Item
 from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
-from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, arranged_again, sealed
+from slowwave.plans.seal import ArrangedItems, Header, Plan, arrange, arranged_again, leaving, sealed, without
 from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.statements import statements_probe
 from slowwave.probes.subset import LIMITS, harm
+from slowwave.probes.waiting import HeldOver, harmful, waiting
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
@@ -37,7 +39,7 @@ def prove(
     """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
     snapshot, settings = inputs.snapshot, inputs.settings
     order = list(PLANNERS)
-    arranged = arrange(items, order)
+    arranged, waits = _within_caps(arrange(items, order), order, snapshot, settings)
     decided = _decided(arranged)
     after = simulate(snapshot, decided)
     release()
@@ -53,6 +55,19 @@ def prove(
     asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
     release()
     harmed = harm(snapshot, after, decided, settings, inputs.embed)
+    spared = harmful(decided, harmed.leave_out)
+    if spared.ids:
+        arranged, done = leaving(arranged, spared.ids), decided
+        decided = _decided(arranged)
+        after = simulate_anew(snapshot, decided, after, done)
+        specifics = with_reviews(
+            specifics_probe(snapshot, after, decided),
+            snapshot,
+            after,
+            reviews,
+            {old: item.id for old, item in asked.items()},
+        )
+        harmed = harm(snapshot, after, decided, settings, inputs.embed)
     recall, radius = harmed.recall, harmed.radius
     release()
     told = statements_probe(snapshot, after, decided)
@@ -102,9 +117,24 @@ def prove(
             "isolation": isolation.to_json(),
             "limits": {name: getattr(settings, name) for name in LIMITS},
         },
-        sentences=(*(p.sentence() for p in probes), *((harmed.advice,) if harmed.advice else ())),
+        sentences=(
+            *waits.sentences(),
+            *spared.sentences(),
+            *(p.sentence() for p in probes),
+            *((harmed.advice,) if harmed.advice else ()),
+        ),
         needs_force=harmed.needs_force(),
     )
+
+
+def _within_caps(
+    arranged: ArrangedItems, order: Sequence[str], snapshot: Snapshot, settings: Settings
+) -> tuple[ArrangedItems, HeldOver]:
+    """The arranged items without the housekeeping that has to wait; what stood against it may stand then, and is counted in turn."""
+    waits = HeldOver()
+    while (late := waiting(snapshot, _decided(arranged), settings)).ids:
+        arranged, waits = without(arranged, late.ids, order), waits.and_(late)
+    return arranged, waits
 
 
 def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:

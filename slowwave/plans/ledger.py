@@ -207,15 +207,18 @@ def _state_of(connection: Connection, hash_: str) -> str:
     return str(row[0]) if row else ""
 
 
+def _why_deferred(winner: str) -> str:
+    if not winner:
+        return "Waits for another night: it is housekeeping, and the plan is at its cap."
+    return f"Conflicts with item {winner}, which stays in this plan."
+
+
 def _copy_items(connection: Connection, plan: Plan) -> None:
     asked = plan.questions
     none = ("", "")
     rows: Iterable[tuple[Item, str, tuple[str, str]]] = [
         *((i, "pending", (q.sentence, q.code) if (q := asked.get(i.id)) else none) for i in plan.items),
-        *(
-            (i, "deferred", (f"Conflicts with item {plan.deferred[i.id]}, which stays in this plan.", ""))
-            for i in plan.deferred_items
-        ),
+        *((i, "deferred", (_why_deferred(plan.deferred[i.id]), "")) for i in plan.deferred_items),
     ]
     with connection.cursor() as cursor, cursor.copy(_COPY_ITEMS) as copy:
         for ordinal, (item, status, (reason, question)) in enumerate(rows):

@@ -28,7 +28,8 @@ class Permit:
 
     ``beside`` are further tables that it writes; ``only`` the columns of its own table, where they are fewer than the kind's. An item
     retires at most ``retires`` rows of its own table (None: any number), of those that it names, and rows of the tables ``ends``;
-    relationships only of entities that it absorbs.
+    relationships only of entities that it absorbs. With ``waits`` another night can do it as well, and with
+    ``tidies`` it is housekeeping: what it retires nobody misses.
     """
 
     kind: str
@@ -39,6 +40,8 @@ class Permit:
     retires: int | None = 0
     ends: AbstractSet[str] = frozenset()
     deletes: bool = False
+    waits: bool = False
+    tidies: bool = False
 
 
 OF_MEMORIES: Final = frozenset(("memory_versions", "memory_vectors"))
@@ -102,6 +105,25 @@ def risk_of(item: Item) -> str:
     if permit is None or item.mutation.deletes or violation(item):
         return RISKS[-1]
     return max(permit.risk, item.risk, key=RISKS.index)
+
+
+def may_wait(item: Item) -> bool:
+    """Whether another night can do an item as well: never a question to a person, nor what brings or deletes rows."""
+    permit, mutation = _permit(item), item.mutation
+    waits = permit is not None and (permit.waits or permit.tidies)
+    return waits and item.decision != "review" and not mutation.inserts and not mutation.deletes
+
+
+def tidies(item: Item) -> bool:
+    """Whether an item is housekeeping, which may wait too."""
+    permit = _permit(item)
+    return permit is not None and permit.tidies and may_wait(item)
+
+
+def retired(item: Item) -> frozenset[tuple[str, str]]:
+    """(table, row) of the rows that an item takes out of what is recalled or believed."""
+    ended = {(w.cell.table, w.cell.row) for w in item.mutation.writes if _retires(w)}
+    return frozenset(ended | {(d.table, d.row) for d in item.mutation.deletes})
 
 
 def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:

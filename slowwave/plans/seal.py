@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slowwave.mutations.cells import Cell, canonical_json
@@ -47,7 +47,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id.
+    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id,
+    which is empty where it only waits for another night.
 
     ``questions`` says of each review item what a person is asked; it explains the plan, and the hash does not cover it. ``written`` are
     the items as the hash read them, by id, for whoever stores them next; empty once that is done.
@@ -64,11 +65,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class ArrangedItems:
-    """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's."""
+    """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's.
+
+    ``waiting`` are ids of items that were left out for another night though they conflict with none: in ``deferred`` they have no winner.
+    """
 
     items: tuple[Item, ...]
     deferred_items: tuple[Item, ...]
     deferred: Mapping[str, str]
+    waiting: frozenset[str] = frozenset()
 
 
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
@@ -104,10 +109,28 @@ def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Se
     Raises ``Refused`` for a changed item that does what its operation may not.
     """
     refuse_unpermitted(changed.values(), "planned")
-    return _placed([changed.get(i.id, i) for i in (*before.items, *before.deferred_items)], order)
+    items = [changed.get(i.id, i) for i in (*before.items, *before.deferred_items)]
+    return _placed(items, order, before.waiting - changed.keys())
 
 
-def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
+def without(before: ArrangedItems, waiting: Collection[str], order: Sequence[str]) -> ArrangedItems:
+    """What was arranged, with further items that wait for another night: what stood against one of them may stand now."""
+    return _placed((*before.items, *before.deferred_items), order, before.waiting.union(waiting))
+
+
+def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
+    """What was arranged without further items, and nothing in their place."""
+    late = [i for i in before.items if i.id in waiting]
+    return ArrangedItems(
+        tuple(i for i in before.items if i.id not in waiting),
+        (*before.deferred_items, *late),
+        {**before.deferred, **{i.id: "" for i in late}},
+        before.waiting.union(i.id for i in late),
+    )
+
+
+def _placed(every: Sequence[Item], order: Sequence[str], waiting: frozenset[str] = frozenset()) -> ArrangedItems:
+    items = [i for i in every if i.id not in waiting]
     rank = {operation: n for n, operation in enumerate(order)}
     times = Counter(i.id for i in items)
     ranked = sorted(
@@ -145,7 +168,12 @@ def _placed(items: Sequence[Item], order: Sequence[str]) -> ArrangedItems:
         taken.append(item)
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
-    return ArrangedItems(tuple(taken), tuple(late), deferred)
+    left = sorted(
+        {i.id: i for i in every if i.id in waiting}.values(), key=lambda i: (rank.get(i.operation, len(rank)), i.id)
+    )
+    return ArrangedItems(
+        tuple(taken), (*late, *left), {**deferred, **{i.id: "" for i in left}}, frozenset(i.id for i in left)
+    )
 
 
 def _contested(items: Iterable[Item]) -> set[str]:

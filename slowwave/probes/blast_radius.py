@@ -9,6 +9,9 @@ Every table is held to its cap by itself, and so is every type within it: 21 of 
 stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
 A type of a handful of rows, of which a share says nothing, counts with its table alone.
 Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
+
+Rows that only housekeeping touches (small talk archived, memories joined that tell the same: ``slowwave.plans.permitted``) are held, with
+all others, to a share of their own; the plan is cut to it before (``slowwave.probes.waiting``), so what is beyond is a fault.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import tidies
 from slowwave.rows.memories import version_texts
 from slowwave.search.rows import searched_table
 from slowwave.snapshots.snapshot import Snapshot
@@ -60,7 +64,10 @@ _TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
 
 @dataclass(frozen=True, slots=True)
 class Radius:
-    """Live rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps."""
+    """Live rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps.
+
+    ``tidied`` of the rows that count are touched by housekeeping alone, with ``tidied_tokens``: they are held to ``allowed_in_all``.
+    """
 
     live: int
     retired: int = 0
@@ -70,6 +77,10 @@ class Radius:
     lost_tokens: int = 0
     allowed: int = 0
     allowed_tokens: int = 0
+    tidied: int = 0
+    tidied_tokens: int = 0
+    allowed_in_all: int = 0
+    allowed_tokens_in_all: int = 0
 
     @property
     def touched(self) -> int:
@@ -84,7 +95,12 @@ class Radius:
     @property
     def passed(self) -> bool:
         """Whether rows and tokens are within their caps."""
-        return self.touched <= self.allowed and self.lost_tokens <= self.allowed_tokens
+        return (
+            self.touched - self.tidied <= self.allowed
+            and self.lost_tokens - self.tidied_tokens <= self.allowed_tokens
+            and self.touched <= max(self.allowed, self.allowed_in_all)
+            and self.lost_tokens <= max(self.allowed_tokens, self.allowed_tokens_in_all)
+        )
 
     def to_json(self) -> dict[str, object]:
         """As plans store and show it."""
@@ -95,13 +111,15 @@ class Radius:
 class BlastRadius:
     """The radius of every table and of every type within it, by their names.
 
-    ``rows`` are the rows that count: table → row → tokens that go with it; ``merged`` those of them that have a survivor.
+    ``rows`` are the rows that count: table → row → tokens that go with it; ``merged`` those of them that have a survivor, ``tidied`` those
+    that only housekeeping touches.
     """
 
     per_table: Mapping[str, Radius]
     per_type: Mapping[str, Mapping[str, Radius]]
     rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     merged: frozenset[str] = frozenset()
+    tidied: frozenset[str] = frozenset()
 
     @property
     def passed(self) -> bool:
@@ -160,7 +178,7 @@ class BlastRadius:
         """What an operator reads."""
         touched = {table: radius for table, radius in self.per_table.items() if radius.touched}
         message = ", ".join(
-            f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {r.allowed:,} allowed)"
+            f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {_allowed(r)} allowed)"
             for table, r in touched.items()
         )
         counted = (
@@ -190,9 +208,21 @@ def _rows(count: int) -> str:
 
 def _excess(table: str, name: str, radius: Radius) -> str:
     rows = f"{table.replace('_', ' ')}{f' of type {name[:40]}' if name else ''}"
-    if radius.touched > radius.allowed:
-        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed:,} allowed)"
-    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens:,} allowed)"
+    own, tokens = radius.touched - radius.tidied, radius.lost_tokens - radius.tidied_tokens
+    beside = " beside housekeeping" if radius.tidied else ""
+    if own > radius.allowed:
+        return f"{own:,} of {radius.live:,} {rows}{beside} ({radius.allowed:,} allowed)"
+    if tokens > radius.allowed_tokens:
+        return f"{tokens:,} of {radius.tokens:,} tokens of {rows}{beside} ({radius.allowed_tokens:,} allowed)"
+    if radius.touched > max(radius.allowed, radius.allowed_in_all):
+        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed_in_all:,} allowed with housekeeping)"
+    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens_in_all:,} allowed with housekeeping)"
+
+
+def _allowed(radius: Radius) -> str:
+    if not radius.tidied:
+        return f"{radius.allowed:,}"
+    return f"{radius.allowed:,}, and {radius.allowed_in_all:,} with housekeeping,"
 
 
 def blast_radius(
@@ -208,12 +238,13 @@ def blast_radius(
     Cost: a pass over the columns of the tables that differ and over the lengths of all texts; Python reads reworded rows alone.
     """
     after = simulate(before, items) if after is None else after
+    tidied = _tidied(items)
     per_table: dict[str, Radius] = {}
     per_type: dict[str, dict[str, Radius]] = {}
     rows: dict[str, dict[str, int]] = {}
     merged: set[str] = set()
     for table in TEXTS:
-        change = _change(before, after, table)
+        change = _change(before, after, table, tidied)
         per_table[table] = _radii(change, settings, np.zeros(len(change.kept), np.int64), 1)[0]
         per_table[table] = replace(per_table[table], added=per_table[table].added + change.new)
         if table in TYPES:
@@ -230,7 +261,34 @@ def blast_radius(
         touched = np.flatnonzero((change.kept == _RETIRED) | (change.kept == _REWORDED))
         lost = change.lost[touched].tolist()
         rows[table] = dict(zip(change.rows["id"].take(pa.array(touched)).to_pylist(), lost, strict=True))
-    return BlastRadius(per_table, per_type, rows, frozenset(merged))
+    return BlastRadius(per_table, per_type, rows, frozenset(merged), tidied)
+
+
+def takes_words(old: str, new: str) -> bool:
+    """Whether a new wording counts as one: words are gone, or a negation came."""
+    return _lost([(old, new)]) is not None
+
+
+def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> tuple[int, dict[str, int]]:
+    """How many rows of a table a plan may retire or reword, and how many of each type; in all with its housekeeping where ``tidied``."""
+    rows, _ = _live(before, table)
+    live = Counter(pc.fill_null(rows[TYPES[table]], "").to_pylist())
+
+    def most(count: int) -> int:
+        radius = _capped(Radius(count), settings)
+        return radius.allowed_in_all if tidied else radius.allowed
+
+    return most(len(rows)), {name: most(n) if n >= _JUDGED else n for name, n in live.items()}
+
+
+def _tidied(items: Sequence[Item]) -> frozenset[str]:
+    """Rows that housekeeping touches, and nothing else of the items."""
+    mine: set[str] = set()
+    others: set[str] = set()
+    for item in items:
+        touched = {w.cell.row for w in item.mutation.writes} | {d.row for d in item.mutation.deletes}
+        (mine if tidies(item) else others).update(touched)
+    return frozenset(mine - others)
 
 
 _SAME, _RETIRED, _REWORDED, _ADDED = range(4)
@@ -240,7 +298,7 @@ _SAME, _RETIRED, _REWORDED, _ADDED = range(4)
 class _Change:
     """``rows`` (n) that stood before, what became of each (``kept``), their tokens with those lost, and how many rows are ``new``.
 
-    ``merged`` says which of those retired have a survivor.
+    ``merged`` says which of those retired have a survivor, ``tidied`` which rows only housekeeping touches.
     """
 
     rows: pa.Table
@@ -249,16 +307,17 @@ class _Change:
     lost: np.ndarray
     merged: np.ndarray
     new: int
+    tidied: np.ndarray
 
 
-def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
+def _change(before: Snapshot, after: Snapshot, table: str, tidied: frozenset[str]) -> _Change:
     old, own = _live(before, table)
     tokens = np.zeros(len(old), np.int64)
     for column in own:
         tokens += counts(column)
     kept, lost, merged = (np.zeros(len(old), kind) for kind in (np.int8, np.int64, np.bool_))
     if after.table(table) is before.table(table):
-        return _Change(old, kept, tokens, lost, merged, 0)
+        return _Change(old, kept, tokens, lost, merged, 0, np.zeros(len(old), np.bool_))
     rows, texts = _live(after, table)
     places = pc.index_in(old["id"], value_set=rows["id"].combine_chunks()).combine_chunks()
     gone = pc.is_null(places).to_numpy(zero_copy_only=False)
@@ -277,7 +336,8 @@ def _change(before: Snapshot, after: Snapshot, table: str) -> _Change:
         kept[n] = _ADDED if share is None else _REWORDED
         lost[n] = ceil((share or 0.0) * tokens[n])
     known = pc.is_in(rows["id"], value_set=before.table(table)["id"].combine_chunks())
-    return _Change(old, kept, tokens, lost, merged, int(pc.sum(pc.invert(known)).as_py() or 0))
+    tidy = pc.is_in(old["id"], value_set=pa.array(sorted(tidied), pa.string())).to_numpy()
+    return _Change(old, kept, tokens, lost, merged, int(pc.sum(pc.invert(known)).as_py() or 0), tidy)
 
 
 def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
@@ -322,15 +382,39 @@ def _radii(change: _Change, settings: Settings, groups: np.ndarray, count: int) 
         *(rows(state) for state in (_RETIRED, _REWORDED, _ADDED)),
         *(tokens(of) for of in (change.tokens, change.lost)),
     )
-    return [_capped(Radius(*figures), settings) for figures in zip(*columns, strict=True)]
+    tidied = change.tidied & ((change.kept == _RETIRED) | (change.kept == _REWORDED))
+    of_them = (
+        np.bincount(groups[tidied], minlength=count).tolist(),
+        np.bincount(groups, np.where(tidied, change.lost, 0), count).astype(np.int64).tolist(),
+    )
+    return [
+        _capped(replace(Radius(*figures), tidied=rows, tidied_tokens=gone), settings)
+        for figures, rows, gone in zip(zip(*columns, strict=True), *of_them, strict=True)
+    ]
 
 
 def _uncapped(radius: Radius) -> Radius:
-    return replace(radius, allowed=radius.live, allowed_tokens=radius.tokens)
+    return replace(
+        radius,
+        allowed=radius.live,
+        allowed_tokens=radius.tokens,
+        allowed_in_all=radius.live,
+        allowed_tokens_in_all=radius.tokens,
+    )
 
 
 def _capped(radius: Radius, settings: Settings) -> Radius:
     small = min(settings.blast_radius_rows, ceil(settings.blast_radius_small_share * radius.live))
     allowed = max(int(settings.blast_radius_share * radius.live), small)
-    share = min(1.0, 2 * allowed / radius.live) if radius.live else 0.0
-    return replace(radius, allowed=allowed, allowed_tokens=int(share * radius.tokens))
+    in_all = max(int(settings.blast_radius_housekeeping_share * radius.live), allowed)
+
+    def tokens(rows: int) -> int:
+        return int(min(1.0, 2 * rows / radius.live) * radius.tokens) if radius.live else 0
+
+    return replace(
+        radius,
+        allowed=allowed,
+        allowed_tokens=tokens(allowed),
+        allowed_in_all=in_all,
+        allowed_tokens_in_all=tokens(in_all),
+    )

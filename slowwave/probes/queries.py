@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -29,6 +29,9 @@ EPISODES: Final = 100
 """Questions that are drawn from raw episodes where no recall event can be replayed."""
 
 _QUESTION_WORDS: Final = 32
+_MANY: Final = 6
+"""Texts that may have the sentence that is asked for: a few tellings of a thing, each beside its passage."""
+
 _CITING: Final = ("id", "source_chunk_ids")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
 
@@ -79,7 +82,7 @@ def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[s
 
 def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str]) -> list[ProbeQuery]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks; what a plan wrote
-    is no episode: nobody said it.
+    is no episode: nobody said it. What is said over and over ("You're welcome.") asks for nothing.
     """
     memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -100,11 +103,26 @@ def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence
     raw = raw.filter(pc.match_substring_regex(raw["text"], r"[\pL\pN]"))
     order = pc.sort_indices(raw["id"])
     drawn = np.unique(np.linspace(0, len(raw) - 1, min(EPISODES, len(raw)), dtype=np.int64))
+    rows = raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
+    asked = [(longest_sentence(row["text"]), row["id"]) for row in rows]
+    common = _said_by_many({query for query, _ in asked}, raw["text"])
     return [
-        ProbeQuery(longest_sentence(row["text"]), targets)
-        for row in raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
-        if (targets := names.targets([row["id"]], tables))
+        ProbeQuery(query, targets)
+        for query, row in asked
+        if query not in common and (targets := names.targets([row], tables))
     ]
+
+
+def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:
+    """Those of some sentences that more than ``_MANY`` texts have: who asks for one asks for none of these rows by itself. None where
+    nothing would be left to ask."""
+    said = Counter(
+        sentence
+        for text in texts.to_pylist()
+        for sentence in {" ".join(s.split()[:_QUESTION_WORDS]) for s in _SENTENCE_END.split(text)} & queries
+    )
+    common = frozenset(sentence for sentence, times in said.items() if times > _MANY)
+    return common if len(common) < len(queries) else frozenset()
 
 
 class TargetResolver:

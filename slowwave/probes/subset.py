@@ -27,7 +27,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.counted import counted
 
 LIMITS: Final = (
-    *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share"),
+    *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share", "blast_radius_housekeeping_share"),
     *("recall_floor", "recall_probe_queries", "embedding_model"),
 )
 """Settings by which items are judged: stored with a plan, so that its parts are judged by those of its night."""
@@ -148,8 +148,17 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
             for item in rows.get(row, ()):
                 by_operation[operations[item]].add(row)
         left = {row: tokens for row, tokens in touched.items() if found.isdisjoint(rows.get(row, ()))}
+        own = {row: tokens for row, tokens in left.items() if row not in radius.tidied}
+        if len(own) > group.allowed or sum(own.values()) > group.allowed_tokens:  # housekeeping is not at fault
+            left = own
+            by_operation = defaultdict(
+                set, {o: kept for o, all_ in by_operation.items() if (kept := all_ - radius.tidied)}
+            )
+            most, most_tokens = group.allowed, group.allowed_tokens
+        else:
+            most, most_tokens = group.allowed_in_all, group.allowed_tokens_in_all
         for operation in sorted(by_operation, key=lambda o: (-len(by_operation[o]), o)):
-            if len(left) <= group.allowed and sum(left.values()) <= group.allowed_tokens:
+            if len(left) <= most and sum(left.values()) <= most_tokens:
                 break
             left = {row: tokens for row, tokens in left.items() if row not in by_operation[operation]}
             found |= {i for row in by_operation[operation] for i in rows[row] if operations[i] == operation}

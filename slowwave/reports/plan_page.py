@@ -123,7 +123,9 @@ class PlanPage:
     def markdown(self) -> str:
         """The whole report: proofs, what audits and planners say, the first 100 items, the first 50 that are deferred."""
         headlines = [{"operation": name, "result": report.headline} for name, report in self.reports.items()]
-        deferred = [{"item": item, "conflicts with": winner} for item, winner in list(self.deferred.items())[:50]]
+        deferred = [
+            {"item": item, "conflicts with": winner or _WAITS} for item, winner in list(self.deferred.items())[:50]
+        ]
         listed = _command("plans show", self.namespace, "--json")
         parts = [
             f"### Plan {self.plan_hash}",
@@ -152,6 +154,9 @@ def _command(name: str, namespace: str, *more: str) -> str:
     """A command of the program in Markdown's code style, which holds what a shell reads; a name that cannot stand in it is left out."""
     words = f"slowwave {name} {shlex.join((namespace, *more))}"
     return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
+
+
+_WAITS: Final = "none: it waits, as the plan is at its cap"
 
 
 def _bullets(sentences: Sequence[str]) -> str:

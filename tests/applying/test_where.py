@@ -71,8 +71,11 @@ def applied(store: Store, slug: str, plan: Plan) -> ApplyResult:
 
 
 @pytest.mark.parametrize("shape", ["mem0", "langgraph", "langchain", "hindsight", "letta", "notes"])
-def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(store: Store, shape: str) -> None:
+def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(
+    store: Store, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Read-only at first; then the duplicates go, as their store lets rows go, and come back to the byte. A second night plans nothing."""
+    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_HOUSEKEEPING_SHARE", "1")  # nine rows have room for four merges else
     peer = make_peer(store, shape, Random(2), rows=9)
     slug = connect(store, peer)
     assert planned(store, slug).items == ()

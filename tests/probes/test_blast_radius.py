@@ -119,7 +119,11 @@ def test_an_empty_plan_on_an_empty_namespace():
     assert (radius.share, radius.passed) == (0.0, True)
     assert radius.to_json()["per_table"]["chunks"] == {
         **dict.fromkeys(
-            ("live", "retired", "reworded", "added", "tokens", "lost_tokens", "allowed", "allowed_tokens"), 0
+            (
+                *("live", "retired", "reworded", "added", "tokens", "lost_tokens", "allowed", "allowed_tokens"),
+                *("tidied", "tidied_tokens", "allowed_in_all", "allowed_tokens_in_all"),
+            ),
+            0,
         ),
         **{"share": 0.0, "passed": True},
     }

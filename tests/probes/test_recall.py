@@ -183,6 +183,18 @@ def test_at_most_a_hundred_episodes_are_drawn_and_always_the_same():
     assert recall_probe(before, before, SETTINGS, None) == recall_probe(before, before, SETTINGS, None)
 
 
+def test_what_is_said_over_and_over_is_not_asked_about():
+    """Of eight rows that say one courtesy none is the one to be found; where nothing else is said it is asked for all the same."""
+    courtesy = {f"c{n}": "You have handled harder things." for n in range(8)}
+    told = {f"t{n}": f"Room {n} was painted blue." for n in range(5)}
+    some, all_alike = (
+        make_snapshot(chunks=[{"id": uid(n), "content": text} for n, text in texts.items()])
+        for texts in ({**courtesy, **told}, courtesy)
+    )
+    assert recall_probe(some, some, SETTINGS, None).queries == 5
+    assert recall_probe(all_alike, all_alike, SETTINGS, None).queries == 8
+
+
 def test_an_empty_namespace_says_that_nothing_was_measured():
     probe = recall_probe(make_snapshot(), make_snapshot(), SETTINGS, None)
     assert (probe.source, probe.queries, probe.passed) == ("none", 0, True)

@@ -54,7 +54,7 @@ class SmallTalkOptions(BaseModel):
     reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
     models=("recall_signals",),
     after=("supersede_facts",),
-    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
+    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1, tidies=True),),
     options=SmallTalkOptions,
 )
 def archive_small_talk(inputs: Inputs) -> Proposal:

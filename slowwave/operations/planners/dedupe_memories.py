@@ -103,7 +103,7 @@ def rules(settings: Settings) -> tuple[KindRule, ...]:
     kind="planner",
     reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
     after=("supersede_facts",),
-    permits=(Permit("merge_rows", {"memories"}, retires=None),),
+    permits=(Permit("merge_rows", {"memories"}, retires=None, tidies=True),),
     compares=MEMORIES,
     khora=("cluster_events", "chronicle_event_clustering"),
     planted=("duplicate events",),

@@ -52,7 +52,7 @@ _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
         *("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
     ),
     after=("accept_external_edits",),
-    permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None),),
+    permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),),
     compares=replace(MEMORIES, alone=False),
     khora=("vectorcypher_contradiction_reconcile",),
     planted=("conflicts to resolve",),

@@ -1,0 +1,49 @@
+"""Housekeeping beyond the cap waits: a chatty store is tidied over some nights, none of which takes force."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from slowwave.applying.executor import apply_approval
+from slowwave.night.night import run_night
+from slowwave.plans.gate import approve
+from slowwave.store.connect import Store
+from tests.memories import ago, ask, remember
+
+TALK = 24
+FACTS = 26
+
+
+def test_a_chatty_store_is_tidied_over_some_nights_without_force(store: Store) -> None:
+    """24 of 50 memories are small talk: fifteen are archived the first night, the oldest, nine the second, and the third finds nothing."""
+    said = [f"Thank you so much{'!' * n}" for n in range(1, TALK + 1)]
+    told = [f"Room {100 + n} has {n + 2} windows." for n in range(FACTS)]
+    rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate((*said, *told))}
+    remember(
+        store,
+        "agent",
+        {"blast_radius_share": 0.02, "blast_radius_rows": 5},
+        memories=[
+            {"id": name, "kind": "episodic", "valid_from": start, "current_version_id": f"{name} v"}
+            for name, (_, start) in rows.items()
+        ],
+        memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (text, _) in rows.items()],
+    )
+    archived: list[int] = []
+    for _ in range(3):
+        night = run_night(store, "agent", ops="archive_small_talk", now=datetime.now(UTC))
+        assert night.plan is not None
+        assert night.probes is not None
+        assert not night.probes.needs_force
+        if not night.plan.items:
+            break
+        archived.append(len(night.plan.items))
+        if night.plan.deferred_items:
+            assert night.probes.sentences[0] == (
+                f"{len(night.plan.deferred_items)} items wait for the next night ({len(night.plan.deferred_items)} of "
+                "archive_small_talk): the plan is at its cap for memories."
+            )
+            why = ask(store, "SELECT DISTINCT reason FROM night.plan_items WHERE status = 'deferred'")
+            assert why == [("Waits for another night: it is housekeeping, and the plan is at its cap.",)]
+        apply_approval(store, approve(store, "agent", night.plan.plan_hash, approver="mara").id)
+    assert (archived, sum(archived)) == ([15, 9], TALK)
