@@ -120,7 +120,7 @@ def test_a_review_never_waits() -> None:
     assert waiting(snapshot, items, SETTINGS) == HeldOver()
 
 
-def test_no_kind_is_emptied_by_housekeeping() -> None:
+def test_a_kind_is_held_to_its_cap_as_well() -> None:
     """Ten of one kind among a hundred: five of them may go by the rule for small types, however much room the table has."""
     snapshot = store(("working",) * 10 + ("episodic",) * 90)
     waits = waiting(snapshot, archived(snapshot, range(10)), SETTINGS)
