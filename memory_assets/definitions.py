@@ -36,6 +36,7 @@ from resources.store import environment_store
 from resources.tables import night_files
 from sensors.approved_plans import approved_plans
 from sensors.changed_folders import changed_folders
+from sensors.changed_trees import changed_trees
 from sensors.decisions import decisions
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
@@ -80,6 +81,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
         sensors=[
             namespaces_sensor,
             changed_folders,
+            changed_trees,
             open_proposals,
             approved_plans,
             decisions,

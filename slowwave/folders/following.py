@@ -41,7 +41,9 @@ KIND: Final = "folder"
 STANDS_STILL: Final = 1.0
 """Seconds for which a file has to stand still before it is read: editors write in several steps."""
 
-_PROFILE: Final = "plain"
+PROFILE: Final = "plain"
+"""How its files are read."""
+
 _EMBEDDED: Final = 256
 _BREAK: Final = re.compile(r"\r\n?|\n")
 _PATIENCE: Final = "60s"
@@ -215,7 +217,7 @@ class _Following:
         self._connection, self._name, self._embedder, self._why = connection, of.name, embedder, why
         self._model = of.embedding_model
         self._root = Path(of.parameters.get("root", ""))
-        self._largest = profile(_PROFILE).largest_file
+        self._largest = profile(PROFILE).largest_file
         self._clock, self._pause = clock, pause
         self._done = FolderSync(of.name, str(self._root))
         self._taken: set[str] | None = None
@@ -226,7 +228,7 @@ class _Following:
         }
         self._connection.execute(_ERASED, (self._name,))
         due = {str(path) for (path,) in self._connection.execute(_DUE, (self._name,))}
-        scan = scan_folder(self._root, profile(_PROFILE), known)
+        scan = scan_folder(self._root, profile(PROFILE), known)
         self._done.files = len(scan.files)
         self._done.left = {out.path: out.reason for out in scan.left_out}
         if known and not scan.files and not scan.left_out and not emptied:
@@ -261,7 +263,7 @@ class _Following:
         now = self._clock()
         if now - STANDS_STILL < newest <= now + STANDS_STILL:
             self._pause(max(0.0, min(STANDS_STILL, newest + STANDS_STILL - now)))
-            again = scan_folder(self._root, profile(_PROFILE), scan.files)
+            again = scan_folder(self._root, profile(PROFILE), scan.files)
             scan.files.clear()
             scan.files.update(again.files)
         return [path for path in touched if path in scan.files]

@@ -1,0 +1,57 @@
+"""A connected folder that changed has a night of its own, once a state and not while somebody writes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import dagster as dg
+
+from sensors.changed_trees import changed_trees
+from slowwave.config.settings import Settings
+from slowwave.folders.connecting import connect_folder
+from slowwave.language.embedder import embedder_for
+from slowwave.store.connect import Store
+from tests.memory_assets.project import Project, project
+
+
+def write(root: Path, text: str, ago: float) -> None:
+    root.mkdir(exist_ok=True)
+    (root / "MEMORY.md").write_text(text)
+    then = time.time() - ago
+    os.utime(root / "MEMORY.md", (then, then))
+
+
+def tick(p: Project) -> list[tuple[str, str]] | str:
+    """Partition and key of the runs that a tick asks for; else why there are none."""
+    result = changed_trees(dg.build_sensor_context(instance=p.instance, resources={"store": p.store}))
+    if isinstance(result, dg.SkipReason):
+        return result.skip_message or ""
+    assert isinstance(result, dg.SensorResult)
+    return [(str(one.partition_key), str(one.run_key)) for one in result.run_requests or []]
+
+
+def test_a_connected_folder_that_changed_has_a_night(store: Store, tmp_path: Path) -> None:
+    """An edit wakes one night once it is a minute old; the night reads it, and then nothing is to do. A folder that is gone is told."""
+    root = tmp_path / "my notes"
+    write(root, "- Anna prefers tea\n", 600)
+    connect_folder(store, root, embedder_for(Settings.for_namespace({})))
+    with project(store, "my-notes") as p:
+        assert tick(p) == "Nothing has changed in 1 connected folders."
+        write(root, "- Anna prefers coffee\n", 5)
+        assert "being written" in str(tick(p))
+        write(root, "- Anna prefers coffee\n", 300)
+        first = tick(p)
+        assert isinstance(first, list)
+        assert [partition for partition, _ in first] == ["my-notes"]
+        assert tick(p) == first, "the same key, which Dagster runs once"
+        assert p.run("night_job", "my-notes").success
+        assert p.value("SELECT body FROM memory.folder_blocks WHERE kind = 'block'") == "Anna prefers coffee"
+        assert tick(p) == "Nothing has changed in 1 connected folders."
+        (root / "MEMORY.md").rename(root / "topic.md")
+        second = tick(p)
+        assert isinstance(second, list)
+        assert second != first
+        root.rename(tmp_path / "away")
+        assert "my-notes" in str(tick(p))
