@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock screenshots docs site clean
+.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-screening bench-dates bench-answers bench-review bench-agents bench-stores chromium lock screenshots docs site clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -45,6 +45,19 @@ test-fast: $(VENV)/.installed-dev ## tests that need no database and take less t
 
 test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist worksteal --timeout=3600
+
+# Their packages do not stand beside ours, so each client has an environment of its own and runs as a process of its own.
+APART := .venv-stores
+
+test-stores: $(VENV)/.installed-dev $(APART)/.installed ## plans on stores that Hindsight's engine and Letta's server filled: 500 packages
+	$(BIN)/python -m pytest tests/applying/test_hindsights_client.py tests/applying/test_lettas_server.py
+
+$(APART)/.installed: tests/bindings/apart/hindsight.txt tests/bindings/apart/letta.txt | $(VENV)/.installed-dev
+	@for client in hindsight letta; do \
+		$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(APART)/$$client && \
+		$(BIN)/uv pip install --quiet --python $(APART)/$$client/bin/python -r tests/bindings/apart/$$client.txt || exit 1; \
+	done
+	@touch $@
 
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(CHECK)
