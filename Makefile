@@ -48,15 +48,18 @@ test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more
 
 # Their packages do not stand beside ours, so each client has an environment of its own and runs as a process of its own.
 APART := .venv-stores
+KHORA_PYTHON ?= 3.13
 
-test-stores: $(VENV)/.installed-dev $(APART)/.installed ## plans on stores that Hindsight's engine and Letta's server filled: 500 packages
-	$(BIN)/python -m pytest tests/applying/test_hindsights_client.py tests/applying/test_lettas_server.py
+test-stores: $(VENV)/.installed-dev $(APART)/.installed ## plans on stores that Hindsight's, khora's and Letta's own code filled: 500 packages; KHORA_PYTHON=path
+	$(BIN)/python -m pytest tests/applying/test_hindsights_client.py tests/applying/test_khoras_client.py tests/applying/test_lettas_server.py
 
-$(APART)/.installed: tests/bindings/apart/hindsight.txt tests/bindings/apart/letta.txt | $(VENV)/.installed-dev
-	@for client in hindsight letta; do \
-		$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(APART)/$$client && \
-		$(BIN)/uv pip install --quiet --python $(APART)/$$client/bin/python -r tests/bindings/apart/$$client.txt || exit 1; \
-	done
+apart = $(BIN)/uv venv --quiet --allow-existing --python $(2) $(APART)/$(1) && \
+	$(BIN)/uv pip install --quiet --python $(APART)/$(1)/bin/python -r tests/bindings/apart/$(1).txt
+
+$(APART)/.installed: $(wildcard tests/bindings/apart/*.txt) | $(VENV)/.installed-dev
+	$(call apart,hindsight,$(BIN)/python)
+	$(call apart,letta,$(BIN)/python)
+	$(call apart,khora,$(KHORA_PYTHON))
 	@touch $@
 
 check: $(VENV)/.installed-dev ## lint, format, types, layers
