@@ -123,7 +123,7 @@ class NightPlan:
         if self._items is None:
             read = [(stored, stored.item) for stored in self._stored.items]
             with self.store.connect("reader") as connection:
-                names = read_names(connection, named_rows(item for _, item in read))
+                names = read_names(connection, named_rows(item for _, item in read), self._stored.header.namespace_id)
             self._items = tuple(
                 PlannedItem(
                     *(stored.id, stored.operation, stored.decision, stored.risk, stored.probability, stored.status),

@@ -130,7 +130,7 @@ def show(
     if lacking:
         suggest("Somebody else signs as well", lacking[0].command(program()))
     with store.connect("reader") as connection:
-        names = read_names(connection, named_rows(s.item for s in chosen.items))
+        names = read_names(connection, named_rows(s.item for s in chosen.items), found.header.namespace_id)
     print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
     out.print()
     filters = _options(decision, operation, sort, limit, wide=wide)
@@ -194,7 +194,7 @@ def diff(
     texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by)])
     texts |= stored_texts(store, [id_ for stored, item in shown for id_ in cited(item.mutation, stored.status)])
     with store.connect("reader") as connection:
-        names = read_names(connection, named_rows(item for _, item in shown))
+        names = read_names(connection, named_rows(item for _, item in shown), found.header.namespace_id)
     if json:
         show_json([_diff_json(stored, item, names, texts) for stored, item in shown])
         return

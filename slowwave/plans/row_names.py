@@ -7,8 +7,11 @@ once. They are untrusted, and pass ``quotable``; surfaces escape them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+from slowwave.bindings.names import texts_of
+from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.writings import KINDS, about
 from slowwave.store.connect import Connection
@@ -30,11 +33,17 @@ SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
 """
 
 
-def read_names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Row → what it is called now, in one query; rows of other stores, and what is quarantined, have no name here."""
+def read_names(connection: Connection, ids: Collection[str], namespace_id: str) -> dict[str, str]:
+    """Row → what it is called now: in one query, and another where the namespace is of a connected store and rows are left without a name.
+
+    What is quarantined has no name, nor have rows of a store that cannot be read now.
+    """
     if not ids:
         return {}
     rows = connection.execute(_NAMES, {"ids": sorted(ids)}).fetchall()
+    if left := set(ids).difference(str(id_) for id_, _ in rows):
+        with suppress(SlowwaveError):
+            rows += texts_of(connection, namespace_id, left).items()
     names = quotable_all([str(name) for _, name in rows])
     return {str(id_): str(name)[:LONGEST] for (id_, _), name in zip(rows, names, strict=True) if name}
 

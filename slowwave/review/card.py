@@ -15,6 +15,7 @@ from slowwave.plans.diff import lost_lines, rewordings
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.questions import HEADINGS
+from slowwave.plans.row_names import named_rows, read_names
 from slowwave.plans.why import why
 from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import Step
@@ -115,13 +116,14 @@ class Card:
 
 
 def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
-    """The card of an item of a plan, with its sources as the store has them now. At most four queries, as a reader."""
+    """The card of an item of a plan, with its sources as the store has them now. At most six queries, as a reader."""
     found = item.item
     reworded = rewordings(found)
     wanted = [*cited(found.mutation, item.status), *(v for r in reworded for v in (r.version, r.by))]
     with store.connect("reader") as connection:
         texts, sources = _read(connection, wanted, item)
         around = surroundings(connection, plan, item)
+        names = read_names(connection, named_rows([found]), plan.header.namespace_id)
     told = why(found, plan.probes, texts)
     done = why(
         replace(found, decision="change", sealed_id=found.id), plan.probes, texts
@@ -135,7 +137,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
     return Card(
         id=item.id,
         label=HEADINGS[code_of(item)],
-        title=str(quotable(title_of(item))),
+        title=str(quotable(title_of(item, names))),
         question=told.asks.sentence if told.asks else told.sentence,
         sentence=str(quotable(told.sentence)),
         operation=item.operation,

@@ -135,16 +135,16 @@ def queue(
     )
 
 
-def title_of(item: StoredItem) -> str:
-    """What an item is about: the names that its evidence gives, else its rows. It quotes memory."""
-    return title_from(json.loads(item.evidence), json.loads(item.mutation))
+def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
+    """What an item is about: the names that its evidence gives, else its rows, by ``names`` where these are known. It quotes memory."""
+    return title_from(json.loads(item.evidence), json.loads(item.mutation), names)
 
 
-def title_from(evidence: Any, mutation: Any) -> str:
+def title_from(evidence: Any, mutation: Any, names: Mapping[str, str] | None = None) -> str:
     """The same of an item's evidence and mutation, as JSON that is read."""
-    names = evidence.get("names") if isinstance(evidence, Mapping) else None
-    if isinstance(names, list) and names:
-        return " = ".join(str(name) for name in names)
+    given = evidence.get("names") if isinstance(evidence, Mapping) else None
+    if isinstance(given, list) and given:
+        return " = ".join(str(name) for name in given)
     if isinstance(evidence, Mapping) and "earlier" in evidence and "later" in evidence:
         return f"{evidence['earlier']} → {evidence['later']}"
     if isinstance(evidence, Mapping) and "winner" in evidence and "loser" in evidence:
@@ -152,6 +152,8 @@ def title_from(evidence: Any, mutation: Any) -> str:
     named = [
         row for row in (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())) if row
     ]
+    if names and (called := [names[str(row["id"])] for row in named[:5] if str(row["id"]) in names]):
+        return ", ".join(called)
     return f"{mutation['table']} {', '.join(str(row.get('external_id') or str(row['id'])[:8]) for row in named[:5])}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ from slowwave.bindings.writing import let_write
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
+from slowwave.plans.ledger import read_plan
+from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.seal import Plan
+from slowwave.review.card import card
 from slowwave.store.connect import Store
-from tests.bindings.clients import embedder, fill_langgraph, fill_mem0, langgraph_client, mem0_client
+from tests.bindings.clients import KEY, embedder, fill_langgraph, fill_mem0, langgraph_client, mem0_client
 
 TEA = "Anna prefers tea over coffee"
 
@@ -53,6 +57,17 @@ def starting(texts: Collection[str], start: str = TEA) -> list[str]:
     return sorted(text for text in texts if text.startswith(start))
 
 
+def shown_as(store: Store, plan: Plan) -> dict[str, list[str]]:
+    """What items are called on the command line, and as titles of their cards, by operation."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    with store.connect("reader") as connection:
+        stored = read_plan(connection, plan.plan_hash)
+        names = read_names(connection, named_rows(s.item for s in stored.items), stored.header.namespace_id)
+    for s in stored.items:
+        found[s.operation] += [called(s.item, names), card(store, stored, s).title]
+    return found
+
+
 def mem0_finds(client: Any) -> list[str]:
     found = client.search(TEA, filters={"user_id": "anna"}, top_k=10)["results"]
     return starting([m["memory"] for m in found])
@@ -80,6 +95,14 @@ def test_mem0s_own_client_finds_what_should_be_there_before_between_and_after(st
         assert {merged} < ended < listed, "the losers of contradictions go as well"
         assert quarantined, "and what holds a secret goes"
         assert mem0_finds(client) == [TEA, f"{TEA}."]
+        titles = shown_as(store, plan)
+        assert {op for op in titles if op in ("absolutize_dates", "redact_or_quarantine")}, (
+            "which name no row in their evidence"
+        )
+        said = " ".join(title for of in titles.values() for title in of)
+        assert "The billing API key is" in said
+        assert "memories " not in said, "no row is told by its id"
+        assert KEY not in said
         result = applied(store, "mem0-anna", plan)
         assert result.counts["applied"] == len(plan.items)
         assert len(mem0_finds(client)) == 1

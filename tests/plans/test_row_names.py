@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.row_names import called, named_rows, read_names
@@ -36,7 +38,7 @@ def test_every_kind_of_row_has_a_name(store: Store) -> None:
     tables = ("entities", "relationships", "memory_facts", "memories")
     ids = {str(id_): table for table in tables for (id_,) in ask(store, "SELECT id::text FROM memory." + table)}
     with store.connect("reader") as connection:
-        names = read_names(connection, set(ids))
+        names = read_names(connection, set(ids), str(uuid.uuid4()))
     assert sorted((ids[row], name) for row, name in names.items() if "key" not in name) == [
         ("entities", "Mara"),
         ("entities", "Port Vale"),
