@@ -191,11 +191,15 @@ def undo_run(
             end_claim(connection, claim, "cancelled", error=str(problem))
             stream.ended("undo", "cancelled", {}, began)
             raise
+        except (UndoBlocked, JournalDamaged) as problem:
+            end_claim(connection, claim, "refused", error=in_words(problem, settings.redact_text))
+            stream.ended("undo", "refused", {}, began)
+            if folder is not None and isinstance(problem, UndoBlocked):
+                raise named_in_files(store, problem) from None
+            raise
         except BaseException as problem:
             end_claim(connection, claim, "crashed", error=in_words(problem, settings.redact_text))
             stream.failed("undo", problem, began)
-            if folder is not None and isinstance(problem, UndoBlocked):
-                raise named_in_files(store, problem) from None
             raise
         finally:
             stream.close()

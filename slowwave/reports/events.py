@@ -103,7 +103,7 @@ class PhaseCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):
-    """A run ended as it should. ``state`` is the ledger's: awaiting_approval, approved, completed, cancelled."""
+    """A run ended as it should. ``state`` is the ledger's: awaiting_approval, approved, completed, cancelled, refused."""
 
     mode: str
     state: str

@@ -76,7 +76,7 @@ class LineageSink:
                 if event.phase in ("apply", "undo") and event.status in ("applied", "undone") and table in _MEMORY:
                     self._written.add(f"memory.{table}")
             case RunCompleted():
-                self._tell(event, event.mode, "ABORT" if event.state == "cancelled" else "COMPLETE")
+                self._tell(event, event.mode, "ABORT" if event.state in ("cancelled", "refused") else "COMPLETE")
             case RunFailed():
                 self._tell(event, event.mode, "FAIL")
             case _:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import time
+import uuid
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -31,6 +32,11 @@ PATIENCE_DAYS: Final = 7
 
 _SECONDS: Final = 5.0
 _MOST: Final = 500
+_BATCH: Final = 50
+_CLAIM_SECONDS: Final = 120
+_POSTING_SECONDS: Final = 60.0
+"""How long of a claim is posted: what is left of it is for the last post, each of whose steps may take ``_SECONDS``."""
+
 _LOG: Final = logging.getLogger(__name__)
 
 _NOTE: Final = """
@@ -43,14 +49,21 @@ HAVING count(*) > 0
 RETURNING id::text
 """
 _TELL: Final = "SELECT pg_notify(%s, %s)"
-_WAITING: Final = """
-SELECT o.id::text, o.store, n.slug, o.run_id::text, o.undo, o.tables, o.recorded_at::text, o.recorded_at < now() - make_interval(days => %s)
-FROM night.notices o JOIN memory.namespaces n ON n.id = o.namespace_id
-WHERE o.delivered_at IS NULL AND o.given_up_at IS NULL ORDER BY o.recorded_at, o.id LIMIT %s FOR UPDATE OF o SKIP LOCKED
+_CLAIM: Final = """
+WITH claimed AS (
+  UPDATE night.notices SET claim = %(claim)s, claimed_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+  WHERE id IN (SELECT id FROM night.notices WHERE delivered_at IS NULL AND given_up_at IS NULL
+    AND (claimed_until IS NULL OR claimed_until < clock_timestamp()) ORDER BY recorded_at, id LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+  RETURNING *)
+SELECT o.id::text, o.store, n.slug, o.run_id::text, o.undo, o.tables, o.recorded_at::text,
+  o.recorded_at < now() - make_interval(days => %(days)s)
+FROM claimed o JOIN memory.namespaces n ON n.id = o.namespace_id ORDER BY o.recorded_at, o.id
 """
+_RELEASE: Final = "UPDATE night.notices SET claim = NULL, claimed_until = NULL WHERE claim = %s"
 _DELIVERED: Final = "UPDATE night.notices SET delivered_at = now(), attempts = attempts + 1, error = '' WHERE id = %s"
 _FAILED: Final = """
-UPDATE night.notices SET attempts = attempts + 1, error = %s, given_up_at = CASE WHEN %s THEN now() END WHERE id = %s
+UPDATE night.notices SET attempts = attempts + 1, error = %s, given_up_at = CASE WHEN %s THEN now() END
+WHERE id = %s AND claim = %s AND delivered_at IS NULL
 """
 _LEFT: Final = """
 SELECT store, count(*) FILTER (WHERE given_up_at IS NULL), count(*) FILTER (WHERE given_up_at > now() - interval '30 days'), max(error)
@@ -100,15 +113,25 @@ def deliver(store: Store, environment: Mapping[str, str] = os.environ) -> int:
     if to is None:
         return 0
     arrived = 0
-    with (
-        _without_addresses(),
-        store.connect("applier") as connection,
-        connection.transaction(),
-        httpx.Client() as client,
-    ):
-        for id_, of, slug, run, undo, tables, when, late in connection.execute(
-            _WAITING, (PATIENCE_DAYS, _MOST)
-        ).fetchall():
+    with _without_addresses(), store.connect("applier") as connection, httpx.Client() as client:
+        for _ in range(_MOST // _BATCH):
+            came, goes_on = _deliver_batch(connection, client, to)
+            arrived += came
+            if not goes_on:
+                break
+    return arrived
+
+
+def _deliver_batch(connection: Connection, client: httpx.Client, to: Address) -> tuple[int, bool]:
+    """Claim the oldest that nobody has claimed, and send them; how many arrived, and whether to go on with the next batch."""
+    claim, until = uuid.uuid4(), time.monotonic() + _POSTING_SECONDS
+    asked = {"claim": claim, "seconds": _CLAIM_SECONDS, "most": _BATCH, "days": PATIENCE_DAYS}
+    batch = connection.execute(_CLAIM, asked).fetchall()
+    arrived = 0
+    try:
+        for id_, of, slug, run, undo, tables, when, late in batch:
+            if time.monotonic() > until:
+                return arrived, True
             content = {
                 "type": "store.rows.written",
                 "timestamp": when,
@@ -121,11 +144,13 @@ def deliver(store: Store, environment: Mapping[str, str] = os.environ) -> int:
                 continue
             refused = 300 <= status < 500 and status not in (408, 429)
             said = f"answered {status}" if status else "did not answer"
-            connection.execute(_FAILED, (f"{to.shown()} {said}", refused or late, id_))
+            connection.execute(_FAILED, (f"{to.shown()} {said}", refused or late, id_, claim))
             _LOG.warning("A notice to %s: it %s. What was written stands.", to.shown(), said)
             if not refused:
-                break
-    return arrived
+                return arrived, False
+    finally:
+        connection.execute(_RELEASE, (claim,))
+    return arrived, bool(batch)
 
 
 def hook(environment: Mapping[str, str] = os.environ) -> Address | None:

@@ -93,7 +93,7 @@ WORDS: Final = (
         high info insert insufficient_input invalidate invalidated is isolated keep kept llm_budget_exhausted
         low low_similarity lower many medium merge merged_type moved new no_candidates no_op no_vectors noop
         number one_object one_way op_disabled_by_config op_not_requested pending plan planned polarity prefer
-        probe promote property_contradiction prune purge quarantined raise re_embed re_embed_unavailable
+        probe promote property_contradiction prune purge quarantined raise re_embed re_embed_unavailable refused
         rejected relationship rename render resolve retire reversed review revoke reword same same_but_for_one
         shared_properties single skip_multimodal skip_singleton skipped_stale snapshot summarise summarize
         supersede superseded tag undone unknown unsure unused warning weak

@@ -19,6 +19,7 @@ State = Literal[
     "paused",
     "crashed",
     "cancelled",
+    "refused",
     "awaiting_approval",
     "approved",
     "completed",
@@ -27,17 +28,19 @@ State = Literal[
     "expired",
     "superseded",
 ]
-"""``empty`` is in rows of earlier versions alone: a plan run that finds nothing is ``completed``."""
+"""``empty`` is in rows of earlier versions alone: a plan run that finds nothing is ``completed``. ``refused`` is an undo
+that could not be done exactly and changed nothing; its error says why."""
 
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "planning": frozenset({"awaiting_approval", "completed", "crashed", "cancelled"}),
-    "applying": frozenset({"completed", "crashed", "cancelled", "paused"}),
+    "applying": frozenset({"completed", "crashed", "cancelled", "paused", "refused"}),
     "paused": frozenset({"applying", "cancelled"}),
     "crashed": frozenset({"planning", "applying", "cancelled"}),
     "cancelled": frozenset({"planning", "applying"}),
     "awaiting_approval": frozenset({"approved", "rejected", "expired", "superseded"}),
     "approved": frozenset({"awaiting_approval", "rejected", "superseded"}),
     "completed": frozenset(),
+    "refused": frozenset(),
     "empty": frozenset(),
     "rejected": frozenset(),
     "expired": frozenset(),

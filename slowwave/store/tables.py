@@ -959,6 +959,8 @@ notices = (
         Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
         _instant("delivered_at"),
         _instant("given_up_at"),
+        Column("claim", Uuid),  # of whoever sends it now
+        _instant("claimed_until"),
         schema="night",
     )
 )

@@ -486,6 +486,8 @@ def test_undo_names_the_later_run_that_stands_on_it(store: Store) -> None:
     with pytest.raises(UndoBlocked, match=runs[1]):
         undo_run(store, runs[0])
     assert digest(store, world.slug) == before
+    ((state, error),) = ask(store, "SELECT state, error FROM night.runs WHERE mode = 'undo'")
+    assert (state, runs[1] in str(error)) == ("refused", True)
     undo_run(store, runs[1])
     undo_run(store, runs[0])
     assert digest(store, world.slug) == start

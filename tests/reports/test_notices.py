@@ -133,6 +133,37 @@ def test_what_was_not_committed_is_told_nobody_and_what_is_refused_is_given_up(
         receiver.close()
 
 
+def test_two_senders_share_what_waits_and_a_killed_one_keeps_it_for_a_while(
+    notes: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one posts, no transaction is open and another finds nothing to send; what a killed one had claimed is sent when its claim has
+    run out, under the same id."""
+    applied(notes)
+    meanwhile: list[object] = []
+
+    def answered(_delivery: object, _number: int) -> tuple[int, dict[str, str]]:
+        meanwhile.append(deliver(notes))
+        locks = "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = 'notices'"
+        meanwhile.extend(ask(notes, locks))
+        return 204, {}
+
+    receiver = Receiver(answered)
+    try:
+        monkeypatch.setenv(URL, receiver.url)
+        monkeypatch.setenv(SECRET, KEY)
+        run_as_owner(
+            notes,
+            "UPDATE night.notices SET claim = gen_random_uuid(), claimed_until = clock_timestamp() + interval '1 minute'",
+        )
+        assert (deliver(notes), len(receiver.deliveries)) == (0, 0)
+        run_as_owner(notes, "UPDATE night.notices SET claimed_until = clock_timestamp() - interval '1 second'")
+        assert (deliver(notes), meanwhile) == (1, [0, (0,)])
+        assert (deliver(notes), len(receiver.deliveries)) == (0, 1)
+        assert ask(notes, "SELECT count(*) FROM night.notices WHERE claim IS NOT NULL") == [(0,)]
+    finally:
+        receiver.close()
+
+
 def test_a_binding_tells_somebody_or_says_nothing_of_it() -> None:
     with pytest.raises(BindingError, match=r"line 2.*tells nobody"):
         read_binding(NOTES.replace('channel = "notes_written"\nhook = true\n', ""))

@@ -25,7 +25,7 @@ WRITES = re.compile(
 
 def test_every_state_is_in_the_table() -> None:
     assert set(TRANSITIONS) == set(STATES)
-    assert {"completed", "empty", "rejected", "expired", "superseded"} == FINAL
+    assert {"completed", "empty", "rejected", "expired", "superseded", "refused"} == FINAL
 
 
 def test_the_states_that_another_follows_are_asked_of_the_table() -> None:
