@@ -29,6 +29,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
 from slowwave.mutations.undo import undo_entries
 from slowwave.operations import khora_kinds
+from slowwave.plans.commands import argument
 from slowwave.reports.events import OperationEvent
 from slowwave.reports.notices import deliver, note, notifier_of
 from slowwave.reports.redaction import in_words
@@ -58,6 +59,7 @@ SELECT operation, count(DISTINCT item_id) FROM night.plan_items WHERE item_id = 
 _APPLIED_RUNS: Final = """
 SELECT id::text FROM night.runs WHERE mode = 'apply' AND plan_hash = %s ORDER BY started_at
 """
+_IS_NAMESPACE: Final = "SELECT 1 FROM memory.namespaces WHERE slug = %s"
 _IS_RUN: Final = "SELECT 1 FROM night.runs WHERE id BETWEEN %s::uuid AND %s::uuid LIMIT 1"
 _ITEM_ANYWHERE: Final = """
 SELECT DISTINCT item_id::text FROM night.plan_items WHERE item_id BETWEEN %s::uuid AND %s::uuid
@@ -284,6 +286,11 @@ def _find(connection: Connection, target: str, namespace: str | None) -> Run:
         _refuse_plan(connection, target)
         if id_range(target) and _is_run(connection, id_range(target)):
             raise
+    if connection.execute(_IS_NAMESPACE, (target,)).fetchone():
+        raise Refused(
+            f"{target[:64]!r} is a namespace, and a run of it is undone. `slowwave undo {argument(target)} last` takes back its newest "
+            f"apply run; `slowwave runs tail {argument(target)}` lists them. Nothing was undone."
+        )
     raise Refused(
         f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail NAMESPACE` lists the runs."
     )

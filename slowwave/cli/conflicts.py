@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, show_table, suggest
 from slowwave.plans.commands import APPROVER, argument
-from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict
+
+if TYPE_CHECKING:
+    from slowwave.plans.conflicts import StoredConflict
+
 
 app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
 
@@ -37,6 +40,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List conflicts, the open ones first."""
+    from slowwave.plans.conflicts import list_conflicts
+
     wanted = [r.strip() for r in resolution.split(",") if r.strip()] if resolution else ["detected", "deferred"]
     found = list_conflicts(open_store(), namespace, resolutions=[] if every else wanted)
     if json:
@@ -64,6 +69,8 @@ def resolve(
     json: Json = False,
 ) -> None:
     """Rule on a conflict. The next night proposes to retire the row that is wrong; no policy and no model overrules it."""
+    from slowwave.plans.conflicts import resolve_conflict
+
     found = resolve_conflict(open_store(), namespace, conflict, verdict=right.value, by=by, note=note)
     if json:
         show_json(found.to_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,14 +22,17 @@ from slowwave.cli.session import (
     show_table,
     suggest,
 )
-from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import Corpus, add_corpus, chosen_corpus, corpora_of
 from slowwave.corpus.status import corpus_status
-from slowwave.corpus.sync import CorpusSync, sync_corpus
 from slowwave.errors import Refused
-from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
+
+if TYPE_CHECKING:
+    from slowwave.config.settings import Settings
+    from slowwave.corpus.sync import CorpusSync
+    from slowwave.language.embedder import Embedder
+
 
 app = typer.Typer(
     help="Folders of Markdown: follow, sync, watch, export and publish them.",
@@ -53,6 +56,8 @@ def add(
     json: Json = False,
 ) -> None:
     """Follow a folder, and sync it. The namespace is made where there is none."""
+    from slowwave.language.embedder import embedder_for
+
     store = open_store()
     with store.connect("owner") as connection:
         corpus = add_corpus(connection, namespace, folder, profile)
@@ -68,6 +73,8 @@ def add(
 @app.command()
 def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False, json: Json = False) -> None:
     """Bring documents to what the files say: new, changed, moved and gone ones. Unchanged files are not read."""
+    from slowwave.language.embedder import embedder_for
+
     store = open_store()
     done: list[CorpusSync] = []
     refused: list[Refused] = []
@@ -183,6 +190,7 @@ def publish(
 def watch(namespace: Namespace, corpus: One = None) -> None:
     """Sync now, and whenever a file has changed and stood still for a second. Ctrl-C ends it."""
     from slowwave.corpus.watch import watch_corpora
+    from slowwave.language.embedder import embedder_for
 
     store = open_store()
     with store.connect("reader") as connection:
@@ -206,6 +214,8 @@ def _settings(store: Store, namespace: str) -> Settings:
 
 
 def _sync(store: Store, namespace: str, corpus: Corpus, embedder: Embedder, *, emptied: bool) -> CorpusSync:
+    from slowwave.corpus.sync import sync_corpus
+
     with store.connect("owner") as connection, progress(f"Reading {Path(corpus.root).name}") as tell:
         return sync_corpus(
             connection,

@@ -13,20 +13,21 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import psycopg
 import typer
 from psycopg import sql
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from slowwave.cli.review import PORT as REVIEW_PORT
 from slowwave.cli.session import open_store
 from slowwave.errors import Refused, StoreError
-from slowwave.reviewing.entrance import check_reviewer
 from slowwave.store import server
 from slowwave.store.connect import LOGINS, as_login, passwords
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
 
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
@@ -36,6 +37,8 @@ REVIEW_URL = "SLOWWAVE_REVIEW_URL"
 
 def account() -> str:
     """The account of this machine that runs this, where that is a name that may sign; else nothing."""
+    from slowwave.reviewing.entrance import check_reviewer
+
     try:
         name = getpass.getuser()
         check_reviewer(name)
@@ -84,7 +87,7 @@ def dev(port: int = 3000, review_as: str = "") -> NoReturn:
     _migrate(environment)
     note_started(Path(environment["SLOWWAVE_HOME"]), port)
     if review_as:
-        environment |= review_beside(review_as)
+        environment |= review_beside(review_as, port)
     # It recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
     dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
@@ -94,11 +97,14 @@ def dev(port: int = 3000, review_as: str = "") -> NoReturn:
     os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
 
 
-def review_beside(name: str) -> dict[str, str]:
-    """Start the review page for one reviewer beside this process; gives the variable by which plans link to it.
+def review_beside(name: str, port: int | None = None) -> dict[str, str]:
+    """Start the review page for one reviewer beside this process; gives the variable by which plans link to it. The link that lets in is
+    printed once something answers on ``port``, at once without one.
 
     It ends when this process does. Empty where its packages are not installed, and where the operator has named a page of their own.
     """
+    from slowwave.reviewing.entrance import check_reviewer
+
     check_reviewer(name)
     if os.environ.get(REVIEW_URL) or any(importlib.util.find_spec(package) is None for package in _REVIEW_PACKAGES):
         return {}
@@ -107,7 +113,14 @@ def review_beside(name: str) -> dict[str, str]:
     except OSError:
         bound = socket.create_server((_HOST, 0), backlog=128)  # another page has it
     with bound:
-        page = [sys.executable, "-m", "slowwave.reviewing.beside", name, str(bound.fileno())]
+        page = [
+            sys.executable,
+            "-m",
+            "slowwave.reviewing.beside",
+            name,
+            str(bound.fileno()),
+            *([str(port)] if port else []),
+        ]
         subprocess.Popen(page, pass_fds=(bound.fileno(),))
         return {REVIEW_URL: f"http://{_HOST}:{bound.getsockname()[1]}"}
 
@@ -163,6 +176,8 @@ def _write_settings(instance: Path, wanted: str) -> None:
 
 def _storage(home: Path) -> str:
     """The address of Dagster's database, with the driver whose errors dagster-postgres understands."""
+    from sqlalchemy import make_url
+
     store, own = os.environ.get("SLOWWAVE_DATABASE_URL"), os.environ.get("SLOWWAVE_DAGSTER_URL")
     if not store:
         running = server.start(home)
@@ -180,6 +195,9 @@ def _own_database(running: server.Server) -> str:
 
 
 def _parsed(name: str, value: str) -> URL:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
     try:
         url = make_url(value.replace("postgres://", "postgresql://", 1))
     except (ArgumentError, ValueError):
@@ -213,6 +231,8 @@ def _beside(store: URL) -> URL:
 
 def _migrate(environment: dict[str, str]) -> None:
     """Make Dagster's tables once, before its processes would race for it."""
+    from sqlalchemy import make_url
+
     command = [sys.executable, "-m", "dagster", "instance", "migrate"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

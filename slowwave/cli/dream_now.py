@@ -6,9 +6,6 @@ from typing import Annotated, Final
 
 import typer
 
-from slowwave.api.asked import mode_of
-from slowwave.api.deep_now import deep_now as run_deep
-from slowwave.api.dream_outcome import dream_now as run_now
 from slowwave.cli.dreams import counts_text
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json
 from slowwave.errors import Refused
@@ -34,6 +31,10 @@ def dream_now(
     json: Json = False,
 ) -> None:
     """Plan now, whatever the schedule says, and tell in one word what came of it."""
+    from slowwave.api.asked import mode_of
+    from slowwave.api.deep_now import deep_now as run_deep
+    from slowwave.api.dream_outcome import dream_now as run_now
+
     if deep and (ops or approver or mode_of(mode) == "apply"):
         raise Refused(
             "A deep pass ends in a plan that waits: --deep goes without --ops, --approver and --mode apply. Nothing was done."

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.api.asked import mode_of
-from slowwave.api.dream_results import DreamProgress, DreamResult
-from slowwave.api.dreams import dream as run_dream
-from slowwave.api.dreams import dream_history
 from slowwave.cli.plans import suggest_decision
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, instant_of, open_store, program, say, show_json, show_table, suggest
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.run_states import run_states
-from slowwave.plans.scope import DreamScope
 from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.api.dream_results import DreamProgress, DreamResult
 
 
 def dream(
@@ -42,6 +40,10 @@ def dream(
     json: Json = False,
 ) -> None:
     """Plan, and with `--mode apply` apply what a policy or --approver approves."""
+    from slowwave.api.asked import mode_of
+    from slowwave.api.dreams import dream as run_dream
+    from slowwave.plans.scope import DreamScope
+
     store = open_store()
     narrow = (instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
     scope = None if all(part is None for part in narrow) else DreamScope(None, *narrow)
@@ -75,6 +77,8 @@ def dream(
 
 def show_runs(namespace: str, limit: int, *, json: bool) -> None:
     """The runs of a namespace, the newest first."""
+    from slowwave.api.dreams import dream_history
+
     store = open_store()
     runs = dream_history(namespace, limit, store=store)
     with store.connect("reader") as connection:

@@ -7,24 +7,19 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, err, open_store, program, say, show_json, suggest
-from slowwave.config.settings import Settings
 from slowwave.errors import ImportRefused
-from slowwave.imports.entities import import_entities
-from slowwave.imports.facts import import_facts
-from slowwave.imports.graphiti import import_graphiti
-from slowwave.imports.letta import import_letta
-from slowwave.imports.memories import import_memories
-from slowwave.imports.messages import import_messages
-from slowwave.imports.pipeline import ImportSummary
-from slowwave.language.embedder import embedder_for
 from slowwave.store.namespaces import namespace_settings
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.imports.pipeline import ImportSummary
+
 
 app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
 
@@ -46,24 +41,32 @@ OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with 
 @app.command()
 def messages(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """JSONL with namespace, created_at, role, content."""
+    from slowwave.imports.messages import import_messages
+
     _run(import_messages, file, namespace, on_error, as_json=json)
 
 
 @app.command()
 def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """A Letta agent file (.af)."""
+    from slowwave.imports.letta import import_letta
+
     _run(import_letta, file, namespace, on_error, as_json=json)
 
 
 @app.command()
 def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """A temporal graph of Graphiti as JSON: nodes, edges, episodes. It is audited here; nothing is written back."""
+    from slowwave.imports.graphiti import import_graphiti
+
     _run(import_graphiti, file, namespace, on_error, as_json=json)
 
 
 @app.command()
 def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
     """CSV, also gzipped, with id, source, entity_type, name, attrs."""
+    from slowwave.imports.entities import import_entities
+
     _run(import_entities, file, namespace, on_error, as_json=json)
 
 
@@ -78,6 +81,8 @@ def memories(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
     """CSV or JSONL with text, and where there are: id, kind, subject, author, session, created_at."""
+    from slowwave.imports.memories import import_memories
+
     _run(partial(import_memories, columns=columns or ()), file, namespace, on_error, as_json=json)
 
 
@@ -86,6 +91,8 @@ def facts(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
     """CSV or JSONL with subject, predicate, object, and where there are: id, text, confidence, valid_from, valid_to, session."""
+    from slowwave.imports.facts import import_facts
+
     _run(partial(import_facts, columns=columns or ()), file, namespace, on_error, as_json=json)
 
 
@@ -98,6 +105,7 @@ def sessions(
 ) -> None:
     """JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without calls of tools and without secrets."""
     from slowwave.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
+    from slowwave.language.embedder import embedder_for
 
     store = open_store()
     with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:
@@ -172,6 +180,9 @@ def _run(
     *,
     as_json: bool,
 ) -> None:
+    from slowwave.config.settings import Settings
+    from slowwave.language.embedder import embedder_for
+
     store = open_store()
     embedder = embedder_for(Settings.for_namespace({}))
     with store.connect("owner") as connection, progress(f"Importing {file.name}") as tell:

@@ -13,12 +13,15 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.cli.session import err, say
-from slowwave.night.outcome import Night
-from slowwave.operations import Inputs, Proposal
 from slowwave.store import server
+
+if TYPE_CHECKING:
+    from slowwave.night.outcome import Night
+    from slowwave.operations import Inputs, Proposal
+
 
 SHELL: Final = "memory_assets.reported"
 """The module that knows Dagster; the packaged program has none, and reports to nobody."""

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import psycopg
 import typer
 
-from slowwave.applying.switches import apply_disabled
 from slowwave.cli.session import open_store, out
 from slowwave.errors import SlowwaveError, StoreError
-from slowwave.plans.status import StoreStatus, read_status
 from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.plans.status import StoreStatus
+
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
@@ -82,6 +84,8 @@ class _Ledger:
         """All metrics at one instant."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+        from slowwave.plans.status import read_status
+
         began, found = time.perf_counter(), None
         try:
             found = read_status(self._store)
@@ -101,6 +105,8 @@ class _Ledger:
 
 def _families(now: StoreStatus) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
+
+    from slowwave.applying.switches import apply_disabled
 
     for name, text, value in (
         ("namespaces", "Namespaces.", now.namespaces),

@@ -6,13 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slowwave.cli.session import err, program, say, show_table, suggest
 from slowwave.errors import SlowwaveError
-from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.commands import argument
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.outcome import Night
+
 
 LISTED: Final = 10
 """Namespaces, and operations, that are named."""
@@ -46,6 +49,8 @@ class NightTotals:
 
     def add(self, one: Night) -> None:
         """Count one night."""
+        from slowwave.night.outcome import per_operation
+
         self.looked += 1
         self.unchanged += bool(one.skipped)
         self.new += one.new_items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,15 +27,15 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.errors import SlowwaveError
-from slowwave.folders.changes import look_at_stores
-from slowwave.night.night import OPERATIONS, STEPS, Progress
-from slowwave.night.outcome import Night
-from slowwave.night.several import run_nights
-from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.night import Progress
+    from slowwave.night.outcome import Night
+
 
 Score = Mapping[str, object]
 """One problem of a demo namespace: planted, found, false, note."""
@@ -64,6 +64,11 @@ def night(
     json: Json = False,
 ) -> None:
     """Audit and plan now. Nothing is applied without an approval."""
+    from slowwave.folders.changes import look_at_stores
+    from slowwave.night.night import OPERATIONS
+    from slowwave.night.outcome import Night
+    from slowwave.operations import named
+
     store = open_store()
     named(ops, OPERATIONS)
     instant = instant_of("now", now)
@@ -101,6 +106,7 @@ def demo(
     from slowwave.config.settings import Settings
     from slowwave.demo import NAMESPACES, load_demo
     from slowwave.language.embedder import embedder_for
+    from slowwave.night.outcome import Night
 
     store = open_store()
     with store.connect("owner") as connection, progress("Loading the demo") as tell:
@@ -279,6 +285,9 @@ def _nights(
     jobs: int = 1,
 ) -> Generator[tuple[str, Night | SlowwaveError]]:
     """Nights one after another as they end; one that fails does not stop the others."""
+    from slowwave.night.night import STEPS
+    from slowwave.night.several import run_nights
+
     with progress("Night") as tell:
         total, place, begun = len(names) * STEPS, 0, 0
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
-from slowwave.pages.workspace import PageSync, sync_pages
-from slowwave.runs.run import id_range
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
+
+if TYPE_CHECKING:
+    from slowwave.pages.workspace import PageSync
+
 
 app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -59,6 +61,8 @@ def sync(
     json: Json = False,
 ) -> None:
     """Make the files in the workspace agree with the pages in the store. Apply and undo do so by themselves."""
+    from slowwave.pages.workspace import sync_pages
+
     store = open_store()
     done: dict[str, PageSync] = {}
     for name in chosen_namespaces(store, namespace):
@@ -104,6 +108,8 @@ def source(
 
 
 def _memory(connection: Connection, within: str, namespace: str, prefix: str) -> dict[str, object]:
+    from slowwave.runs.run import id_range
+
     bounds = id_range(prefix.removeprefix("mem:"))
     names = ("id", "kind", "subject", "ring", "state", "stage", "recorded_at", "invalidated_at", "merged_into", "text")
     rows = (

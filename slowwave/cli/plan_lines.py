@@ -6,20 +6,22 @@ Ids and states stay whole; names are memory text, and cut where a terminal ends,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from slowwave.cli.listing import CUT, one_line, telling, wrapped
 from slowwave.cli.session import out, say, width_of
-from slowwave.plans.diff import ItemChange, Rewording, lost_lines
-from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem
-from slowwave.plans.row_names import called, own_names
-from slowwave.plans.selection import SelectedItems
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
+
+if TYPE_CHECKING:
+    from slowwave.plans.diff import ItemChange, Rewording
+    from slowwave.plans.items import Item
+    from slowwave.plans.ledger import StoredItem
+    from slowwave.plans.selection import SelectedItems
+
 
 _LONGEST: Final = 4_000
 """Characters of a line where nothing is cut."""
@@ -43,6 +45,8 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
 
 def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits: int) -> None:
     """The heading of an item's changes: what it is about, then its id and what becomes of it."""
+    from slowwave.plans.row_names import called
+
     for line in wrapped(
         one_line(called(item, names), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
     ):
@@ -53,6 +57,8 @@ def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits:
 
 def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[str, str]) -> None:
     """Each cell with its row's name, its table, column and whole id."""
+    from slowwave.plans.row_names import own_names
+
     own = own_names(item, names)
     for c in changes:
         where = ".".join(p for p in (c.table, c.column) if p)
@@ -62,6 +68,8 @@ def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[s
 
 def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") -> None:
     """What a memory would no longer say, without what screening would redact."""
+    from slowwave.plans.diff import lost_lines
+
     if reworded.version not in texts:
         return
     before = quotable(texts[reworded.version])
@@ -80,6 +88,8 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
 
 
 def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:
+    from slowwave.plans.row_names import called
+
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names), "", wide=wide)
@@ -88,6 +98,8 @@ def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *
 
 
 def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
+    from slowwave.plans.row_names import called
+
     state = "" if stored.status in ("pending", "deferred") else f"{stored.status}: "
     line = one_line(f"{stored.id[:digits]}  {stored.probability:.3f}  {state}{called(stored.item, names)}", _LONGEST)
     width = None if wide else width_of(out)

@@ -9,36 +9,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.text import Text
 
 from slowwave.cli.listing import one_line, telling
 from slowwave.cli.plan_rules import learnt, offer_rules
+from slowwave.cli.question_card import LONGEST, show_card
 from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
 from slowwave.cli.signatures import suggest_apply
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument
-from slowwave.plans.gate import check_name, refuse_state
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
-from slowwave.plans.ledger import StoredPlan, read_plan
-from slowwave.plans.questions import HEADINGS
-from slowwave.proposals.amended_items import amendable, edit, split
-from slowwave.reports.waterfall import percent, reading
-from slowwave.review.card import Card, MarkedRun, card
-from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts, undo_last
-from slowwave.review.following import gone_drafts
-from slowwave.review.learning import ENOUGH, LIKE
-from slowwave.review.queue import SORTS, Queue, Sort, Waiting, queue
-from slowwave.review.reconsidering import reconsider as withdraw
-from slowwave.review.signing import sign
+from slowwave.reports.waterfall import percent
+from slowwave.review.sorts import SORTS
 from slowwave.store.connect import Store
 from slowwave.texts.counted import counted
 
+if TYPE_CHECKING:
+    from slowwave.plans.ledger import StoredPlan
+    from slowwave.review.drafts import Verdict
+    from slowwave.review.queue import Queue, Waiting
+    from slowwave.review.sorts import Sort
+
+
 _SAMPLE: Final = 10
-_STEPS: Final = 4
-_LONGEST: Final = 300
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 _SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
@@ -76,11 +71,16 @@ class _Desk:
 
     def queue(self) -> Queue:
         """The questions as all drafts leave them now."""
+        from slowwave.review.drafts import read_drafts
+        from slowwave.review.queue import queue
+
         drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
         return queue(self.plan, drafts, sort=self.sort, search=self.words)
 
     def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
         """Draft a verdict on items."""
+        from slowwave.review.drafts import NewDraft, save_drafts
+
         drafts = [NewDraft(item, verdict, note) for item in items]
         save_drafts(self.store, self.namespace, self.plan.plan_hash, drafts, reviewer=self.reviewer)
 
@@ -99,6 +99,8 @@ def review(
     json: Json = False,
 ) -> None:
     """Ask what a plan leaves to a person, a line an answer (? lists them). Answers are drafts until --sign signs them."""
+    from slowwave.plans.gate import check_name
+
     check_name(by)
     chosen = _SORTS.get(sort)
     if chosen is None:
@@ -122,6 +124,8 @@ def reconsider(
     json: Json = False,
 ) -> None:
     """Withdraw rejections: the next night may propose again what they were about."""
+    from slowwave.review.reconsidering import reconsider as withdraw
+
     done = withdraw(open_store(), namespace, items, withdrawn_by=by, reason=reason)
     if json:
         show_json(asdict(done))
@@ -132,6 +136,9 @@ def reconsider(
 
 def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
     """The plan that is reviewed; one that is over is refused."""
+    from slowwave.plans.gate import refuse_state
+    from slowwave.plans.ledger import read_plan
+
     with store.connect("reader") as connection:
         hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
         if hash_ is None:
@@ -155,7 +162,7 @@ def _ask(desk: _Desk) -> None:
                 else "Nothing is open. u takes back what you answered last, q leaves."
             )
         elif current.id != shown:
-            _show(desk, asked, current)
+            show_card(desk.store, desk.plan, asked, current)
             shown = current.id
         out.print("y n s u a d r x e / ? q > ", end="", markup=False)
         line = sys.stdin.readline()
@@ -170,17 +177,21 @@ def _ask(desk: _Desk) -> None:
 
 def _tell_followed(desk: _Desk) -> None:
     """Which answers come from the plan before, and which of its answers no longer have a question."""
+    from slowwave.review.following import gone_drafts
+
     if n := desk.queue().followed:
         say(f"{n:,} answers come from an earlier plan, of items that say the same in this one.")
     gone = gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
     if gone:
         say(f"{len(gone):,} answers of the plan before are about what is no longer proposed:")
     for one in gone[:_SAMPLE]:
-        say(f"{one.verdict}, {one.reviewer}: {one_line(one.title, _LONGEST)}", indent=2)
+        say(f"{one.verdict}, {one.reviewer}: {one_line(one.title, LONGEST)}", indent=2)
 
 
 def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bool:
     """Do what a line says; whether the question is to be shown again."""
+    from slowwave.review.drafts import undo_last
+
     key, _, rest = line.partition(" ")
     rest = rest.strip()
     try:
@@ -211,6 +222,9 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
 
 def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     """Take rows out of a merge, or word a text anew: the new plan is named, and its command."""
+    from slowwave.plans.ledger import read_plan
+    from slowwave.proposals.amended_items import amendable, edit, split
+
     stored = next(s for s in desk.plan.items if s.id == current.id)
     way = amendable(stored)
     if way != {"x": "split", "e": "edit"}[key]:
@@ -268,6 +282,8 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
 def _look_decided(desk: _Desk, asked: Queue) -> None:
     """The questions that look decided, a group at a time: what they have in common, a sample, and one answer for all of them. The drafts
     are marked with what they were decided by."""
+    from slowwave.review.learning import ENOUGH, LIKE
+
     if not asked.look_decided:
         raise Refused(
             f"Nothing looks decided yet: that takes {ENOUGH} answers, and {LIKE} alike of questions that are alike."
@@ -280,7 +296,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
         say(
             one_line(
                 f"{len(alike):,} look decided, {group.verdict}: {group.says}; {group.answers:,} were answered so.",
-                _LONGEST,
+                LONGEST,
             )
         )
         digits = telling([w.id for w in alike])
@@ -298,44 +314,6 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
             say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
         else:
             say("None was answered.")
-
-
-def _show(desk: _Desk, asked: Queue, current: Waiting) -> None:
-    """The card of a question."""
-    stored = next(s for s in desk.plan.items if s.id == current.id)
-    shown = card(desk.store, desk.plan, stored)
-    of = next(group for group in asked.groups if group.code == current.code)
-    out.print()
-    out.print(Text(f"{of.label}  {of.counts['open']:,} open of {sum(of.counts.values()):,}", "bold"))
-    say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
-    say(shown.question)
-    say(one_line(shown.sentence, _LONGEST))
-    if shown.lines:
-        show_table("Rows", ("", *shown.heads), [(line.name, *map(_cell, line.cells)) for line in shown.lines])
-    _evidence(shown)
-    for line in (*shown.writing, *shown.lost)[:20]:
-        say(one_line(line, _LONGEST), indent=2)
-    for note in shown.notes:
-        say(f"· {one_line(note, _LONGEST)}")
-    for source in shown.sources[:2]:
-        say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, _LONGEST)}", indent=2)
-    for event in shown.around.history[:3]:
-        say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), _LONGEST)}", indent=2)
-    say(f"yes: {one_line(shown.if_yes, _LONGEST)}")
-    say(f"no: {shown.if_no}")
-
-
-def _evidence(shown: Card) -> None:
-    """What weighs most, and how likely it makes the rows one thing."""
-    for step in sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]:
-        say(f"{step.weight:+.1f} {one_line(step.says, _LONGEST)} ({reading(step.weight)})", indent=2)
-    if shown.verdict:
-        say(one_line(shown.verdict, _LONGEST))
-
-
-def _cell(runs: Sequence[MarkedRun]) -> str:
-    """A cell with the words in brackets that another row lacks."""
-    return "".join(f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs).strip()
 
 
 def _ending(desk: _Desk) -> None:
@@ -360,6 +338,8 @@ def _ending(desk: _Desk) -> None:
 
 
 def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
+    from slowwave.review.signing import sign
+
     done = sign(
         desk.store,
         desk.namespace,
@@ -379,6 +359,9 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
 
 def _as_json(desk: _Desk) -> dict[str, object]:
     """The queue as data: its groups with their items in order, and what was said of each."""
+    from slowwave.plans.questions import HEADINGS
+    from slowwave.review.following import gone_drafts
+
     asked = desk.queue()
     return {
         "plan_hash": desk.plan.plan_hash,

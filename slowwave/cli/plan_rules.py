@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slowwave.cli.listing import one_line
 from slowwave.cli.session import out, program, say, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument
-from slowwave.plans.ledger import StoredPlan
-from slowwave.plans.policies import read_policies
-from slowwave.review.drafts import read_drafts
-from slowwave.review.rules import AGREED, ENOUGH, LearntRule, accept_rule, learnt_rules
 from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.plans.ledger import StoredPlan
+    from slowwave.review.rules import LearntRule
+
 
 _LONGEST: Final = 400
 
 
 def learnt(store: Store, plan: StoredPlan) -> list[LearntRule]:
     """The rules that the drafts of a plan bear out now and that no policy has."""
+    from slowwave.plans.policies import read_policies
+    from slowwave.review.drafts import read_drafts
+    from slowwave.review.rules import learnt_rules
+
     with store.connect("reader") as connection:
         policies = read_policies(connection, plan.header.namespace)
     return learnt_rules(plan, read_drafts(store, plan.header.namespace, plan.plan_hash), policies)
@@ -28,6 +33,8 @@ def learnt(store: Store, plan: StoredPlan) -> list[LearntRule]:
 def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
     """One rule after another: what its questions have in common, how right it was, and a line that accepts it. Raises ``Refused`` where
     there is none."""
+    from slowwave.review.rules import AGREED, ENOUGH, accept_rule
+
     rules = learnt(store, plan)
     if not rules:
         raise Refused(

@@ -1,10 +1,13 @@
-"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals."""
+"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals.
+
+Over 400 lines: each command imports what it needs itself, so that ``--help`` waits for none of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.text import Text
@@ -28,23 +31,19 @@ from slowwave.cli.session import (
 from slowwave.cli.signatures import countersign, suggest_apply
 from slowwave.errors import Refused
 from slowwave.plans.commands import APPROVER, NOTE, Undecided, argument, reject_command, undecided
-from slowwave.plans.diff import ItemChange, changes, physical_changes, rewordings
-from slowwave.plans.duration import ApplyEstimate, apply_estimate
-from slowwave.plans.gate import approve as sign
-from slowwave.plans.gate import reject as turn_down
-from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
-from slowwave.plans.revocation import revoke as withdraw
-from slowwave.plans.row_changes import row_changes
-from slowwave.plans.row_names import called, named_rows, read_names
-from slowwave.plans.selection import Selection, choose
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
-from slowwave.plans.writings import KINDS, cited, writing
 from slowwave.store.connect import Store
 from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
+
+if TYPE_CHECKING:
+    from slowwave.plans.diff import ItemChange
+    from slowwave.plans.duration import ApplyEstimate
+    from slowwave.plans.items import Item
+    from slowwave.plans.ledger import StoredItem, StoredPlan
+
 
 app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
 app.command()(review)
@@ -102,6 +101,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
+    from slowwave.plans.row_names import named_rows, read_names
+    from slowwave.plans.selection import Selection, choose
+
     store = open_store()
     found = read_stored(store, namespace, plan)
     takes = _duration(store, found)
@@ -186,6 +188,11 @@ def diff(
     json: Json = False,
 ) -> None:
     """Show what a plan would change: each row by its name, pages by line, claims, and what of a memory's text would be lost."""
+    from slowwave.plans.diff import changes, physical_changes, rewordings
+    from slowwave.plans.row_changes import row_changes
+    from slowwave.plans.row_names import named_rows, read_names
+    from slowwave.plans.writings import KINDS, cited, writing
+
     store = open_store()
     found = read_stored(store, namespace, plan)
     wanted = _split(items)
@@ -236,6 +243,8 @@ def approve(
     json: Json = False,
 ) -> None:
     """Approve a plan: everything but review items, or the items named. What is approved has to pass its probes by itself."""
+    from slowwave.plans.gate import approve as sign
+
     approval = sign(
         open_store(),
         namespace,
@@ -270,6 +279,8 @@ def reject(
     json: Json = False,
 ) -> None:
     """Reject a plan or some of its items; they are not proposed again unless their rows change."""
+    from slowwave.plans.gate import reject as turn_down
+
     count = turn_down(open_store(), namespace, plan_hash, rejected_by=rejected_by, reason=reason, items=_split(items))
     if json:
         show_json({"plan_hash": plan_hash, "rejected": count})
@@ -289,6 +300,8 @@ def revoke(
     json: Json = False,
 ) -> None:
     """Withdraw an approval, or all approvals of a plan, before they are applied; what is applied already is for `undo`."""
+    from slowwave.plans.revocation import revoke as withdraw
+
     done = withdraw(open_store(), namespace, name, revoked_by=revoked_by, reason=reason)
     if json:
         show_json(asdict(done))
@@ -306,6 +319,8 @@ def revoke(
 
 def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
     """The plan named by its hash or first characters, or the namespace's latest, see ``read_plan``; none is refused."""
+    from slowwave.plans.ledger import read_plan
+
     with store.connect("reader") as connection:
         hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
         if hash_ is None:
@@ -344,6 +359,11 @@ def quoted(found: Sequence[ItemChange]) -> list[ItemChange]:
 
 
 def _diff_json(stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, object]:
+    from slowwave.plans.diff import changes, physical_changes
+    from slowwave.plans.row_changes import row_changes
+    from slowwave.plans.row_names import called
+    from slowwave.plans.writings import KINDS, writing
+
     told = writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names).lines
     return {
         **{"id": stored.id, "operation": stored.operation, "decision": stored.decision, "status": stored.status},
@@ -377,6 +397,8 @@ def _in_plan(counts: object) -> int:
 
 def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
     """Of what an approval of the whole plan covers and is not applied yet."""
+    from slowwave.plans.duration import apply_estimate
+
     left = [s.item for s in plan.items if s.item.decision != "review" and s.status in ("pending", "approved")]
     left += [s.item for s in plan.items if s.item.decision == "review" and s.status == "approved"]
     with store.connect("reader") as connection:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
 from slowwave.plans.commands import argument
-from slowwave.plans.policies import Policy, read_policies, revoke_policy
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.plans.policies import Policy
+
 
 app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
 
@@ -19,6 +22,8 @@ def list_(
     namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
 ) -> None:
     """List the policies that were accepted, the oldest first, with what they approved so far."""
+    from slowwave.plans.policies import read_policies
+
     with open_store().connect("reader") as connection:
         found = read_policies(connection, namespace)
     if json:
@@ -42,6 +47,8 @@ def revoke(
     json: Json = False,
 ) -> None:
     """End a policy: it approves nothing more, and what it approved is not applied any more."""
+    from slowwave.plans.policies import revoke_policy
+
     done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)
     if json:
         show_json(done.to_json())

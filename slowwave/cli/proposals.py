@@ -10,9 +10,6 @@ from slowwave.cli.plans import suggest_decision
 from slowwave.cli.session import Json, Namespace, open_store, program, say, short, show_json, show_table, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
-from slowwave.plans.gate import approve as sign
-from slowwave.plans.gate import reject as turn_down
-from slowwave.proposals.kept import proposal, proposals
 from slowwave.proposals.proposal_request import ProposalByIdRequest, ProposalResponse, ProposalsRequest, Status
 
 app = typer.Typer(help="What agents propose: list it, plan it, approve or reject it.", no_args_is_help=True)
@@ -28,6 +25,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List proposals, newest first."""
+    from slowwave.proposals.kept import proposals
+
     if status is not None and status not in get_args(Status):
         raise Refused(f"There is no status {status[:32]!r}. Statuses: {', '.join(get_args(Status))}.")
     with open_store().connect("reader") as connection:
@@ -80,6 +79,8 @@ def plan(namespace: Namespace, json: Json = False) -> None:
 @app.command()
 def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
     """Show a proposal: what it asks for, and the command that decides it."""
+    from slowwave.proposals.kept import proposal
+
     store = open_store()
     with store.connect("reader") as connection:
         found = proposal(connection, namespace, ProposalByIdRequest(id=id_))
@@ -117,6 +118,8 @@ def approve(
     json: Json = False,
 ) -> None:
     """Approve the plan of a proposal, or some of its items."""
+    from slowwave.plans.gate import approve as sign
+
     store = open_store()
     found = _found(namespace, id_)
     chosen = None if items is None else [item.strip() for item in items.split(",") if item.strip()]
@@ -144,6 +147,8 @@ def reject(
     json: Json = False,
 ) -> None:
     """Reject a proposal: it is not proposed again until what it rests on changes."""
+    from slowwave.plans.gate import reject as turn_down
+
     store = open_store()
     found = _found(namespace, id_)
     count = turn_down(store, namespace, _plan_of(found), rejected_by=by, reason=reason)
@@ -154,6 +159,8 @@ def reject(
 
 
 def _found(namespace: str, id_: str) -> ProposalResponse:
+    from slowwave.proposals.kept import proposal
+
     with open_store().connect("reader") as connection:
         return proposal(connection, namespace, ProposalByIdRequest(id=id_))
 

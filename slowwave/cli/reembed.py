@@ -9,9 +9,6 @@ import typer
 
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json
-from slowwave.config.settings import Settings
-from slowwave.imports.reembedding import reembed_namespace
-from slowwave.language.embedder import embedder_for
 
 
 def reembed(
@@ -20,6 +17,10 @@ def reembed(
     json: Json = False,
 ) -> None:
     """Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left."""
+    from slowwave.config.settings import Settings
+    from slowwave.imports.reembedding import reembed_namespace
+    from slowwave.language.embedder import embedder_for
+
     store = open_store()
     chosen_namespaces(store, namespace)
     embedder = embedder_for(Settings.for_namespace({"embedding_model": model} if model else {}))

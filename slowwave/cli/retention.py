@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from slowwave.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
-from slowwave.night.retention import retain as run
 from slowwave.store.namespaces import namespace_settings
 
 
@@ -16,6 +15,8 @@ def retain(
     json: Json = False,
 ) -> None:
     """Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day."""
+    from slowwave.night.retention import retain as run
+
     store = open_store()
     removed: dict[str, dict[str, int]] = {}
     for name in chosen_namespaces(store, namespace):

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.api.dream_results import DreamStatus
-from slowwave.api.dreams import dream_pause, dream_resume, dream_status, dream_undo
-from slowwave.applying.executor import ApplyResult, apply_approval
-from slowwave.applying.undo import Undoing
-from slowwave.applying.waiting import waiting_approvals
 from slowwave.cli.dreams import show_runs
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, suggest
@@ -20,9 +15,14 @@ from slowwave.plans.commands import argument, undecided
 from slowwave.plans.latest import latest_plan, no_plan
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
-from slowwave.runs.control import request_cancel
 from slowwave.store.connect import Store
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.api.dream_results import DreamStatus
+    from slowwave.applying.executor import ApplyResult
+    from slowwave.applying.undo import Undoing
+
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
 
@@ -35,6 +35,9 @@ Wait = Annotated[float, typer.Option(help="Seconds to wait while another run hol
 
 def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
     """Apply what is approved in a namespace, in this process."""
+    from slowwave.applying.executor import apply_approval
+    from slowwave.applying.waiting import waiting_approvals
+
     store = open_store()
     waiting = waiting_approvals(store, namespace, cancelled=True)
     if not waiting:
@@ -73,6 +76,8 @@ def undo(
     json: Json = False,
 ) -> None:
     """Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it."""
+    from slowwave.api.dreams import dream_undo
+
     if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):
         raise Refused(f"{' '.join(names)[:200]} is no namespace and what to undo in it. Nothing was done.")
     target, namespace = names[-1], names[0] if len(names) == 2 else namespace
@@ -138,6 +143,8 @@ def status(
     json: Json = False,
 ) -> None:
     """Show one run: its state, how far it is, whether its process is alive."""
+    from slowwave.api.dreams import dream_status
+
     store = open_store()
     shown = dream_status(run, namespace=namespace, store=store)
     while watch and shown.state in ("planning", "applying") and not shown.stuck:
@@ -155,6 +162,8 @@ def status(
 @app.command()
 def cancel(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Stop a run after its batch; one that plans stops at once. It can be gone on with."""
+    from slowwave.runs.control import request_cancel
+
     store = open_store()
     found = request_cancel(store, run, namespace)
     if json:
@@ -176,6 +185,9 @@ def kill(
     json: Json = False,
 ) -> None:
     """Stop a run that is under way for good, a deep pass with its model's loop; exit code 2 without --force."""
+    from slowwave.api.dreams import dream_status
+    from slowwave.runs.control import request_cancel
+
     store = open_store()
     shown = dream_status(run, namespace=namespace, store=store)
     if shown.state not in ("planning", "applying"):
@@ -200,6 +212,8 @@ def kill(
 @app.command()
 def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Let a run wait after its batch; it keeps its namespace until it is resumed or cancelled."""
+    from slowwave.api.dreams import dream_pause
+
     shown = dream_pause(run, namespace=namespace, store=open_store())
     if json:
         show_json(shown.to_json())
@@ -211,6 +225,8 @@ def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> No
 @app.command()
 def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
     """Let a paused run go on."""
+    from slowwave.api.dreams import dream_resume
+
     shown = dream_resume(run, namespace=namespace, store=open_store())
     if json:
         show_json(shown.to_json())
@@ -219,6 +235,8 @@ def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> N
 
 
 def _show_status(store: Store, run_id: str) -> None:
+    from slowwave.api.dreams import dream_status
+
     show_json(dream_status(run_id, store=store).to_json())
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.cli.session import Json, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
-from slowwave.night.digest import ago, ahead, digest
-from slowwave.night.standing import Standing, read_standing
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.texts.counted import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.standing import Standing
 
 
 def status(
@@ -27,6 +28,9 @@ def status(
     json: Json = False,
 ) -> None:
     """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
+    from slowwave.night.digest import ago, ahead, digest
+    from slowwave.night.standing import read_standing
+
     store = open_store()
     if send:
         if not as_page or namespace is not None or json:

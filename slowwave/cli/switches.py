@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from slowwave.applying.switches import read_switch, set_read_only, switch_apply
 from slowwave.cli.session import Json, Namespace, open_store, say, show_json
 from slowwave.errors import Refused
 
@@ -19,6 +18,8 @@ def switch(
     json: Json = False,
 ) -> None:
     """Stop apply and undo in every process before the next batch, let them go on, or show whether they may."""
+    from slowwave.applying.switches import read_switch, switch_apply
+
     if name != "apply" or state not in (None, "on", "off"):
         raise Refused(
             "Say `slowwave switch apply off --by NAME`, `slowwave switch apply on --by NAME`, or `slowwave switch`."
@@ -45,6 +46,8 @@ def namespace(
     json: Json = False,
 ) -> None:
     """Show a namespace, or make it read-only or writable. An agent's own writes are not affected."""
+    from slowwave.applying.switches import set_read_only
+
     store = open_store()
     if read_only is not None:
         set_read_only(store, namespace, read_only=read_only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,12 +23,12 @@ from slowwave.cli.session import (
 )
 from slowwave.errors import Refused
 from slowwave.plans.commands import NOTE, approve_command, argument, reject_command, undecided
-from slowwave.plans.judgement import judge
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
-from slowwave.plans.why import why as account
-from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import terminal
 from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.plans.ledger import StoredItem, StoredPlan
+
 
 _QUOTED = 5
 _UNBOUNDED = 10_000
@@ -38,6 +38,9 @@ ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or
 
 def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
     """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
+    from slowwave.plans.why import why as account
+    from slowwave.plans.writings import cited
+
     store = open_store()
     if plan is None and (claim := claim_of(store, namespace, item.strip().lower())) is not None:
         show_claim(namespace, claim, json=json)
@@ -104,6 +107,9 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
 
 def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str, ...]:
     """The probes that an approval of this item alone would fail, asked only where those of its plan failed: some seconds."""
+    from slowwave.plans.judgement import judge
+    from slowwave.plans.ledger import read_plan
+
     if not plan.summary.get("needs_force"):
         return ()
     with store.connect("reader") as connection:

@@ -7,9 +7,9 @@ stands here quotes memory and models, which are untrusted: surfaces escape it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, cast
 
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
@@ -100,7 +100,7 @@ def why(item: Item, probes: Mapping[str, object] | None = None, texts: Mapping[s
         steps=found,
         verdict=_verdict(item, only=only) if found else "",
         notes=tuple(_notes(item, lost)),
-        evidence={} if found else {k: _text(v) for k, v in item.evidence.items() if k not in told},
+        evidence={} if found else _noted(item, told),
         writing=tuple(writing(item.mutation, texts or {})),
         asks=question(item, lost, only=only) if item.decision == "review" else None,
     )
@@ -317,6 +317,38 @@ def _judges(verdict: object) -> Iterator[str]:
     for opinion in verdict.get("opinions", ()):
         if opinion.get("reason"):
             yield f"{opinion['model']}: “{opinion['reason']}”"
+
+
+def _noted(item: Item, told: Set[str]) -> dict[str, str]:
+    """What a planner noted, as words: keys without their underscores, and rows by their names where the item knows them."""
+    mutation = item.mutation
+    rows = (*([mutation.keep] if mutation.keep else []), *mutation.absorb, *mutation.rows)
+    named = dict(zip((row.id for row in rows), _names(item), strict=False)) if mutation.keep else {}
+    named |= {row.id: row.external_id for row in rows if row.external_id and row.id not in named}
+    return {
+        name.replace("_", " "): _in_words(value, named) for name, value in item.evidence.items() if name not in told
+    }
+
+
+def _in_words(value: object, named: Mapping[str, str]) -> str:
+    """A value of the evidence for people: lists with commas, mappings as ``name: value``, no brackets and no quotation marks of JSON."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case str():
+            return named.get(value, value)
+        case Mapping():
+            pairs = cast("Mapping[object, object]", value).items()
+            return "; ".join(f"{str(name).replace('_', ' ')}: {_in_words(one, named)}" for name, one in pairs)
+        case Sequence():
+            parts = [_in_words(one, named) for one in cast("Sequence[object]", value)]
+            return ("; " if any(", " in part or ": " in part for part in parts) else ", ").join(parts)
+        case _:
+            return str(value)
 
 
 def _text(value: object) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 from slowwave.reports.model import Report, escape, markdown_table
 from slowwave.reports.redaction import Level
 from slowwave.reports.waterfall import Step, markdown, percent
+from slowwave.texts.counted import counted
 
 INLINE: Final = 990
 """Markdown under 1,000 characters is shown without a click."""
@@ -98,14 +99,16 @@ class PlanPage:
         link = f"**[Approve this plan]({approve_at})**\n\n`{self.plan_hash}`"
         match self.state:
             case "awaiting_approval":
-                return f"**{self.new_items:,} new items wait for approval**, for {self.expiry_days} days.", link
+                wait = counted(self.new_items, "new item waits", "new items wait")
+                return f"**{wait} for approval**, for {counted(self.expiry_days, 'day')}.", link
             case "partly_approved":
                 verdict = "**The namespace's policy approved low-risk items of this plan; the others wait**"
-                return f"{verdict}, for {self.expiry_days} days.", link
+                return f"{verdict}, for {counted(self.expiry_days, 'day')}.", link
             case "approved":
                 return "**The namespace's policy approved low-risk items of this plan.**", f"`{self.plan_hash}`"
             case _:
-                carried = f"{self.carried_items:,} review items wait in the plan before." if self.carried_items else ""
+                waiting = counted(self.carried_items, "review item waits", "review items wait")
+                carried = f"{waiting} in the plan before." if self.carried_items else ""
                 return "**Nothing new to decide.**", carried
 
     def probes(self) -> str:

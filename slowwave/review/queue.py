@@ -14,9 +14,8 @@ from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.review.drafts import Draft
 from slowwave.review.learning import LikeQuestions, SessionLearning, learn
 from slowwave.review.ordering import information
+from slowwave.review.sorts import Sort
 
-Sort = Literal["information", "risk", "probability", "operation"]
-SORTS: Final[tuple[Sort, ...]] = ("information", "risk", "probability", "operation")
 State = Literal["open", "yes", "no", "skip"]
 
 

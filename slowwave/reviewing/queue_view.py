@@ -12,7 +12,8 @@ from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import CODES, HEADINGS
 from slowwave.reports.waterfall import percent
 from slowwave.review.drafts import Draft
-from slowwave.review.queue import SORTS, Queue, Sort, State, Waiting, queue
+from slowwave.review.queue import Queue, State, Waiting, queue
+from slowwave.review.sorts import SORTS, Sort
 from slowwave.reviewing.chosen import STATES, ChoiceField, Chosen
 
 PAGE: Final = 250

@@ -151,6 +151,26 @@ def test_a_ui_that_a_script_starts_in_its_background_can_be_ended(
     assert (home / "dev-0.pid").read_text() == f"{os.getpid()}\n"
 
 
+def test_the_link_of_the_review_page_comes_once_the_ui_answers(tmp_path: Path) -> None:
+    """Below what the UI says of its start, which is long: the page is there before it, and says nothing."""
+    open_store()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    script = f"import sys; from slowwave.cli import dev; print(dev.review_beside('mara', {port}), flush=True); sys.stdin.read()"
+    told = tmp_path / "told"
+    with (
+        told.open("w") as out,
+        subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=out) as ui,
+    ):
+        until(lambda: "SLOWWAVE_REVIEW_URL" in told.read_text())
+        address = ast.literal_eval(told.read_text().splitlines()[0])["SLOWWAVE_REVIEW_URL"]
+        assert httpx.get(f"{address}/", timeout=30).status_code == 401, "it is up"
+        assert "/enter?token=" not in told.read_text()
+        with socket.create_server(("127.0.0.1", port)):
+            until(lambda: "/enter?token=" in told.read_text())
+        ui.kill()
+
+
 def test_the_review_page_stands_beside_the_ui_and_ends_with_it() -> None:
     """Its link lets in once, as who started it; nobody else gets in; where the process that started it is killed, it is gone too."""
     open_store()

@@ -29,6 +29,18 @@ except SystemExit as ended:
 print(json.dumps([code if "code" in globals() else 0, sorted(sys.modules)]), file=sys.stderr)
 """
 
+HELPS = """
+import json, sys
+from typer.testing import CliRunner
+from slowwave.cli.main import VERBS, app
+found = {}
+for name in VERBS:
+    before = set(sys.modules)
+    assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
+    found[name] = sorted(set(sys.modules) - before)
+print(json.dumps(found))
+"""
+
 
 def imported(*arguments: str, **environment: str) -> tuple[set[str], str]:
     """The modules that a process of the program has loaded in the end, and what it printed."""
@@ -63,6 +75,15 @@ def test_the_help_of_a_command_imports_its_module_alone() -> None:
     assert "--json" in shown
     assert (commands(modules), modules & HEAVY) == ({"namespaces"}, set())
     assert commands(imported("retain", "--help")[0]) == {"retention"}
+
+
+def test_no_help_imports_what_plans_a_night() -> None:
+    """All helps one after another in one process, so that what one of them loads is named with it."""
+    ran = subprocess.run([sys.executable, "-c", HELPS], env={"PATH": ""}, capture_output=True, text=True, check=True)
+    loaded = json.loads(ran.stdout)
+    assert set(loaded) == set(VERBS)
+    heavy = {name: sorted(HEAVY.intersection(modules)) for name, modules in loaded.items()}
+    assert {name: found for name, found in heavy.items() if found} == {}
 
 
 def test_namespaces_are_listed_without_what_plans_a_night(store: Store) -> None:

@@ -183,6 +183,7 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
     second.keyboard.press("j")
     second.keyboard.press("n")
+    expect(second.locator("#queue a[aria-current]")).to_be_focused()
     expect(second.locator("[data-count=open]").first).to_have_text("13")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 2)
     for page in (first, second):

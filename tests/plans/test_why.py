@@ -119,6 +119,17 @@ def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> Non
     assert account.side_by_side()[-1] == {"": "source_chunk_ids", uid("x")[:8]: "1 ids → 0 ids"}
     assert (account.verdict, account.evidence) == ("", {"dead": "1"})
     assert why(replace(item, evidence={})).evidence == {}
+    noted = {
+        "share_with_one_object": 0.98765,
+        "one_way": True,
+        "by_type": {"no_name": ["a", "b"]},
+        "pairs": [{"a": 1}],
+        "none": None,
+    }
+    assert why(replace(item, evidence=noted)).evidence == {
+        **{"share with one object": "0.9877", "one way": "yes"},
+        **{"by type": "no name: a, b", "pairs": "a: 1", "none": ""},
+    }
 
 
 def test_a_merge_of_facts_is_told_by_what_they_say() -> None:

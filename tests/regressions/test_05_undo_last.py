@@ -58,6 +58,9 @@ def test_last_of_several_namespaces_is_asked_for(store: Store, run: Run) -> None
     assert (digest(store, "acme"), digest(store, "borealis")) == digests
     with pytest.raises(slowwave.Refused, match="acme, borealis"):
         slowwave.dream_undo("last", store=store)
+    code, _, err = run("undo", "acme")
+    assert code == 2
+    assert "slowwave undo acme last" in " ".join(err.split())
     code, out, _ = run("undo", "last", "--namespace", "acme")
     assert (code, first in out, second in out) == (0, True, False)
     assert digest(store, "borealis") == digests[1]

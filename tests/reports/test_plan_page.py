@@ -37,6 +37,12 @@ def test_a_plan_that_waits_shows_what_it_holds_and_where_it_is_approved() -> Non
     assert text.index("1,200 new items") < text.index("| 1,000 |") < text.index(f"]({LINK})") < text.index("ab" * 32)
 
 
+def test_one_item_waits_and_two_wait() -> None:
+    """In the number that fits."""
+    assert "**1 new item waits for approval**, for 1 day." in replace(PAGE, new_items=1, expiry_days=1).summary(LINK)
+    assert "1 review item waits in" in replace(PAGE, state="empty", carried_items=1).summary(LINK)
+
+
 def test_rows_of_the_table_go_before_the_link_does() -> None:
     """Forty operations do not fit in a thousand characters."""
     many = replace(PAGE, counts={f"operation_{n}": {"merge": n} for n in range(40)})

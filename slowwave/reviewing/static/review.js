@@ -109,7 +109,7 @@ function start(desk) {
     const next = following(row);
     if (next) {
       say(`${title(row)}: ${words[verdict]}. Next: ${title(next)}`);
-      show(next);
+      show(next, { focus: rows.includes(document.activeElement) }); // else the ring stays on the row that was answered
     } else {
       pressed();
       const more = document.querySelector("#next-page");
@@ -149,7 +149,7 @@ function start(desk) {
         const back = rows.find((one) => one.dataset.item in answer.drafts);
         const many = Object.keys(answer.drafts).length;
         say(many ? `Taken back: ${back ? title(back) : `${many} verdicts`}.` : "You have no verdict here to take back.");
-        if (back) show(back);
+        if (back) show(back, { focus: rows.includes(document.activeElement) });
       } catch (problem) {
         say(problem.message, true);
       }
