@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -125,7 +125,7 @@ def run_models(
     results: dict[str, pa.Table] = {}
     rowless = {source for model in models for source in model.sources if not snapshot.table(source).num_rows}
     with ExitStack() as open_ones:
-        connection: duckdb.DuckDBPyConnection | None = None
+        database: _Database | None = None
         there: set[str] = set()
         for model in models:
             of_nothing = rowless.issuperset(model.sources) and all(not results[p].num_rows for p in model.parents)
@@ -134,17 +134,16 @@ def run_models(
             if result is not None:
                 results[model.name] = result
                 continue
-            if connection is None:
-                connection = open_ones.enter_context(_database())
+            if database is None:
+                database = open_ones.enter_context(_database())
             for source in sorted({*model.sources} - there):
-                connection.register(f"source_{source}", snapshot.table(source))
-                connection.execute(f"create view {SOURCE_SCHEMA}.{source} as select * from source_{source}")  # noqa: S608
+                database.offer(source, snapshot.table(source))
             for parent in sorted({*model.parents} - there):
-                connection.register(parent, results[parent])
+                database.register(parent, results[parent])
             there |= {*model.sources, *model.parents}
             parameters = {name: values[name] for name in model.parameters}
             try:
-                result = connection.execute(model.sql, parameters).to_arrow_table()
+                result = database.connection.execute(model.sql, parameters).to_arrow_table()
             except duckdb.Error as error:
                 reason = str(error).splitlines()[0]
                 raise ModelError(f"DuckDB cannot run {model.name}.sql: {reason} {_NEXT}") from error
@@ -207,7 +206,42 @@ def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tup
     return found
 
 
-_HELD: Final[ContextVar[list[duckdb.DuckDBPyConnection] | None]] = ContextVar("held", default=None)
+@dataclass(slots=True)
+class _Database:
+    """A connection, the schema of each source that it has a view of, the names that are some table's now, and of which nothing's."""
+
+    connection: duckdb.DuckDBPyConnection
+    views: dict[str, pa.Schema] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    rowless: dict[str, pa.Schema] = field(default_factory=dict)
+
+    def offer(self, source: str, table: pa.Table) -> None:
+        """Let models read a table of a snapshot. A view stays as it is for the next snapshot, and so does a table without a row: most of
+        a store that is not ours have none."""
+        name, schema = f"source_{source}", table.schema
+        if table.num_rows or self.rowless.get(name) != schema:
+            self.register(name, table if table.num_rows else schema.empty_table())
+            if not table.num_rows:
+                self.taken.discard(name)
+                self.rowless[name] = schema
+        if self.views.get(source) != schema:
+            self.connection.execute(f"create or replace view {SOURCE_SCHEMA}.{source} as select * from {name}")  # noqa: S608
+            self.views[source] = schema
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Give a table a name until ``forget``."""
+        self.connection.register(name, table)
+        self.taken.add(name)
+        self.rowless.pop(name, None)
+
+    def forget(self) -> None:
+        """Nothing of the snapshot stays."""
+        for name in self.taken:
+            self.connection.unregister(name)
+        self.taken.clear()
+
+
+_HELD: Final[ContextVar[list[_Database] | None]] = ContextVar("held", default=None)
 """The connection that waits for the next snapshot, where the models of several run one after another."""
 
 
@@ -215,33 +249,36 @@ _HELD: Final[ContextVar[list[duckdb.DuckDBPyConnection] | None]] = ContextVar("h
 def one_database() -> Generator[None]:
     """Models of snapshots that follow each other share a DuckDB connection until this ends: to open one takes longer than to ask a small
     namespace's questions. Nothing of a snapshot stays in it for the next."""
-    held: list[duckdb.DuckDBPyConnection] = []
+    held: list[_Database] = []
     token = _HELD.set(held)
     try:
         yield
     finally:
         _HELD.reset(token)
-        for connection in held:
-            connection.close()
+        for database in held:
+            database.connection.close()
 
 
 @contextmanager
-def _database() -> Generator[duckdb.DuckDBPyConnection]:
-    """A connection with an empty schema of sources; one on which anything was raised is closed."""
+def _database() -> Generator[_Database]:
+    """A connection on which no snapshot is offered; one on which anything was raised is closed."""
     held = _HELD.get()
-    connection = held.pop() if held else _connection()
+    database = held.pop() if held else _opened()
     try:
-        connection.execute(f"create schema {SOURCE_SCHEMA}")
-        yield connection
+        yield database
         if held is None:
             return
-        connection.execute(f"drop schema {SOURCE_SCHEMA} cascade")
-        for (name,) in connection.execute("select view_name from duckdb_views() where not internal").fetchall():
-            connection.unregister(name)
-        held.append(connection)
+        database.forget()
+        held.append(database)
     finally:
-        if held is None or connection not in held:
-            connection.close()
+        if held is None or database not in held:
+            database.connection.close()
+
+
+def _opened() -> _Database:
+    database = _Database(_connection())
+    database.connection.execute(f"create schema {SOURCE_SCHEMA}")
+    return database
 
 
 def _connection() -> duckdb.DuckDBPyConnection:

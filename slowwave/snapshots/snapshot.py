@@ -71,11 +71,13 @@ class Snapshot:
         """
         table = self.table(name)
         chosen = table if columns is None else table.select(list(dict.fromkeys(columns)))
+        if not table.num_rows:
+            return chosen
         names = set(table.column_names)
         mask = None
-        if "invalidated_at" in names:
-            mask = pc.is_null(table["invalidated_at"])
-        if "valid_to" in names:
+        if "invalidated_at" in names and (ends := table["invalidated_at"]).null_count < len(ends):
+            mask = pc.is_null(ends)
+        if "valid_to" in names and table["valid_to"].null_count < table.num_rows:
             now = pa.scalar(self.taken_at, pa.timestamp("us", tz="UTC"))
             current = pc.or_(pc.is_null(table["valid_to"]), pc.fill_null(pc.greater(table["valid_to"], now), False))
             mask = current if mask is None else pc.and_(mask, current)
