@@ -292,15 +292,16 @@ def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> N
     with going.store.connect("planner") as connection, connection.transaction():
         crash_plan_run(connection, going.run_id, str(problem))
         finding = Finding(str(problem), (), "error", {"escapes": list(problem.escapes[:_SHOWN])})
-        write_findings(connection, namespace, going.run_id, {OPERATION: [finding]})
+        write_findings(connection, namespace_id(connection, namespace), going.run_id, {OPERATION: [finding]})
 
 
 def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Budget:
     """The pass's own: what a pass may spend, what is left of the week's, and never more than the namespace's day allows."""
     options = settings.operations.deep_pass
-    day = open_budget(store, namespace, settings, run_id)
     with store.connect("reader") as connection:
-        spent = deep_state(connection, namespace_id(connection, namespace)).tokens
+        scope = namespace_id(connection, namespace)
+        spent = deep_state(connection, scope).tokens
+    day = open_budget(store, scope, settings, run_id)
     limits = [
         *([options.max_tokens] if options.max_tokens else []),
         *([options.max_tokens_per_week - spent] if options.max_tokens_per_week else []),

@@ -42,7 +42,7 @@ def read_inputs(
         baselines(store, snapshot.namespace),
         embedder.embed if usable else None,
         judges_for(settings),
-        budget=open_budget(store, snapshot.namespace, settings, run_id),
+        budget=open_budget(store, snapshot.namespace_id, settings, run_id),
         writer=writer_for(settings),
         consolidator=consolidator_for(settings),
     )

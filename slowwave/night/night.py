@@ -36,7 +36,7 @@ from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
 from slowwave.reports.sinks import Callback
-from slowwave.runs.heartbeat import beating
+from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.planning import check_cancelled
 from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.memory_release import release, tight_memory
@@ -58,8 +58,9 @@ STEPS: Final = len(OPERATIONS) + 3
 """How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
 
 
-_FEW: Final = 16
-"""Steps of a small namespace's night after which it is asked whether somebody cancelled it: each costs a commit, and all take no second."""
+_SELDOM: Final = 0.5
+"""Seconds after which a small namespace's night says again where it is, and asks whether somebody wants it to pause: each time is a commit.
+One that is over sooner never does; it writes no plan all the same when it was cancelled."""
 
 
 @each_text_once()
@@ -79,6 +80,7 @@ def run_night(
     now: datetime | None = None,
     noted: bool = False,
     exported: Snapshot | None = None,
+    base: str = "",
     done: Finished | None = None,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
@@ -87,8 +89,9 @@ def run_night(
     already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
     gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
     ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
-    ``exported`` is the namespace as it was read with others a moment ago (``slowwave.night.several``): it is small, so people can pause
-    or cancel the run at a few of its steps only. Where anything happened since, the namespace is read again.
+    ``exported`` is the namespace as it was read with others a moment ago (``slowwave.night.several``): it is small, so the run says seldom
+    where it is. Where anything happened since, the namespace is read again. ``base`` is where the snapshots of this database lie, for
+    whoever knows it already.
     ``done`` is called at the end of a night that made a plan, not of one that was skipped.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
@@ -101,14 +104,16 @@ def run_night(
     if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
-    say = _steps(store, run_id, progress, every=1 if exported is None else _FEW)
+    say = _steps(store, run_id, progress, every=0.0 if exported is None else _SELDOM)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     try:
-        with beating(store, "planner", run_id, expiry(store, namespace)):
+        with beating(store, "planner", run_id, _expiry(store, namespace, exported)):
             say("snapshot")
             with stream.phase("snapshot"):
-                snapshot = load_snapshot(take_snapshot(store, namespace, now=now, exported=exported, run_id=run_id))
+                snapshot = load_snapshot(
+                    take_snapshot(store, namespace, base, now=now, exported=exported, run_id=run_id)
+                )
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)
             reports: dict[str, Report] = {}
@@ -144,14 +149,19 @@ def run_night(
         stream.close()
 
 
-def _steps(store: Store, run_id: str, tell: Progress | None, *, every: int) -> Progress:
-    """What says that a step begins: to the ledger at each, or at ``every`` so many, where a person may cancel or pause the run, and to
-    whoever waits."""
-    begun = 0
+def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:
+    return expiry(store, namespace) if exported is None else expiry_of(exported.settings)
+
+
+def _steps(store: Store, run_id: str, tell: Progress | None, *, every: float) -> Progress:
+    """What says that a step begins: to the ledger at each, or at the first after so many seconds, where a person may cancel or pause the
+    run, and to whoever waits."""
+    begun, last = 0, time.monotonic()
 
     def say(step: str) -> None:
-        nonlocal begun
-        if begun % every == 0:
+        nonlocal begun, last
+        if time.monotonic() - last >= every:
+            last = time.monotonic()
             release()
             check_cancelled(store, run_id, {"phase": step, "done": begun, "total": STEPS})
         begun += 1
@@ -193,7 +203,7 @@ def make_plan(
     plan, probes = prove(header, lowered.items, inputs, proposals, scope=scope, ops=ops)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
-    carried = pending_review(store, snapshot.namespace) & {i.id for i in plan.items}
+    carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}
     summary = {
         "items": per_operation(plan.items),
         "deferred": len(plan.deferred),
@@ -230,7 +240,7 @@ def make_plan(
     plan = replace(plan, written={})
     with store.connect("planner") as connection, connection.transaction():
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
-        write_findings(connection, snapshot.namespace, run_id, warnings)
+        write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
     if state == "awaiting_approval" and not _only_looks(store, run_id):
         by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)

@@ -8,7 +8,7 @@ one that a night of that namespace alone would have sealed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -22,11 +22,13 @@ from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
 from slowwave.plans.lowering import each_recipe_once
+from slowwave.snapshots.files import database_base
 from slowwave.snapshots.models import one_database
 from slowwave.snapshots.several import export_snapshots
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
+from slowwave.store.idle import handed_on
 from slowwave.texts.screened import each_text_once
 
 SMALL: Final = 2_000
@@ -96,12 +98,12 @@ def _in_turn(
             with suppress(SlowwaveError):  # the night of each says why
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
+            base = database_base(store) if read else ""
             for name in names:
                 tell = progress(name) if progress else None
                 try:
-                    yield (
-                        name,
-                        run_night(
+                    with handed_on() if name in read else nullcontext():
+                        night = run_night(
                             store,
                             name,
                             force=force,
@@ -110,11 +112,13 @@ def _in_turn(
                             now=now,
                             noted=noted,
                             exported=read.get(name),
+                            base=base,
                             done=done,
-                        ),
-                    )
+                        )
                 except SlowwaveError as problem:
                     yield name, problem
+                else:
+                    yield name, night
 
 
 def _together(store: Store, namespaces: Sequence[str], at_once: int) -> Iterator[tuple[str, list[str]]]:

@@ -78,7 +78,8 @@ def take_snapshot(
             (snapshot.namespace_id, Settings.for_namespace(snapshot.settings).snapshot_keep_nights),
         ).fetchall()
         gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
-        connection.execute(_NOTE_DELETED, (gone,))
+        if gone:
+            connection.execute(_NOTE_DELETED, (gone,))
     return location
 
 

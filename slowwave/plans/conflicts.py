@@ -107,12 +107,9 @@ def write_conflicts(
     """
     rows = [_row(details, run_id) for details in found]
     values = {"scope": scope, "run": run_id, "by": f"run:{run_id}", "tables": list(SAID), "found": Jsonb(rows)}
-    changed = connection.execute(_UPSERT, values).rowcount
-    if complete:
-        known = connection.execute(
-            _OPEN,
-            values,
-        ).fetchall()
+    changed = connection.execute(_UPSERT, values).rowcount if rows else 0
+    known = connection.execute(_OPEN, values).fetchall() if complete else []
+    if known:
         values |= {"live": _live(snapshot, known)}
         changed += sum(connection.execute(statement, values).rowcount for statement in (_RETIRED, _AGREED))
     return changed

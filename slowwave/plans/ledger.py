@@ -26,7 +26,6 @@ from slowwave.runs.ledger import move_run
 from slowwave.runs.planning import end_plan_run
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
-from slowwave.store.namespaces import namespace_id
 from slowwave.texts.quotation import quotable_all
 
 _READ_AT_ONCE: Final = 1_000  # items
@@ -350,10 +349,10 @@ def _odd_form(hash_: str) -> str:
     return f"Plan {hash_[:12]} is not in the form that this version writes: run the night again."
 
 
-def pending_review(store: Store, namespace: str) -> frozenset[str]:
+def pending_review(store: Store, namespace_id: str) -> frozenset[str]:
     """Ids of review items that wait for a person in plans that stand: a new night carries them over."""
     with store.connect("reader") as connection:
-        rows = connection.execute(_REVIEWS, (namespace_id(connection, namespace),))
+        rows = connection.execute(_REVIEWS, (namespace_id,))
         return frozenset(str(i) for (i,) in rows)
 
 
@@ -366,14 +365,15 @@ def expire_plans(store: Store) -> int:
         return len(gone)
 
 
-def write_findings(connection: Connection, namespace: str, run_id: str, found: Mapping[str, Sequence[Finding]]) -> None:
+def write_findings(
+    connection: Connection, namespace_id: str, run_id: str, found: Mapping[str, Sequence[Finding]]
+) -> None:
     """Keep the findings of operations for the metrics and for people who ask later."""
     named = [(operation, f) for operation, findings in found.items() for f in findings]
     if not named:
         return
-    scope = namespace_id(connection, namespace)
     messages, details = quotable_all([f.message for _, f in named]), quotable_all([f.details for _, f in named])
     with connection.cursor() as cursor, cursor.copy(_COPY_FINDINGS) as copy:
         for (operation, finding), message, about in zip(named, messages, details, strict=True):
             stored = Jsonb({"rows": list(finding.rows), **about})
-            copy.write_row((uuid4(), scope, run_id, operation, finding.severity, message, stored))
+            copy.write_row((uuid4(), namespace_id, run_id, operation, finding.severity, message, stored))

@@ -63,6 +63,8 @@ def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> Lower
 
     Cost: a few statements for each bound table, and one look at the embedder where a text would be rewritten.
     """
+    if not items:
+        return LoweredItems(())
     with store.connect("reader") as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         found = connected_store(connection, namespace_id)

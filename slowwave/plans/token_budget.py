@@ -10,7 +10,6 @@ from psycopg.rows import class_row
 from slowwave.config.settings import Settings
 from slowwave.language.budget import Budget, Usage
 from slowwave.store.connect import Store
-from slowwave.store.namespaces import namespace_id
 
 _BUDGET: Final = """
 SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
@@ -28,20 +27,18 @@ VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
 """
 
 
-def open_budget(store: Store, namespace: str, settings: Settings, run_id: str = "") -> Budget:
+def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str = "") -> Budget:
     """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
 
     Without ``run_id`` the run is the namespace's newest that is planning; without one, calls are allowed and booked nowhere.
     """
-    with store.connect("reader") as connection:
-        scope = namespace_id(connection, namespace)
-        with connection.cursor(row_factory=class_row(_Spent)) as cursor:
-            run = cursor.execute(_BUDGET, {"namespace": scope, "run": run_id}).fetchone() or _Spent("", 0)
-            today = cursor.execute(_TODAY, (scope,)).fetchone() or _Spent("", 0)
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_Spent)) as cursor:
+        run = cursor.execute(_BUDGET, {"namespace": namespace_id, "run": run_id}).fetchone() or _Spent("", 0)
+        today = cursor.execute(_TODAY, (namespace_id,)).fetchone() or _Spent("", 0)
 
     def record(usage: Usage) -> None:
         with store.connect("planner") as writing:
-            writing.execute(_BOOK, (scope, run.run_id, usage.operation, usage.model, usage.input, usage.output))
+            writing.execute(_BOOK, (namespace_id, run.run_id, usage.operation, usage.model, usage.input, usage.output))
 
     return Budget(
         settings.llm_max_tokens_per_run,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.bindings import checks
 from slowwave.bindings.changes import note_changes
-from slowwave.errors import DreamDisabledError, SlowwaveError, StoreError
+from slowwave.errors import DreamCancelled, DreamDisabledError, SlowwaveError, StoreError
 from slowwave.night import several
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
@@ -21,11 +21,13 @@ from slowwave.night.several import run_nights
 from slowwave.night.snapshot import take_snapshot
 from slowwave.plans import lowering
 from slowwave.plans.ledger import read_plan
+from slowwave.runs.control import request_cancel
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import load_snapshot
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import USERS, collection
+from tests.memories import ask
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -39,7 +41,8 @@ def hashes(store: Store, names: list[str]) -> dict[str, str]:
 def test_each_has_the_plan_of_a_night_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many are read together, or none because all are too large: the same hash, and so the same cells."""
     names = collection(store)
-    alone = {name: run_night(store, name, now=AT).plan for name in names}
+    nights = {name: run_night(store, name, now=AT) for name in names}
+    alone = {name: night.plan for name, night in nights.items()}
     assert sum(len(plan.items) for plan in alone.values() if plan) > len(names)
     expected = {name: plan.plan_hash for name, plan in alone.items() if plan}
     assert len(set(expected.values())) == len(names)
@@ -53,12 +56,48 @@ def test_each_has_the_plan_of_a_night_alone(store: Store, monkeypatch: pytest.Mo
     monkeypatch.setattr(several, "export_snapshots", counted)
     assert hashes(store, names) == expected
     assert read == [4]
+    nights = {
+        name: run_night(store, name, now=AT) for name in names
+    }  # with the figures of a night before, as the next have
+    together = dict(run_nights(store, names, now=AT))
+    assert {name: said(night) for name, night in together.items()} == {n: said(night) for n, night in nights.items()}
+    read.clear()
+    assert hashes(store, names) == expected
+    assert read == [4]
     monkeypatch.setattr(several, "AT_ONCE", 24)
     assert hashes(store, names) == expected
     assert read == [4, 2, 2]
     monkeypatch.setattr(several, "SMALL", 0)
     assert hashes(store, names) == expected
     assert read == [4, 2, 2]
+
+
+def said(night: Night | SlowwaveError) -> object:
+    """All that a night came to, but for when and how long."""
+    assert isinstance(night, Night)
+    assert night.plan
+    assert night.probes
+    reports = {**night.reports, **night.proposals}
+    untimed = {name: replace(report, started_at="", seconds=0.0) for name, report in reports.items()}
+    items = [(i.id, i.decision, i.risk, i.evidence, i.mutation) for i in night.plan.items]
+    return untimed, items, night.plan.plan_hash, night.plan.deferred, night.probes, night.why_nothing, night.new_items
+
+
+def test_one_that_is_cancelled_makes_no_plan_and_the_next_goes_on(store: Store) -> None:
+    """Small ones say seldom where they are: what a person decided meanwhile is seen when the plan would be written."""
+    names = collection(store)[:2]
+
+    def cancel(name: str) -> Callable[[str], None]:
+        return lambda step: request_cancel(store, "last", name) and None if (name, step) == (names[0], "plan") else None
+
+    found = dict(run_nights(store, names, progress=cancel))
+    assert isinstance(found[names[0]], DreamCancelled)
+    assert isinstance(found[names[1]], Night)
+    rows = ask(
+        store, "SELECT n.slug, r.state, r.plan_hash FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id"
+    )
+    assert ({(slug, state) for slug, state, plan in rows if plan is None}) == {(names[0], "cancelled")}
+    assert len(rows) == 2
 
 
 def test_what_did_not_change_is_skipped_and_one_that_fails_stops_no_other(store: Store) -> None:

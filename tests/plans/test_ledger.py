@@ -25,21 +25,21 @@ def test_a_night_that_finds_only_what_waits_leaves_the_plan_before_it_standing(s
     """Review pairs are carried over: nobody is asked twice, and the first plan can still be approved."""
     world = new_world(store)
     _, first = write_a_plan(store, world)
-    waiting = pending_review(store, world.slug)
+    waiting = pending_review(store, world.namespace_id)
     second = seal(Header(world.namespace_id, world.slug, "s2", "f"), [i for i in first.items if i.id in waiting], [])
     assert _write(store, world, second, waiting) == "empty"
     assert approve(store, world.slug, first.plan_hash, approver="mara", include_review=True).item_ids
-    assert pending_review(store, world.slug) == frozenset()
+    assert pending_review(store, world.namespace_id) == frozenset()
 
 
 def test_a_night_with_something_new_takes_the_waiting_pairs_with_it(store: Store) -> None:
     """The newer plan holds both, and the older is superseded."""
     world = new_world(store)
     _, first = write_a_plan(store, world)
-    waiting = pending_review(store, world.slug)
+    waiting = pending_review(store, world.namespace_id)
     second = seal(Header(world.namespace_id, world.slug, "s2", "f"), first.items, ["dedupe_entities"])
     assert _write(store, world, second, waiting) == "awaiting_approval"
-    assert pending_review(store, world.slug) == waiting
+    assert pending_review(store, world.namespace_id) == waiting
     with store.connect("reader") as connection:
         assert read_plan(connection, first.plan_hash).state == "superseded"
         assert {s.item.id for s in read_plan(connection, second.plan_hash).items} == {i.id for i in first.items}
@@ -100,8 +100,10 @@ def test_findings_are_stored_as_they_were_reported(store: Store) -> None:
     twice = [Finding(text, ("a", "b"), "warning", {"name": text, "n": 2})] * 2
     with store.connect("planner") as connection:
         run_id = open_plan_run(connection, world.slug)
-        write_findings(connection, world.slug, run_id, {})
-        write_findings(connection, world.slug, run_id, {"orphans": twice, "pagerank": [], "schema_drift": twice[:1]})
+        write_findings(connection, world.namespace_id, run_id, {})
+        write_findings(
+            connection, world.namespace_id, run_id, {"orphans": twice, "pagerank": [], "schema_drift": twice[:1]}
+        )
     with store.connect("reader") as connection:
         stored = connection.execute(
             "SELECT operation, severity, message, details FROM night.findings WHERE run_id = %s ORDER BY operation",

@@ -43,6 +43,26 @@ def test_who_asks_one_after_another_gets_one_connection(store: Store) -> None:
     assert len({session(store, role) for role in ROLES}) == 4
 
 
+def test_steps_of_one_piece_of_work_hand_it_on_and_then_it_is_as_new(store: Store) -> None:
+    """Within the work it is as the step before left it; a step within a step, and one after a failure, gets another."""
+    with idle.handed_on():
+        with store.connect("planner") as connection:
+            connection.execute("SET statement_timeout = '7s'")
+            of = connection.info.backend_pid
+        with store.connect("planner") as connection, store.connect("planner") as inner:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("7s",)
+            assert (connection.info.backend_pid, inner.info.backend_pid != of) == (of, True)
+        gone = session(store, "reader")
+        assert gone != of
+        with pytest.raises(psycopg.errors.DivisionByZero), store.connect("reader") as broken:
+            broken.execute("SELECT 1 / 0")
+        assert session(store, "reader") != gone
+    with store.connect("planner") as connection, store.connect("planner") as other:
+        assert of in (connection.info.backend_pid, other.info.backend_pid)
+        for one in (connection, other):
+            assert one.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
 @pytest.mark.parametrize("one_address", [False, True])
 def test_a_connection_never_passes_from_role_to_role(store: Store, one_address: bool) -> None:
     """Not even where one login takes them all: each finds itself in its own."""
