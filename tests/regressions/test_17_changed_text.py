@@ -166,7 +166,7 @@ def test_a_block_that_an_agent_rewrote_is_a_new_version(store: Store, tmp_path: 
 def test_the_command_says_so(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In words, in JSON and by its exit code: 2, as something was refused."""
     monkeypatch.setattr("slowwave.cli.imports.open_store", lambda: store)
-    monkeypatch.setattr("slowwave.cli.imports.embedder_for", lambda settings: HashEmbedder())
+    monkeypatch.setattr("slowwave.language.embedder.embedder_for", lambda settings: HashEmbedder())
     run = CliRunner().invoke
     first = run(app, ["import", "entities", str(table(tmp_path, "1,crm,person,Ann,"))])
     assert first.exit_code == 0
