@@ -6,6 +6,7 @@ import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.night.night import run_night
+from slowwave.search.recall_log import logged
 from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.store.connect import Store
@@ -39,6 +40,7 @@ async def test_dory_what_an_agent_recalled_by_day_is_a_signal_at_night(acme: Sto
         assert reminded["sources"] == [PAGE]
         used = {"query": QUERY, "result_ids": [hit["id"]], "scores": [hit["score"]], "selected_ids": [hit["id"]]}
         assert (await client.post("/v1/recall-event", json=used)).json()["stored"]
+    logged()
     night = run_night(acme, "acme", force=True, ops="census")
     (location,) = ask(acme, "SELECT location FROM night.snapshots WHERE id = %s", night.snapshot_id)[0]
     snapshot = load_snapshot(str(location))
