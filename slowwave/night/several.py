@@ -14,6 +14,8 @@ from functools import partial
 from itertools import groupby
 from typing import Final
 
+import pyarrow as pa
+
 from slowwave.bindings.changes import noted_rows
 from slowwave.bindings.writing import each_store_once
 from slowwave.errors import SlowwaveError
@@ -98,6 +100,7 @@ def _in_turn(
             with suppress(SlowwaveError):  # the night of each says why
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
+            _screen(read.values())
             base = database_base(store) if read else ""
             for name in names:
                 tell = progress(name) if progress else None
@@ -119,6 +122,20 @@ def _in_turn(
                     yield name, problem
                 else:
                     yield name, night
+
+
+def _screen(snapshots: Collection[Snapshot]) -> None:
+    """Look through what the memories and passages of several namespaces say at once, so that none of their nights reads what is plain."""
+    from slowwave.texts.screening import note_plain  # its rules take a while to load
+
+    texts = [
+        chunk.cast(pa.large_string())
+        for snapshot in snapshots
+        for table in ("memory_versions", "chunks")
+        for chunk in snapshot.table(table)["content"].chunks
+    ]
+    if texts:
+        note_plain(pa.chunked_array(texts))
 
 
 def _together(store: Store, namespaces: Sequence[str], at_once: int) -> Iterator[tuple[str, list[str]]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from slowwave.texts import prefilter, screened
 from slowwave.texts.findings import KINDS, Detection, Kind, Severity
@@ -45,10 +46,23 @@ def screen(text: str) -> tuple[Detection, ...]:
 def screen_all(texts: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, ...]]]:
     """(place, findings) of each text of a column that has any. Plain texts cost a few passes of RE2 over the column, the others what
     ``screen`` costs."""
-    suspect = np.flatnonzero(prefilter.found(texts, *MAY_HOLD) | may_hold(texts))
+    suspect = np.flatnonzero(_may_hold(texts))
     for place, text in zip(suspect.tolist(), texts.take(suspect).to_pylist(), strict=True):
         if found := screen(text):
             yield place, found
+
+
+def note_plain(texts: prefilter.Texts) -> None:
+    """Remember of the plain texts of a column, within ``each_text_once``, that they hold nothing. A column of a few texts is not looked
+    through as a whole: who will screen many of them has all of them looked through at once."""
+    remembered = screened.known()
+    if remembered is not None:
+        for text in texts.filter(pa.array(~_may_hold(texts))).to_pylist():
+            remembered.setdefault(screened.key(text), ())
+
+
+def _may_hold(texts: prefilter.Texts) -> prefilter.Flags:
+    return prefilter.found(texts, *MAY_HOLD) | may_hold(texts)
 
 
 def _read(text: str) -> tuple[Detection, ...]:
