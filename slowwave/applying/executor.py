@@ -21,7 +21,7 @@ from slowwave.applying.approval import Approved, read_approval, refuse_expired, 
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
-from slowwave.applying.pages import bound_folder, follow_bound_folder, follow_folders, follow_pages
+from slowwave.applying.pages import bound_folder, follow_bound_folder, follow_folders, follow_pages, stood_in
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.applying.where import catalogue_of
@@ -357,7 +357,9 @@ def _change(
     if len(idle) < len(items):
         doing = [i for i in items if i.id not in stale]
         stale |= apply_items(connection, claim.namespace_id, claim.run_id, doing, catalogue)
-    so = already_so(connection, claim.namespace_id, [i for i in items if i.id in stale], catalogue)
+    left = [i for i in items if i.id in stale]
+    so = already_so(connection, claim.namespace_id, left, catalogue)
+    stale |= {i.id: f"{stale[i.id]}{stood_in(i.mutation)}" for i in left}
     return {
         id_: ("noop", "Its cells hold already what it would write.") if id_ in so else ("skipped_stale", why)
         for id_, why in stale.items()

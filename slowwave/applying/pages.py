@@ -16,8 +16,9 @@ from slowwave.bindings.connected import ConnectedStore
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import corpora_of
 from slowwave.corpus.pending_files import follow_files, has_pending
-from slowwave.errors import SlowwaveError, UndoBlocked
+from slowwave.errors import Refused, SlowwaveError, UndoBlocked
 from slowwave.folders.following import Why, folder_of, follow_folder, places_of
+from slowwave.mutations.mutation import Mutation
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
@@ -28,6 +29,8 @@ _NOTE_FINDING: Final = """
 INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message)
   VALUES (gen_random_uuid(), %s, %s, %s, 'warning', %s)
 """
+
+_BLOCKS: Final = "memory.folder_blocks"
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -74,12 +77,23 @@ def follow_bound_folder(store: Store, claim: NamespaceClaim, folder: ConnectedSt
     """
     subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
     try:
-        problems = follow_folder(store, folder, why=Why(subject, f"Run: {claim.run_id}")).problems()
+        problems = follow_folder(store, folder, why=Why(subject, f"Run: {claim.run_id}")).hindered()
+    except Refused as problem:
+        problems = [str(problem)]
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
         problems = [f"Files of {folder.name} could not follow ({type(problem).__name__}). The next night tries again."]
     if problems:
         more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
-        _warn(store, claim, "folder", (f"{problems[0]}{more}",))
+        _warn(store, claim, "folder", (f"{problems[0].rstrip('.')}.{more}",))
+
+
+def stood_in(mutation: Mutation) -> str:
+    """A sentence that names the files or blocks, and their lines, whose rows a mutation is about; empty for rows of no folder."""
+    if mutation.physical is None or all(write.cell.table != _BLOCKS for write in mutation.physical.writes):
+        return ""
+    rows = (*mutation.rows, *((mutation.keep,) if mutation.keep else ()), *mutation.absorb)
+    places = sorted({row.external_id for row in rows if row.external_id})
+    return f" When it was planned it stood in: {'; '.join(places)}." if places else ""
 
 
 def named_in_files(store: Store, problem: UndoBlocked) -> UndoBlocked:

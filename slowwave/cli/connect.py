@@ -143,6 +143,30 @@ def folder(
         say(f"Left out: {plain(problem, 400)}", indent=2)
 
 
+@app.command("letta-api")
+def letta_api(
+    server: Annotated[str, typer.Argument(help="The server's address, such as http://localhost:8283.")],
+    name: Annotated[
+        str, typer.Option(help="What the store is called here, where there are several of one kind.")
+    ] = "letta_api",
+    emptied: Annotated[bool, typer.Option("--emptied", help="The server is meant to hold no block.")] = False,
+    json: Json = False,
+) -> None:
+    """Connect the memory blocks of a Letta server through its API, to be read. Each line is a memory; the key is LETTA_API_KEY's."""
+    from slowwave.config.settings import Settings
+    from slowwave.folders.connecting import connect_letta
+    from slowwave.language.embedder import embedder_for
+
+    found = connect_letta(open_store(), server, embedder_for(Settings.for_namespace({})), name=name, emptied=emptied)
+    if json:
+        show_json({**_as_json(found.connected), "folder": found.sync.to_json()})
+        return
+    _show(found.connected, given_address=False)
+    say(f"Read {counted(found.sync.files, 'block')} of {plain(found.sync.root)}.")
+    for problem in found.sync.problems():
+        say(f"Left out: {plain(problem, 400)}", indent=2)
+
+
 UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
 UserColumn = Annotated[
     str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")

@@ -8,7 +8,8 @@ from slowwave.bindings.changes import note_change, note_changes
 from slowwave.bindings.connected import connected_names, store_named
 from slowwave.config.settings import Settings
 from slowwave.errors import BindingError, Refused, StoreError
-from slowwave.folders.following import folder_of, follow_folder, is_folder
+from slowwave.folders.following import folder_of, follow_folder
+from slowwave.folders.sources import is_folder
 from slowwave.language.embedder import embedder_for
 from slowwave.reports.notices import deliver
 from slowwave.store.connect import Store

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from slowwave.bindings.connected import ConnectedStore, connected_stores
-from slowwave.corpus.folder_scan import scan_folder
-from slowwave.corpus.profile import profile
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.folders.following import is_folder
+from slowwave.folders.sources import LETTA, is_folder, source_of
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
 
@@ -27,18 +22,25 @@ def diagnose_folders(store: Store) -> list[Diagnosis]:
 
 
 def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
-    root = Path(of.parameters.get("root", ""))
+    source = source_of(of)
     try:
-        scan = scan_folder(root, profile("plain"))
-    except Refused:
+        scan = source.scan()
+    except Refused as problem:
+        if of.kind == LETTA:
+            return [
+                Diagnosis(
+                    f"{problem} The nights and applies of {of.name} are refused.",
+                    f"Mend it, or `slowwave connect remove {of.name}`.",
+                )
+            ]
         return [
             Diagnosis(
-                f"The folder {of.name} lies at {root}, where there is none that can be read: its nights and applies are refused.",
+                f"The folder {of.name} lies at {source.root}, where there is none that can be read: its nights and applies are refused.",
                 f"Mount it, or `slowwave connect remove {of.name}`.",
             )
         ]
     found: list[Diagnosis] = []
-    if of.writing and (shut := [p for p in scan.files if not os.access((root / p).parent, os.W_OK)]):
+    if of.writing and (shut := source.shut(scan.files)):
         found.append(
             Diagnosis(
                 f"Files of the folder {of.name} could not follow what is applied: {_few(shut)} cannot be replaced by this login.",
@@ -49,7 +51,7 @@ def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
         told = [f"{out.path} ({out.reason})" for out in scan.left_out]
         found.append(
             Diagnosis(
-                f"{len(told):,} files of the folder {of.name} are left out: {_few(told)}.",
+                f"{len(told):,} {source.noun}s of the folder {of.name} are left out: {_few(told)}.",
                 "Look at them.",
                 problem=False,
             )

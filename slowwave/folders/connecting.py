@@ -1,4 +1,4 @@
-"""Connecting a folder of Markdown, to be read, and letting go of one."""
+"""Connecting a folder of Markdown, or the blocks behind Letta's API, to be read, and letting go of one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from slowwave.bindings.connected import connected_stores
 from slowwave.bindings.connecting import Connected, connect_store, disconnect_store
 from slowwave.errors import Refused
-from slowwave.folders.following import KIND, FolderSync, follow_folder, is_folder
+from slowwave.folders.following import FolderSync, follow_folder
+from slowwave.folders.letta_source import LettaBlocks, checked_address
+from slowwave.folders.sources import LETTA, TREE, is_folder
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Store
 
@@ -35,7 +37,7 @@ def connect_folder(
     name = name or _named(root)
     with store.connect("owner") as connection:
         for other in connected_stores(connection):
-            there = Path(other.parameters.get("root", "")) if is_folder(other) else None
+            there = Path(other.parameters.get("root", "")) if other.kind == TREE else None
             if other.name == name and there != root:
                 raise Refused(
                     f"Another store is connected as {name}. Give this one a name by --name; nothing was connected."
@@ -45,10 +47,39 @@ def connect_folder(
                     f"{root} and {there}, which is connected as {other.name}, lie in each other, and a file is worked on in one place. "
                     "Nothing was connected."
                 )
-    given = {"folder": name, "root": str(root)}
-    first = connect_store(store, KIND, parameters=given, name=name, embedding_model=embedder.model)
+    return _connected(store, TREE, str(root), embedder, name, emptied=emptied)
+
+
+def connect_letta(
+    store: Store, url: str, embedder: Embedder, *, name: str = "letta_api", emptied: bool = False
+) -> ConnectedFolder:
+    """Connect the memory blocks of a Letta server through its API: their lines become rows, and they a namespace of the store's name.
+    Nothing is written to the server.
+
+    Raises ``Refused`` for what is no address, a server that does not answer or takes no key, and a name that another store has.
+    """
+    root = checked_address(url)
+    with store.connect("owner") as connection:
+        for other in connected_stores(connection):
+            there = other.parameters.get("root", "") if other.kind == LETTA else None
+            if other.name == name and there != root:
+                raise Refused(
+                    f"Another store is connected as {name}. Give this one a name by --name; nothing was connected."
+                )
+            if other.name != name and there == root:
+                raise Refused(
+                    f"The blocks at {root} are connected as {other.name} already, and a block is worked on in one place. "
+                    "Nothing was connected."
+                )
+    LettaBlocks(root).scan()  # before anything is noted
+    return _connected(store, LETTA, root, embedder, name, emptied=emptied)
+
+
+def _connected(store: Store, kind: str, root: str, embedder: Embedder, name: str, *, emptied: bool) -> ConnectedFolder:
+    given = {"folder": name, "root": root}
+    first = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
     sync = follow_folder(store, first.store, embedder=embedder, emptied=emptied)
-    again = connect_store(store, KIND, parameters=given, name=name, embedding_model=embedder.model)
+    again = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
     return ConnectedFolder(replace(again, new_namespaces=first.new_namespaces), sync)
 
 

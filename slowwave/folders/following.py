@@ -16,33 +16,26 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 from psycopg.rows import class_row
 
 from slowwave.bindings.connected import ConnectedStore, connected_store
-from slowwave.corpus.folder_scan import FolderScan, scan_folder
-from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, decoded, read_bytes
-from slowwave.corpus.pending_files import Unwritable, bring_file
-from slowwave.corpus.profile import profile
+from slowwave.corpus.folder_scan import FolderScan
+from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, decoded
+from slowwave.corpus.pending_files import Unwritable
 from slowwave.errors import Refused
-from slowwave.folders.history import NOTHING, Commit, commit_files, committable
+from slowwave.folders.history import NOTHING, Commit
 from slowwave.folders.merging import BlockRow, Merged, merged
-from slowwave.folders.segments import Segment, segments_of
+from slowwave.folders.segments import Segment
+from slowwave.folders.sources import is_folder, source_of
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import UnreadableFile
 
-KIND: Final = "folder"
-"""The binding of stores that are folders."""
-
 STANDS_STILL: Final = 1.0
 """Seconds for which a file has to stand still before it is read: editors write in several steps."""
-
-PROFILE: Final = "plain"
-"""How its files are read."""
 
 _EMBEDDED: Final = 256
 _BREAK: Final = re.compile(r"\r\n?|\n")
@@ -108,7 +101,7 @@ DELETE FROM memory.folder_blocks b WHERE b.folder = %s AND b.said = '' AND (b.go
 @dataclass(slots=True)
 class FolderSync:
     """What became of a folder: files that were ``read`` or are gone, blocks that are ``new`` or ``ended``, files that were ``written``,
-    those that cannot be taken or written now with reasons (``left``), and the commit."""
+    those that cannot be taken or written now with reasons (``left``), ``aside`` those that nobody waits for, and the commit."""
 
     store: str
     root: str
@@ -120,11 +113,17 @@ class FolderSync:
     embedded: int = 0
     written: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
     commit: Commit = NOTHING
 
     def problems(self) -> list[str]:
         """What a person should know, as sentences."""
         told = [f"{path}: {why}" for path, why in sorted(self.left.items())]
+        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+
+    def hindered(self) -> list[str]:
+        """Of these, what keeps a plan's changes from where they belong: a link or a block that is read-only was never looked into."""
+        told = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
         return [*told, *([self.commit.problem] if self.commit.problem else [])]
 
     def to_json(self) -> dict[str, object]:
@@ -149,11 +148,6 @@ class Why:
 
 
 APPLIED: Final = Why()
-
-
-def is_folder(of: ConnectedStore) -> bool:
-    """Whether a connected store is a folder."""
-    return of.kind == KIND
 
 
 def folder_of(store: Store, namespace_id: str) -> ConnectedStore | None:
@@ -216,31 +210,35 @@ class _Following:
     ) -> None:
         self._connection, self._name, self._embedder, self._why = connection, of.name, embedder, why
         self._model = of.embedding_model
-        self._root = Path(of.parameters.get("root", ""))
-        self._largest = profile(PROFILE).largest_file
+        self._source = source_of(of)
         self._clock, self._pause = clock, pause
-        self._done = FolderSync(of.name, str(self._root))
+        self._done = FolderSync(of.name, self._source.root)
         self._taken: set[str] | None = None
 
     def run(self, *, emptied: bool) -> FolderSync:
+        with self._source.opened():
+            return self._run(emptied=emptied)
+
+    def _run(self, *, emptied: bool) -> FolderSync:
         known = {
             str(p): (int(str(s)), int(str(m)), str(h)) for p, s, m, h in self._connection.execute(_FILES, (self._name,))
         }
         self._connection.execute(_ERASED, (self._name,))
         due = {str(path) for (path,) in self._connection.execute(_DUE, (self._name,))}
-        scan = scan_folder(self._root, profile(PROFILE), known)
+        scan = self._source.scan(known)
         self._done.files = len(scan.files)
         self._done.left = {out.path: out.reason for out in scan.left_out}
+        self._done.aside = frozenset(self._done.left) - due
         if known and not scan.files and not scan.left_out and not emptied:
             raise Refused(
-                f"{self._root} holds no page, and {len(known):,} files were read from it, so nothing was taken for gone. Mount what should "
-                "be there, or say --emptied."
+                f"{self._source.root} holds no page, and {len(known):,} {self._source.noun}s were read from it, so nothing was taken for "
+                "gone. Mount what should be there, or say --emptied."
             )
         self._gone(scan, known)
         touched = [p for p, mark in scan.files.items() if p not in known or known[p][:2] != (mark.size, mark.mtime)]
         touched = self._settled(scan, touched)
         chosen = sorted({*touched, *(path for path in due if path in scan.files)})
-        clean = committable(self._root, sorted(due)) if due else frozenset[str]()
+        clean = self._source.committable(sorted(due)) if due else frozenset[str]()
         for path in chosen:
             try:
                 self._bring(path, scan.files[path])
@@ -250,20 +248,20 @@ class _Following:
                 self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
             except (Unwritable, OSError) as problem:
                 said = problem.strerror if isinstance(problem, OSError) else str(problem)
-                self._done.left[path] = f"the file has not followed yet: {said}"
+                self._done.left[path] = f"the {self._source.noun} has not followed yet: {said}"
         if self._done.written:
-            self._done.commit = commit_files(self._root, self._done.written, clean, self._why.subject, self._why.body)
+            self._done.commit = self._source.commit(self._done.written, clean, self._why.subject, self._why.body)
         if self._embedder is not None:
             self._embed(self._embedder)
         return self._done
 
     def _settled(self, scan: FolderScan, touched: Sequence[str]) -> list[str]:
         """Files that stand still, after waiting once for those that do not."""
-        newest = max((scan.files[path].mtime / 1e9 for path in touched), default=0.0)
+        newest = max((self._source.written_at(scan.files[path]) or 0.0 for path in touched), default=0.0)
         now = self._clock()
         if now - STANDS_STILL < newest <= now + STANDS_STILL:
             self._pause(max(0.0, min(STANDS_STILL, newest + STANDS_STILL - now)))
-            again = scan_folder(self._root, profile(PROFILE), scan.files)
+            again = self._source.scan(scan.files)
             scan.files.clear()
             scan.files.update(again.files)
         return [path for path in touched if path in scan.files]
@@ -291,10 +289,7 @@ class _Following:
     def _moved(self, fresh: Mapping[str, FileMark], known: tuple[int, int, str]) -> str:
         for path, mark in sorted(fresh.items()):
             try:
-                if (
-                    mark.size == known[0]
-                    and content_hash(read_bytes(self._root / path, mark, self._largest)) == known[2]
-                ):
+                if mark.size == known[0] and content_hash(self._source.read(path, mark)) == known[2]:
                     return path
             except (Unsettled, UnreadableFile):
                 continue
@@ -302,21 +297,22 @@ class _Following:
 
     def _bring(self, path: str, mark: FileMark) -> None:
         """One file and its rows, in one transaction."""
-        content = read_bytes(self._root / path, mark, self._largest)
+        content = self._source.read(path, mark)
         now = decoded(content)
         with self._connection.transaction():
             rows = self._rows(path)
             if now != "".join(row.wanted for row in rows):
                 if now != "".join(row.said for row in rows):
-                    self._take(path, mark, merged(rows, segments_of(now, path)))
+                    self._take(path, mark, merged(rows, self._source.segments(now, path)))
                     self._done.read += 1
                     rows = self._rows(path)
                 wanted = "".join(row.wanted for row in rows).encode()
                 if wanted != content:
-                    if bring_file(self._root, path, content_hash(content), wanted, content_hash(wanted)):
+                    brought = self._source.bring(path, content_hash(content), wanted)
+                    if brought is None:
                         raise Unsettled
                     self._done.written.append(path)
-                    content, mark = wanted, FileMark.of((self._root / path).stat(follow_symlinks=False))
+                    content, mark = wanted, brought
             self._connection.execute(_PLACED, ([row.id for row in rows], _places(path, rows)))
             self._connection.execute(_FOLLOWED, (self._name, path))
             self._connection.execute(_SEEN, (self._name, path, mark.size, mark.mtime, content_hash(content)))
@@ -347,7 +343,9 @@ class _Following:
             self._connection.execute(_KEPT, _turned(kept))
         self._end([row.id for row in found.ended])
         if new:
-            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(mark.mtime / 1e9, 0)))
+            written = self._source.written_at(mark)
+            seconds = max(self._clock() if written is None else written, 0)
+            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
             self._connection.execute(_NEW, (self._name, path, when, *_turned(new)))
             self._done.new += sum(part[2] == "block" for part in new)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import PurePosixPath
@@ -80,6 +80,26 @@ def segments_of(text: str, path: str) -> list[Segment]:
         at = end
     if at < len(lines):
         found.append(Segment("".join(lines[at:])))
+    return found
+
+
+def lines_of(segments: Sequence[Segment]) -> list[Segment]:
+    """The same segments, with each line of a paragraph as a block of its own: where no line is wrapped, a line is what one memory is."""
+    found: list[Segment] = []
+    for segment in segments:
+        if not segment.block or segment.lead.strip() or len(lines := _LINE.findall(segment.raw)) == 1:
+            found.append(segment)
+            continue
+        for line in lines:
+            said = line.strip()
+            if any(c.isalnum() for c in said):
+                at = line.index(said)
+                tail = line[at + len(said) :]
+                found.append(Segment(said, line[:at], tail, True, segment.section, segment.day))
+            elif found:
+                found[-1] = replace(found[-1], tail=found[-1].tail + line)
+            else:
+                found.append(Segment(line))
     return found
 
 

@@ -6,14 +6,11 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from slowwave.bindings.connected import ConnectedStore, connected_stores, slug_of
-from slowwave.corpus.folder_scan import scan_folder
-from slowwave.corpus.profile import profile
 from slowwave.errors import Refused
-from slowwave.folders.following import PROFILE, is_folder
+from slowwave.folders.sources import is_folder, source_of
 from slowwave.store.connect import Connection
 
 _SEEN: Final = "SELECT path, size, mtime FROM memory.folder_files WHERE folder = %s"
@@ -42,7 +39,8 @@ def _state(connection: Connection, of: ConnectedStore) -> TreeState:
     namespace = slug_of(of.name, None)
     seen = {str(path): [size, mtime] for path, size, mtime in connection.execute(_SEEN, (of.name,))}
     try:
-        scan = scan_folder(Path(of.parameters.get("root", "")), profile(PROFILE))
+        source = source_of(of)
+        scan = source.scan()
     except Refused as problem:
         return TreeState(namespace, False, "", 0.0, str(problem))
     left_out = {out.path for out in scan.left_out}
@@ -53,5 +51,5 @@ def _state(connection: Connection, of: ConnectedStore) -> TreeState:
         namespace,
         now != known,
         hashlib.sha256(json.dumps(now, sort_keys=True).encode()).hexdigest()[:32],
-        max((mark.mtime / 1e9 for mark in scan.files.values()), default=0.0),
+        max((source.written_at(mark) or 0.0 for mark in scan.files.values()), default=0.0),
     )

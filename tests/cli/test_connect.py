@@ -16,6 +16,7 @@ from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import collection
 from tests.bindings.test_connected import MADE, NOTES
 from tests.cli.conftest import Run
+from tests.folders.letta_server import LettaServer
 
 
 def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tmp_path: Path) -> None:
@@ -206,3 +207,28 @@ def test_what_keeps_a_store_from_its_nights_is_named_with_what_to_do(store: Stor
     assert json.loads(run("connect", "remove", "mem0", "--json")[1]) == {"store": "mem0", "connected": False}
     assert "mem0" not in run("doctor")[1]
     assert json.loads(run("connect", "list", "--json")[1]) == []
+
+
+def test_blocks_of_a_letta_server_are_connected_by_its_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read with the key of the environment, which is in no output; what is left out is said, and doctor says how to mend what is amiss."""
+    server = LettaServer("a-key-of-letta")
+    try:
+        server.add("human", "Likes tea\n[red]Likes\x1b[2J coffee\n")
+        server.add("rules", "Be kind", read_only=True)
+        code, _, err = run("connect", "letta-api", server.url)
+        assert (code, "set LETTA_API_KEY" in " ".join(err.split())) == (2, True)
+        monkeypatch.setenv("LETTA_API_KEY", "a-key-of-letta")
+        assert run("connect", "letta-api", "localhost:8283")[0] == 2
+        code, out, _ = run("connect", "letta-api", server.url)
+        assert (code, "2 rows in 1 namespace" in out, "1 block of" in out, "read-only" in out) == (0, True, True, True)
+        code, shown, _ = run("connect", "letta-api", server.url, "--json")
+        assert (code, json.loads(shown)["folder"]["files"]) == (0, 1)
+        assert run("connect", "letta-api", server.url, "--name", "again")[0] == 2
+        code, said, _ = run("doctor")
+        assert (code, "1 blocks of the folder letta_api are left out" in said) == (0, True)
+    finally:
+        server.close()
+    code, amiss, _ = run("doctor")
+    assert (code, "does not answer" in " ".join(amiss.split())) == (1, True)
+    assert run("connect", "remove", "letta_api")[0] == 0
+    assert all(secret not in text for secret in ("a-key-of-letta", "\x1b") for text in (err, out, shown, said, amiss))

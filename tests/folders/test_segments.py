@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.folders.segments import segments_of
+from slowwave.folders.segments import lines_of, segments_of
 from slowwave.pages.blocks import block
 from slowwave.texts.frontmatter import UnreadableFile
 
@@ -67,6 +67,20 @@ def test_segments_put_together_are_the_file(parts: list[tuple[str, str]]) -> Non
         return
     assert "".join(segment.raw for segment in found) == text
     assert all(segment.raw for segment in found)
+    lines = lines_of(found)
+    assert "".join(segment.raw for segment in lines) == text
+    assert all(segment.raw for segment in lines)
+
+
+def test_lines_of_a_paragraph_are_blocks_where_no_line_is_wrapped() -> None:
+    """Items with what is nested in them stay one; a line that says nothing goes with the one above; what leads a line is no part."""
+    text = "Name: Anna\n  Likes tea  \n...\n\n# Work\n- a kiln\n  in Oslo\n\nOne line"
+    assert [(s.lead, s.body, s.tail) for s in lines_of(segments_of(text, "human/block-1.md")) if s.block] == [
+        ("", "Name: Anna", "\n"),
+        ("  ", "Likes tea", "  \n...\n\n"),
+        ("- ", "a kiln\n  in Oslo", "\n"),
+        ("", "One line", ""),
+    ]
 
 
 def test_blocks_are_items_and_paragraphs_under_their_headings() -> None:
