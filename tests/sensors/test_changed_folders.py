@@ -9,10 +9,14 @@ import pytest
 
 from memory_assets.checks.pages import CHECKS
 from sensors.changed_folders import changed_folders
+from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import add_corpus
+from slowwave.folders.connecting import connect_folder
+from slowwave.language.embedder import embedder_for
 from slowwave.night.gates import due
 from slowwave.store.connect import Store
 from tests.memory_assets.project import Project, failure, project
+from tests.sensors import test_changed_trees
 
 SLUG = "notes"
 
@@ -85,13 +89,23 @@ def test_a_folder_that_is_not_there_fails_its_run_and_keeps_no_other_waiting(
         assert "away is no folder" in why_not(p)
 
 
-def test_a_changed_folder_makes_the_night_another_than_unchanged(store: Store, folder: Path) -> None:
-    """The schedule skips a namespace in which nothing has changed; after the sensor's run it does not."""
+def test_a_changed_folder_makes_the_night_another_than_unchanged(store: Store, tmp_path: Path) -> None:
+    """The schedule skips a namespace in which nothing has changed; after the sensor's run it does not. Its night reads its tree."""
+    folder, tree = tmp_path / "notes", tmp_path / "tree"
+    test_changed_trees.write(tree, "- Anna prefers tea\n", 600)
+    connect_folder(store, tree, embedder_for(Settings.for_namespace({})), name=SLUG)
+    write(folder, "a.md", "# A\n\n[[nowhere]]\n")
+    test_changed_trees.write(tree, "- Anna prefers coffee\n", 300)
     with store.connect("owner") as owner:
+        add_corpus(owner, SLUG, folder)
         owner.execute("""UPDATE memory.namespaces SET settings = '{"gate_min_hours": 0, "gate_min_new_records": 1}'""")
     with project(store, SLUG) as p:
         assert p.run("corpus_sync_job", SLUG).success
+        asked = test_changed_trees.tick(p)
+        assert [partition for partition, _ in asked] == [SLUG]
         assert p.run("night_job", SLUG).success
+        assert p.value("SELECT body FROM memory.folder_blocks WHERE kind = 'block'") == "Anna prefers coffee"
+        assert test_changed_trees.tick(p) == "Nothing has changed in 1 connected folders."
         closed = due(store, SLUG).closed
         assert closed is not None
         assert closed.gate == "unchanged"

@@ -10,6 +10,7 @@ import dagster as dg
 
 from sensors.changed_trees import changed_trees
 from slowwave.config.settings import Settings
+from slowwave.folders.changes import look_at_store
 from slowwave.folders.connecting import connect_folder
 from slowwave.language.embedder import embedder_for
 from slowwave.store.connect import Store
@@ -46,7 +47,7 @@ def test_a_connected_folder_that_changed_has_a_night(store: Store, tmp_path: Pat
         assert isinstance(first, list)
         assert [partition for partition, _ in first] == ["my-notes"]
         assert tick(p) == first, "the same key, which Dagster runs once"
-        assert p.run("night_job", "my-notes").success
+        look_at_store(store, "my-notes")  # as a night begins, of which tests/sensors/test_changed_folders.py has one
         assert p.value("SELECT body FROM memory.folder_blocks WHERE kind = 'block'") == "Anna prefers coffee"
         assert tick(p) == "Nothing has changed in 1 connected folders."
         (root / "MEMORY.md").rename(root / "topic.md")
