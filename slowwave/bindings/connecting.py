@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 import psycopg
 
 from slowwave.bindings.binding import Binding, BoundTable
 from slowwave.bindings.changes import note_changes_of
 from slowwave.bindings.checks import Passed, diagnose_store, missing_grants, passed
-from slowwave.bindings.connected import TABLE, ConnectedStore, disconnect, enter_namespaces, namespaces_of, register
+from slowwave.bindings.connected import (
+    TABLE,
+    ConnectedStore,
+    disconnect,
+    enter_namespaces,
+    namespaces_of,
+    register,
+    slug_of,
+)
 from slowwave.bindings.files import built_in_text, read_binding
 from slowwave.bindings.fingerprint import structure_of, there, version_of
 from slowwave.bindings.fit import misfits
 from slowwave.errors import BindingError
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.store.doctor import Diagnosis
+
+_TAKEN: Final = """
+SELECT 1 FROM memory.namespaces n WHERE n.slug = %s
+AND NOT EXISTS (SELECT 1 FROM night.store_namespaces k WHERE k.namespace_id = n.id AND k.store = %s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,7 @@ def connect_store(
             raise BindingError(
                 f"{' '.join(wrong)} Correct the binding, or the names that you gave; nothing was connected."
             )
+        _refuse_taken(connection, name, binding)
         structure = structure_of(connection, binding)
         of = ConnectedStore(
             name, TABLE if own_text else kind, binding, given, structure, embedding_model, own_text=own_text
@@ -103,6 +118,16 @@ def _safe(name: str) -> str:
     if name == "memory":
         raise BindingError("memory is our own, and connected always. Choose another name.")
     return name
+
+
+def _refuse_taken(connection: Connection, name: str, binding: Binding) -> None:
+    """A store that is one namespace would have none where somebody else's has its name."""
+    slug = slug_of(name, None)
+    whole = any(bound.parent is None and bound.namespace is None for bound in binding.tables.values())
+    if whole and connection.execute(_TAKEN, (slug, name)).fetchone():
+        raise BindingError(
+            f"There is a namespace {slug} already, which is not of this store. Give the store a name by --name; nothing was connected."
+        )
 
 
 def _refuse_missing(binding: Binding, gone: Sequence[BoundTable]) -> None:

@@ -70,6 +70,20 @@ def test_a_table_without_owners_is_one_namespace(store: Store) -> None:
     assert sorted(export_snapshot(store, "team-notes").table("memory_versions")["content"].to_pylist()) == ["a", "b"]
 
 
+def test_a_store_does_not_take_the_name_of_another_namespace(store: Store) -> None:
+    """It would have no namespace, and its rows would never be read. Its own it keeps."""
+    run_as_owner(store, MADE, "INSERT INTO notes (body) VALUES ('a')")
+    run_as_owner(store, "INSERT INTO memory.namespaces (id, slug) VALUES (gen_random_uuid(), 'team-notes')")
+    whole = NOTES.replace('namespace = "owner"\n', "")
+    with pytest.raises(BindingError, match="team-notes already"):
+        connect_store(store, "table", own_text=whole, name="team_notes", grant=True)
+    with store.connect("reader") as connection:
+        assert connected_stores(connection) == []
+    for _ in range(2):
+        connect_store(store, "table", own_text=whole, name="our_notes", grant=True)
+    assert namespaces(store) == ["our-notes", "team-notes"]
+
+
 def test_what_is_off_in_a_store_does_not_run_in_its_nights(store: Store) -> None:
     """As if the settings of the namespace said so, and a person may say otherwise there."""
     run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
