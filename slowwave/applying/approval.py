@@ -12,6 +12,7 @@ from psycopg.rows import class_row
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.plans.gate import APPROVER, POLICY
+from slowwave.plans.judgement import beyond_ordinary_caps
 from slowwave.plans.latest import latest_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.permitted import approvable_by_policy
@@ -127,6 +128,12 @@ def refuse_unsigned(
         raise Refused(
             f"The approval {approval.id} of plan {short} names nobody who may sign. Nothing was applied. Find out who wrote to "
             "night.approvals."
+        )
+    if beyond_ordinary_caps(plan.probes):
+        raise Refused(
+            f"Plan {short} retires or rewords so much that no policy may approve any of it, as approval {approval.id} does. Nothing was "
+            f"applied. Revoke it: `slowwave plans revoke {approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`, and look at "
+            f"the plan: `slowwave plans show {approval.namespace}`."
         )
     if approval.policy_id:
         if why := not_of_policy(connection, approval.policy_id, plan, items):

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.items import Item
-from slowwave.plans.judgement import Judgement, judge
+from slowwave.plans.judgement import Judgement, beyond_ordinary_caps, judge
 from slowwave.plans.latest import find_plan, latest_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
@@ -147,11 +147,16 @@ def sign_items(
     """One approval of pending items of a plan that stands as it was sealed, within a transaction that holds it (``lock_plan``).
 
     ``policy`` is the id of the accepted policy by which it is given (``slowwave.plans.policies``). Refused where they do what their
-    operation may not, or do not pass their probes and are not forced.
+    operation may not, or do not pass their probes and are not forced; to a policy also where the plan, or they with what is approved
+    already, are beyond the caps that hold without housekeeping.
     """
     refuse_unpermitted((s.item for s in chosen), "approved")
     judged = judge(store, connection, plan, chosen)
     _refuse_probes(plan, judged, force=force, note=note)
+    if approver == POLICY and any(beyond_ordinary_caps(probes) for probes in (plan.probes, judged.record)):
+        raise ProbesFailed(
+            f"Plan {plan.plan_hash[:12]} retires or rewords so much that a person is to look at it: by a policy nothing of it is approved."
+        )
     approval = Approval(
         *(str(uuid.uuid4()), plan.header.namespace, plan.plan_hash, approver, tuple(sorted(s.id for s in chosen))),
         force,
@@ -227,13 +232,14 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
     """Approve the low-risk items of the operations that the namespace's policy names; None when there is nothing to approve.
 
     Off by default. What is of low risk is decided by ``slowwave.plans.permitted``, whatever the items say of themselves. A plan whose
-    probes failed is never approved by a policy, nor are items that fail theirs by themselves.
+    probes failed is never approved by a policy, nor are items that fail theirs by themselves. Nor is anything of a plan that passed only as
+    housekeeping may touch more (``blast_radius_housekeeping_share``): what signs by itself keeps to the ordinary caps.
     """
     if not settings.auto_approve:
         return None
     with store.connect("reader") as connection:
         plan = read_plan(connection, plan_hash)
-    if plan.summary.get("needs_force"):
+    if plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes):
         return None
     items = [s.id for s in plan.items if s.status == "pending" and approvable_by_policy(s.item, settings.auto_approve)]
     if not items:

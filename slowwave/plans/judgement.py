@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SnapshotError
@@ -82,6 +82,23 @@ def disclosed_losses(plan: StoredPlan) -> frozenset[tuple[str, str]]:
     probe = plan.probes.get("specifics")
     found = [loss for name in ("lost", "asked") for loss in probe.get(name) or ()] if isinstance(probe, dict) else []
     return frozenset((str(loss["row"]), str(loss["term"])) for loss in found)
+
+
+def beyond_ordinary_caps(probes: Mapping[str, object]) -> bool:
+    """Whether what the blast radius found touches more rows or tokens of a table or type than a plan may without housekeeping.
+
+    ``probes`` is what a plan or a part of it was proved with, as stored; False where no radius was measured, True where it cannot be read.
+    A policy approves nothing of what is beyond: the wider share of housekeeping is for what a person looks at.
+    """
+    found: Any = probes.get("blast_radius")
+    if found is None:
+        return False
+    try:
+        tables, types = found["per_table"].values(), found["per_type"].values()
+        radii = (*tables, *(radius for of_table in types for radius in of_table.values()))
+        return any(r["retired"] + r["reworded"] > r["allowed"] or r["lost_tokens"] > r["allowed_tokens"] for r in radii)
+    except (AttributeError, KeyError, TypeError):
+        return True
 
 
 def _forced(connection: Connection, plan_hash: str) -> frozenset[str]:

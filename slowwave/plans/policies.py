@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, sign_items
-from slowwave.plans.judgement import disclosed_losses
+from slowwave.plans.judgement import beyond_ordinary_caps, disclosed_losses
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.question_kinds import QuestionKind, kinds_of
 from slowwave.store.connect import Connection, Store
@@ -166,14 +166,15 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
 def approve_by_policies(store: Store, namespace: str, plan_hash: str) -> list[Approval]:
     """Approve what the accepted policies of a namespace take, the likeliest first up to each one's limit: an approval a policy.
 
-    Nothing of a plan whose probes failed, and nothing that fails them by itself. Cost without a policy: one query.
+    Nothing of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by itself. Cost
+    without a policy: one query.
     """
     with store.connect("reader") as connection:
         policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
         if not policies:
             return []
         plan = read_plan(connection, plan_hash)
-    if plan.summary.get("needs_force"):
+    if plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes):
         return []
     losing = {row for row, _ in disclosed_losses(plan)}
     made: list[Approval] = []

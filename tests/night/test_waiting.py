@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from slowwave.applying.executor import apply_approval
+from slowwave.config.settings import Settings
+from slowwave.errors import Refused
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
+from slowwave.plans.gate import approve, approve_by_policy
+from slowwave.plans.revocation import revoke
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember
 
@@ -14,8 +19,14 @@ TALK = 24
 FACTS = 26
 
 
-def test_a_chatty_store_is_tidied_over_some_nights_without_force(store: Store) -> None:
-    """24 of 50 memories are small talk: fifteen are archived the first night, the oldest, nine the second, and the third finds nothing."""
+def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_policy(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 of 50 memories are small talk: fifteen are archived the first night, the oldest, nine the second, and the third finds nothing.
+
+    Without housekeeping five might be, so both plans wait for a person, and what a policy has signed of them all the same is not applied.
+    """
+    policy = Settings(auto_approve=("archive_small_talk",))
     said = [f"Thank you so much{'!' * n}" for n in range(1, TALK + 1)]
     told = [f"Room {100 + n} has {n + 2} windows." for n in range(FACTS)]
     rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate((*said, *told))}
@@ -45,5 +56,13 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force(store: Store) -
             )
             why = ask(store, "SELECT DISTINCT reason FROM night.plan_items WHERE status = 'deferred'")
             assert why == [("Waits for another night: it is housekeeping, and the plan is at its cap.",)]
+        assert approve_by_policy(store, "agent", night.plan.plan_hash, policy) is None
+        with monkeypatch.context() as unguarded:
+            unguarded.setattr("slowwave.plans.gate.beyond_ordinary_caps", lambda _: False)
+            signed = approve_by_policy(store, "agent", night.plan.plan_hash, policy)
+        assert signed is not None
+        with pytest.raises(Refused, match="no policy may approve any of it"):
+            apply_approval(store, signed.id)
+        revoke(store, "agent", signed.id, revoked_by="mara", reason="it is too much")
         apply_approval(store, approve(store, "agent", night.plan.plan_hash, approver="mara").id)
     assert (archived, sum(archived)) == ([15, 9], TALK)

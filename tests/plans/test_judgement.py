@@ -12,6 +12,7 @@ from slowwave.errors import ProbesFailed
 from slowwave.night.night import run_night
 from slowwave.night.snapshot import take_snapshot
 from slowwave.plans.gate import approve, approve_by_policy, reject
+from slowwave.plans.judgement import beyond_ordinary_caps
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, behind_triggers, remember
 
@@ -92,6 +93,30 @@ def test_a_policy_leaves_to_a_person_what_fails_by_itself(store: Store) -> None:
     behind_triggers(store, "UPDATE night.plan_items SET status = 'skipped_stale' WHERE ordinal = 0")
     assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
     assert records(store) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "beyond"),
+    [
+        ({}, False),
+        ({"reworded": 2}, True),
+        ({"lost_tokens": 41}, True),
+        ({"allowed_in_all": 30, "allowed_tokens_in_all": 400, "tidied": 4}, False),
+        ({"retired": 6, "tidied": 6, "allowed_in_all": 30}, True),
+        ({"allowed": None}, True),
+    ],
+)
+def test_the_caps_without_housekeeping_hold_for_each_table_and_each_type(
+    changed: dict[str, object], beyond: bool
+) -> None:
+    """Rows and tokens, whatever housekeeping may touch beside; what cannot be read is beyond, and what was not measured is not."""
+    within = {"retired": 4, "reworded": 1, "lost_tokens": 40, "allowed": 5, "allowed_tokens": 40}
+    given = {**within, **changed}
+    assert beyond_ordinary_caps({"blast_radius": {"per_table": {"memories": given}, "per_type": {}}}) is beyond
+    of_type = {"per_table": {"memories": within}, "per_type": {"memories": {"event": within, "episodic": given}}}
+    assert beyond_ordinary_caps({"blast_radius": of_type}) is beyond
+    assert beyond_ordinary_caps({"blast_radius": {"per_table": {}}})
+    assert not beyond_ordinary_caps({})
 
 
 def test_files_of_another_snapshot_judge_nothing(store: Store, tmp_path) -> None:

@@ -87,6 +87,20 @@ def test_what_is_revoked_approves_nothing_and_what_it_approved_is_not_applied(st
     assert by_policy(review) == []
 
 
+def test_nothing_is_approved_of_a_plan_that_leans_on_the_share_of_housekeeping(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where the plan is beyond the ordinary caps nor where what is chosen is, with what was approved before."""
+    review, _ = accepted(store)
+    with monkeypatch.context() as beyond:
+        beyond.setattr("slowwave.plans.policies.beyond_ordinary_caps", lambda _: True)
+        assert by_policy(review) == []
+    with monkeypatch.context() as beyond:
+        beyond.setattr("slowwave.plans.gate.beyond_ordinary_caps", lambda probes: "of" in probes)
+        assert by_policy(review) == []
+    assert len(by_policy(review)) == 1
+
+
 def test_apply_looks_at_each_item_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """An approval in a policy's name of what is of another kind is refused, whoever wrote it."""
     review, _ = accepted(store)
