@@ -31,7 +31,7 @@ from slowwave.plans.ledger import (
     write_plan,
 )
 from slowwave.plans.lowering import lower_items
-from slowwave.plans.policies import approve_by_policies
+from slowwave.plans.policies import approve_by_policies, approve_carried
 from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
@@ -250,6 +250,8 @@ def make_plan(
         ]
         if signed:
             state = "approved" if sum(len(s.item_ids) for s in signed) == len(plan.items) else "partly_approved"
+    elif state == "empty" and carried and not _only_looks(store, run_id):
+        approve_carried(store, snapshot.namespace, carried)
     return Night(
         snapshot.namespace,
         run_id,

@@ -6,7 +6,7 @@ What a kind is belongs to ``slowwave.plans.question_kinds``, what is offered to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, sign_items
 from slowwave.plans.judgement import beyond_ordinary_caps, disclosed_losses
+from slowwave.plans.latest import waiting_plans
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.question_kinds import QuestionKind, kinds_of
 from slowwave.store.connect import Connection, Store
@@ -39,6 +40,9 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id::text
 """
 _REVOKE: Final = """
 INSERT INTO night.policy_revocations (policy_id, namespace_id, revoked_by, reason) VALUES (%s, %s, %s, %s)
+"""
+_DRY: Final = """
+SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.plan_hash = ANY(%s) AND r.parameters ? 'dry_run'
 """
 
 
@@ -163,11 +167,13 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
     return ended
 
 
-def approve_by_policies(store: Store, namespace: str, plan_hash: str) -> list[Approval]:
+def approve_by_policies(
+    store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
+) -> list[Approval]:
     """Approve what the accepted policies of a namespace take, the likeliest first up to each one's limit: an approval a policy.
 
-    Nothing of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by itself. Cost
-    without a policy: one query.
+    Nothing of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by itself.
+    ``only`` are the ids of the items that they may take. Cost without a policy: one query.
     """
     with store.connect("reader") as connection:
         policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
@@ -180,11 +186,31 @@ def approve_by_policies(store: Store, namespace: str, plan_hash: str) -> list[Ap
     made: list[Approval] = []
     taken: set[str] = set()
     for policy in policies:
-        chosen = [s for s in plan.items if s.status == "pending" and s.id not in taken and policy.takes(s, losing)]
+        left = [s for s in plan.items if s.status == "pending" and s.id not in taken and (only is None or s.id in only)]
+        chosen = [s for s in left if policy.takes(s, losing)]
         chosen = sorted(chosen, key=lambda s: (-s.probability, s.id))[: policy.per_night - policy.used]
         if chosen and (approval := _approve(store, policy, plan, chosen)):
             made.append(approval)
             taken |= {s.id for s in chosen}
+    return made
+
+
+def approve_carried(store: Store, namespace: str, carried: Collection[str]) -> list[Approval]:
+    """Approve what a night without anything new proposed again (ids of items), in the plans in which it waits, the newest of them first.
+
+    Nothing of a dry-run's plan, which is for people to read.
+    """
+    with store.connect("reader") as connection:
+        if not carried or not any(p.stands for p in read_policies(connection, namespace)):
+            return []
+        waiting = waiting_plans(connection, namespace)
+        dry = {str(hash_) for (hash_,) in connection.execute(_DRY, (waiting,))}
+    made: list[Approval] = []
+    left = set(carried)
+    for plan_hash in waiting:
+        if plan_hash not in dry:
+            made += approve_by_policies(store, namespace, plan_hash, only=left)
+            left.difference_update(id_ for approval in made for id_ in approval.item_ids)
     return made
 
 

@@ -9,6 +9,7 @@ import pytest
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
+from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.countersigning import countersign, set_rule
@@ -19,7 +20,7 @@ from slowwave.review.rules import accept_rule
 from slowwave.reviewing.desk import Desk
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from tests.memories import ask
+from tests.memories import ask, behind_triggers
 from tests.nights import write_a_plan
 from tests.review.reviews import Review, alike_by_initial, asking_of_a_kind
 from tests.review.test_rules import TEN, answer, likeliest, rules
@@ -72,6 +73,37 @@ def test_a_night_signs_by_itself_and_leaves_out_what_contradicts(store: Store) -
     assert by == policy.id
     waiting = {i.id for i in night.plan.items} - set(named)  # type: ignore[call-overload]
     assert [i.probability for i in night.plan.items if i.id in waiting] == [0.9]
+
+
+def test_a_night_with_nothing_new_decides_what_still_waits(store: Store) -> None:
+    """The rule is accepted after the night that asked. The next one asks for three of it again: signed in the plan where they wait, as many
+    as the limit allows and the likeliest first; the third waits for another night. Of a dry-run's plan nothing is signed."""
+    review = asking_of_a_kind(store, 14)
+    answer(review, likeliest(review)[-TEN:])
+    (rule,) = rules(review)
+    policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara", per_night=2)
+    found = alike_by_initial(export_snapshot(store, review.slug))[3:6]
+
+    def night() -> Night:
+        return seal_proposal(
+            *(store, review.slug, "dedupe_entities"),
+            lambda _: Proposal(tuple(found), Report("dedupe_entities", "pairs")),
+            of="another night",
+        )
+
+    behind_triggers(store, "UPDATE night.runs SET parameters = parameters || '{\"dry_run\": true}'")
+    assert (night().state, review.rows("approvals")) == ("empty", 0)
+    behind_triggers(store, "UPDATE night.runs SET parameters = parameters - 'dry_run'")
+    again = night()
+    assert (again.state, again.new_items, again.carried_items) == ("empty", 0, 3)
+    ((id_, items, of, by),) = ask(
+        store, "SELECT id::text, item_ids::text[], plan_hash, policy_id::text FROM night.approvals"
+    )
+    assert (of, by) == (review.hash, policy.id)
+    assert set(items) == {i.id for i in sorted(found, key=lambda i: -i.probability)[:2]}  # type: ignore[call-overload]
+    assert apply_approval(store, str(id_)).counts["applied"] == 2
+    del found[1:]
+    assert (night().state, review.rows("approvals")) == ("empty", 1)
 
 
 def test_what_is_revoked_approves_nothing_and_what_it_approved_is_not_applied(store: Store) -> None:
