@@ -84,7 +84,8 @@ def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> Held
 
 def harmful(items: Sequence[Item], leave_out: Collection[str]) -> HeldOver:
     """``leave_out``, without which a plan passes its probes, as what waits: nothing unless all of it is housekeeping."""
-    late = [item for item in items if item.id in leave_out]
+    out = frozenset(leave_out)
+    late = [item for item in items if item.id in out]
     return _of(late, "with them recall would find less than before") if all(map(tidies, late)) else HeldOver()
 
 
