@@ -57,7 +57,9 @@ class NightTotals:
         self.carried += one.carried_items
         self.findings.update({name: len(r.findings) for name, r in one.reports.items() if r.findings})
         if one.plan is None or not one.plan.items:
-            self.held_back.update(one.why_nothing)
+            proposals, why = one.held_back
+            if proposals:
+                self.held_back[why] += proposals
             return
         self.deferred += len(one.plan.deferred)
         counted = per_operation(one.plan.items)
@@ -93,7 +95,7 @@ class NightTotals:
         if self.operations:
             say(f"Proposed: {_told({name: sum(n.values()) for name, n in self.operations.items()})}.")
         for why, many in self.held_back.most_common(1):
-            say(f"Nothing new in {many:,} of them: {why}")
+            say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:
             show_table(
                 "Most to review",

@@ -275,6 +275,7 @@ def make_plan(
             ),
             *lowered.sentences(),
         ),
+        held_back=(len(proposed) if held_back else 0, held_back),
     )
 
 

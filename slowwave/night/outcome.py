@@ -26,7 +26,8 @@ class Probes:
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
     """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` names the gate that closed, if one did. ``state`` is the plan's, see ``slowwave.plans.states``.
+    ``skipped`` names the gate that closed, if one did; ``held_back`` is how many proposals are for no plan there, and why. ``state`` is the
+    plan's, see ``slowwave.plans.states``.
     """
 
     namespace: str
@@ -41,6 +42,7 @@ class Night:
     carried_items: int = 0
     skipped: str = ""
     why_nothing: tuple[str, ...] = ()
+    held_back: tuple[int, str] = (0, "")
 
     def to_json(self) -> dict[str, object]:
         """As the command line's ``--json`` shows it."""

@@ -52,12 +52,12 @@ def test_the_page_does_not_grow_with_the_namespaces(
     summary = NightTotals()
     for n in range(3_000):
         report = Report("safety_scan", "Two.", findings=(Finding("A secret."), Finding("Another.")))
-        summary.add(Night(f"user-{n}", reports={"safety_scan": report}, why_nothing=("It is connected to be read.",)))
+        summary.add(Night(f"user-{n}", reports={"safety_scan": report}, held_back=(2, "It is connected to be read.")))
     summary.show()
     said = capsys.readouterr().out
     assert "3,000 namespaces: 0 with a plan, 3,000 with nothing to do." in said
     assert "Found by audits: safety_scan 6,000." in said
-    assert "Nothing new in 3,000 of them: It is connected to be read." in said
+    assert "6,000 proposals are not planned. It is connected to be read." in said
     assert len(said.splitlines()) <= 12
 
 
