@@ -208,7 +208,7 @@ def _state_of(connection: Connection, hash_: str) -> str:
 
 def _why_deferred(winner: str) -> str:
     if not winner:
-        return "Waits for another night: it is housekeeping, and the plan is at its cap."
+        return "Waits for another night, so that the plan keeps within its caps and recall finds what it found."
     return f"Conflicts with item {winner}, which stays in this plan."
 
 

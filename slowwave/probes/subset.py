@@ -203,5 +203,5 @@ def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
     """What to leave out, as the command takes it: ids, or the names of operations all of whose items go."""
     singly = _singly(items, out)
     operations = sorted({i.operation for i in items if i.id in out and i.id not in {*singly}})
-    those = f"{counted(len(out), 'item')}"
+    those = counted(len(out), "item")
     return f"Without {those} the rest passes: add --without {','.join([*operations, *(i[:_SHORT] for i in singly)])}."

@@ -64,21 +64,19 @@ def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> Held
     start = dict(zip(rows["id"].to_pylist(), starts.to_pylist(), strict=True))
     kind = dict(zip(rows["id"].to_pylist(), rows[TYPES[_TABLE]].to_pylist(), strict=True))
 
-    def gone(item: Item) -> set[str]:
-        return {row for table, row in retired(item) if table == _TABLE and row in kind}
-
+    gone = {i.id: {row for table, row in retired(i) if table == _TABLE and row in kind} for i in items}
     mine = {item.id for item in able}
-    taken = {row for item in items if item.id not in mine for row in gone(item)}
+    taken = {row for item in items if item.id not in mine for row in gone[item.id]}
     taken |= _reworded(before, [item for item in items if item.id not in mine]) & kind.keys()
     room = _Room.of(taken, kind, *rooms(before, _TABLE, settings, tidied=False))
     rest = [item for item in able if not tidies(item)]
-    late = [item for item in sorted(rest, key=lambda i: (-i.probability, i.id)) if not room.takes(item, gone(item))]
+    late = [item for item in sorted(rest, key=lambda i: (-i.probability, i.id)) if not room.takes(item, gone[item.id])]
     room = _Room.of(room.taken, kind, *rooms(before, _TABLE, settings, tidied=True))
 
     def order(item: Item) -> tuple[bool, int, str]:
-        return not item.mutation.absorb, min((start.get(row) or 0 for row in gone(item)), default=0), item.id
+        return not item.mutation.absorb, min((start.get(row) or 0 for row in gone[item.id]), default=0), item.id
 
-    late += [item for item in sorted(filter(tidies, able), key=order) if not room.takes(item, gone(item))]
+    late += [item for item in sorted(filter(tidies, able), key=order) if not room.takes(item, gone[item.id])]
     return _of(late)
 
 

@@ -55,7 +55,9 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
                 "archive_small_talk): the plan is at its cap for memories."
             )
             why = ask(store, "SELECT DISTINCT reason FROM night.plan_items WHERE status = 'deferred'")
-            assert why == [("Waits for another night: it is housekeeping, and the plan is at its cap.",)]
+            assert why == [
+                ("Waits for another night, so that the plan keeps within its caps and recall finds what it found.",)
+            ]
         assert approve_by_policy(store, "agent", night.plan.plan_hash, policy) is None
         with monkeypatch.context() as unguarded:
             unguarded.setattr("slowwave.plans.gate.beyond_ordinary_caps", lambda _: False)
