@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from slowwave.mutations.cells import Cell, canonical_json
 from slowwave.mutations.mutation import check
@@ -63,17 +64,26 @@ class Plan:
     written: Mapping[str, Sealed] = field(default_factory=dict, repr=False, compare=False)
 
 
+class Ranked(NamedTuple):
+    """Proposals in the order in which they are placed, each once, and the ids of those that another one may conflict with."""
+
+    items: tuple[Item, ...] = ()
+    contested: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class ArrangedItems:
     """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's.
 
     ``waiting`` are ids of items that were left out for another night though they conflict with none: in ``deferred`` they have no winner.
+    ``ranked`` are all of them as they were placed, so that they are not ranked again when more of them wait.
     """
 
     items: tuple[Item, ...]
     deferred_items: tuple[Item, ...]
     deferred: Mapping[str, str]
     waiting: frozenset[str] = frozenset()
+    ranked: Ranked = field(default=Ranked(), repr=False, compare=False)
 
 
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
@@ -100,7 +110,7 @@ def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
         check(item.mutation)
     evidence = quotable_all([item.evidence for item in items], (item.evidence_json() for item in items))
     quoted = [i if kept is i.evidence else replace(i, evidence=kept) for i, kept in zip(items, evidence, strict=True)]
-    return _placed(quoted, order)
+    return _placed(_ranked(quoted, order), order)
 
 
 def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Sequence[str]) -> ArrangedItems:
@@ -110,12 +120,12 @@ def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Se
     """
     refuse_unpermitted(changed.values(), "planned")
     items = [changed.get(i.id, i) for i in (*before.items, *before.deferred_items)]
-    return _placed(items, order, before.waiting - changed.keys())
+    return _placed(_ranked(items, order), order, before.waiting - changed.keys())
 
 
 def without(before: ArrangedItems, waiting: Collection[str], order: Sequence[str]) -> ArrangedItems:
     """What was arranged, with further items that wait for another night: what stood against one of them may stand now."""
-    return _placed((*before.items, *before.deferred_items), order, before.waiting.union(waiting))
+    return _placed(before.ranked, order, before.waiting.union(waiting))
 
 
 def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
@@ -126,11 +136,12 @@ def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
         (*before.deferred_items, *late),
         {**before.deferred, **{i.id: "" for i in late}},
         before.waiting.union(i.id for i in late),
+        before.ranked,
     )
 
 
-def _placed(every: Sequence[Item], order: Sequence[str], waiting: frozenset[str] = frozenset()) -> ArrangedItems:
-    items = [i for i in every if i.id not in waiting]
+def _ranked(items: Sequence[Item], order: Sequence[str]) -> Ranked:
+    """Of a proposal made twice, the better founded stays."""
     rank = {operation: n for n, operation in enumerate(order)}
     times = Counter(i.id for i in items)
     ranked = sorted(
@@ -143,18 +154,24 @@ def _placed(every: Sequence[Item], order: Sequence[str], waiting: frozenset[str]
             i.evidence_json() if times[i.id] > 1 else "",
         ),
     )
-    contested = _contested(items)
+    once: dict[str, Item] = {}
+    for item in ranked:
+        once.setdefault(item.id, item)
+    return Ranked(tuple(once.values()), _contested(once.values()))
+
+
+def _placed(ranked: Ranked, order: Sequence[str], waiting: frozenset[str] = frozenset()) -> ArrangedItems:
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
     taken: list[Item] = []
     late: list[Item] = []
+    left: list[Item] = []
     deferred: dict[str, str] = {}
-    met: set[str] = set()
-    for item in ranked:
-        if item.id in met:
-            continue  # of a proposal made twice, the better founded stays
-        met.add(item.id)
-        if item.id not in contested:
+    for item in ranked.items:
+        if item.id in waiting:
+            left.append(item)
+            continue
+        if item.id not in ranked.contested:
             taken.append(item)
             continue
         writes, guards = item.writes(), item.guards()
@@ -168,15 +185,13 @@ def _placed(every: Sequence[Item], order: Sequence[str], waiting: frozenset[str]
         taken.append(item)
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
-    left = sorted(
-        {i.id: i for i in every if i.id in waiting}.values(), key=lambda i: (rank.get(i.operation, len(rank)), i.id)
-    )
-    return ArrangedItems(
-        tuple(taken), (*late, *left), {**deferred, **{i.id: "" for i in left}}, frozenset(i.id for i in left)
-    )
+    rank = {operation: n for n, operation in enumerate(order)}
+    left.sort(key=lambda i: (rank.get(i.operation, len(rank)), i.id))
+    deferred |= {i.id: "" for i in left}
+    return ArrangedItems(tuple(taken), (*late, *left), deferred, frozenset(i.id for i in left), ranked)
 
 
-def _contested(items: Iterable[Item]) -> set[str]:
+def _contested(items: Iterable[Item]) -> frozenset[str]:
     """Ids of the items that name a row which another one names: the others conflict with none, and their cells need not be compared."""
     first: dict[tuple[str, str], str] = {}
     contested: set[str] = set()
@@ -184,7 +199,7 @@ def _contested(items: Iterable[Item]) -> set[str]:
         for row in item.rows():
             if (other := first.setdefault(row, item.id)) != item.id:
                 contested |= {item.id, other}
-    return contested
+    return frozenset(contested)
 
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:
