@@ -14,7 +14,7 @@ from slowwave.errors import Refused
 from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Write, canonical_json, inserted_id
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.plans.items import Item
-from slowwave.plans.seal import Header, plan_hash, seal
+from slowwave.plans.seal import Header, arrange, leaving, plan_hash, seal, without
 
 HEADER = Header("00000000-0000-0000-0000-000000000001", "acme", "s1", "f1")
 ORDER = ["dedupe_entities", "gc_references"]
@@ -90,6 +90,33 @@ def test_sealing_is_independent_of_input_order(cells: list[tuple[str, str]], r: 
     written = [c for i in plan.items for c in i.writes()]
     assert len(written) == len(set(written))
     assert {i.id for i in plan.items} | plan.deferred.keys() == {i.id for i in items}
+
+
+@given(
+    cells=st.lists(
+        st.tuples(st.sampled_from(ROWS), st.sampled_from(["source_chunk_ids", "source_document_ids"])),
+        min_size=1,
+        max_size=12,
+    ),
+    data=st.data(),
+)
+def test_what_waits_stands_in_nobodys_way(cells: list[tuple[str, str]], data: st.DataObject) -> None:
+    """Items wait in turn: the others stand and lose as if those had never been proposed, and what waits goes on waiting, whoever is left
+    out beside it."""
+    items = [item([cell], [(cells[n - 1][0], "name")], p=1 / (n + 1)) for n, cell in enumerate(cells)]
+    ids = sorted({i.id for i in items})
+    first = set(data.draw(st.lists(st.sampled_from(ids)), "wait at first"))
+    then = set(data.draw(st.lists(st.sampled_from(ids)), "wait then"))
+    waits = first | then
+    again = without(without(arrange(items, ORDER), first, ORDER), then, ORDER)
+    never = arrange([i for i in items if i.id not in waits], ORDER)
+    assert again.items == never.items
+    assert again.waiting == waits
+    assert again.deferred == {**never.deferred, **dict.fromkeys(waits, "")}
+    assert {i.id for i in again.deferred_items} == again.deferred.keys()
+    gone = leaving(again, {i.id for i in again.items[:1]})
+    assert gone.items == again.items[1:]
+    assert gone.waiting == waits | {i.id for i in again.items[:1]}
 
 
 def test_the_hash_covers_header_and_every_item() -> None:
