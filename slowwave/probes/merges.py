@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, cast
 
 import pyarrow.compute as pc
 
@@ -39,6 +39,16 @@ def won_against(items: Iterable[Item]) -> dict[str, str]:
             stands = sorted({g.row for g in mutation.guards if "invalidated_at" in g.columns} - {*losers})
             won.update((loser, stands[0]) for loser in losers if stands)
     return won
+
+
+def succeeded_by(items: Iterable[Item]) -> dict[str, str]:
+    """Of ``won_against`` what a later memory replaces by saying that it is over, or that something has changed."""
+    return won_against(i for i in items if _replaces(i))
+
+
+def _replaces(item: Item) -> bool:
+    conflict = item.evidence.get("conflict")
+    return isinstance(conflict, Mapping) and bool(cast("Mapping[str, object]", conflict).get("replaces"))
 
 
 def chain(id_: str, into: Mapping[str, str]) -> list[str]:

@@ -58,12 +58,19 @@ def longest_sentence(text: str) -> str:
 
 
 def questions_of(
-    before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int
+    before: Snapshot,
+    names: TargetResolver,
+    tables: Sequence[str],
+    limit: int,
+    successors: Mapping[str, str] | None = None,
 ) -> tuple[Source, list[ProbeQuery]]:
-    """Past recalls where any can be replayed, else sentences of raw episodes."""
+    """Past recalls where any can be replayed, else sentences of raw episodes.
+
+    ``successors``: memory that ends → the one that says so, whose words are asked for in its place where a question is drawn.
+    """
     if events := _event_questions(before, names, tables, limit):
         return "recall_events", events
-    return "episodes", _episode_questions(before, names, tables)
+    return "episodes", _episode_questions(before, names, tables, successors or {})
 
 
 def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
@@ -80,9 +87,13 @@ def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[s
     return questions
 
 
-def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str]) -> list[ProbeQuery]:
+def _episode_questions(
+    before: Snapshot, names: TargetResolver, tables: Sequence[str], successors: Mapping[str, str]
+) -> list[ProbeQuery]:
     """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks; what a plan wrote
     is no episode: nobody said it. What is said over and over ("You're welcome.") asks for nothing.
+
+    "Lorenzo lives in Split" asks for nothing that holds once "Lorenzo moved to Utrecht" has ended it: the successor's own sentence does.
     """
     memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -104,13 +115,32 @@ def _episode_questions(before: Snapshot, names: TargetResolver, tables: Sequence
     order = pc.sort_indices(raw["id"])
     drawn = np.unique(np.linspace(0, len(raw) - 1, min(EPISODES, len(raw)), dtype=np.int64))
     rows = raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
-    asked = [(longest_sentence(row["text"]), row["id"]) for row in rows]
+    told = _texts_of(before, {chain(row["id"], successors)[-1] for row in rows if row["id"] in successors})
+    asked = [(_asked_of(row["text"], told.get(chain(row["id"], successors)[-1])), row["id"]) for row in rows]
     common = _said_by_many({query for query, _ in asked}, raw["text"])
     return [
         ProbeQuery(query, targets)
         for query, row in asked
         if query not in common and (targets := names.targets([row], tables))
     ]
+
+
+def _asked_of(text: str, successor: str | None) -> str:
+    """The longest sentence of an episode, or that of what has ended it which has most words in common with it."""
+    if successor is None:
+        return longest_sentence(text)
+    words = frozenset(text.casefold().split())
+    told = max(_SENTENCE_END.split(successor), key=lambda s: (len(words.intersection(s.casefold().split())), len(s)))
+    return longest_sentence(told)
+
+
+def _texts_of(before: Snapshot, ids: Set[str]) -> dict[str, str]:
+    """Live memories → their texts."""
+    if not ids:
+        return {}
+    memories = active_memories(before)
+    memories = memories.filter(pc.is_in(memories["id"], value_set=pa.array(sorted(ids), pa.string())))
+    return {str(row["id"]): str(row["text"]) for row in memories.select(["id", "text"]).to_pylist() if row["text"]}
 
 
 def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:

@@ -6,6 +6,9 @@ passage that it was made of are one target as well, and one of the ten things th
 A target with no live row left is stood for by the live chunks that it cites. Whatever counts after the plan counts before it
 too, so that a plan never gains by the leniency of the measure.
 
+A question that is drawn from a statement that the plan ends, as a later one says that it is over, is asked in the words of its successor;
+what an agent once asked keeps its own.
+
 Every question is asked twice: of all that recall searches, and of memories alone, where no passage can stand for a memory: an agent
 that reads only its memories has no passages, and the passage from which a memory was made answers for it however it is archived. What
 a plan quarantines, redacts or forgets is to be found no longer, and is no target.
@@ -23,7 +26,7 @@ import numpy as np
 from slowwave.config.settings import Settings
 from slowwave.language import Embed
 from slowwave.plans.items import Item
-from slowwave.probes.merges import merged_into, won_against
+from slowwave.probes.merges import merged_into, succeeded_by, won_against
 from slowwave.probes.queries import ProbeQuery, Source, TargetResolver, questions_of
 from slowwave.probes.rewritten import rewritten
 from slowwave.search.retriever import Retriever
@@ -153,7 +156,8 @@ def recall_probe(
     """
     names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
     limit = settings.recall_probe_queries
-    asked = {tables: questions_of(before, names, tables, limit) for tables in (SEARCHED, _ALONE)}
+    successors = succeeded_by(items)
+    asked = {tables: questions_of(before, names, tables, limit, successors) for tables in (SEARCHED, _ALONE)}
     if not any(questions for _, questions in asked.values()):
         return RecallProbe(**asdict(_NOTHING), memories=_NOTHING, withheld=names.withheld_targets)
     queries = tuple(sorted({q.query for _, questions in asked.values() for q in questions}))

@@ -13,6 +13,7 @@ from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.set_columns import set_columns
 from slowwave.mutations.simulate import simulate
+from slowwave.plans.items import Item
 from slowwave.probes.queries import longest_sentence
 from slowwave.probes.recall import bootstrap, recall_probe
 from tests.probes.plans import entity, item, merged
@@ -316,6 +317,22 @@ def test_the_winner_of_a_contradiction_answers_for_its_loser():
     after = simulate(before, items)
     assert recall_probe(before, after, SETTINGS, None, items).passed
     assert not recall_probe(before, after, SETTINGS, None).passed
+
+
+def test_of_a_statement_that_has_ended_its_successor_is_asked_for():
+    """In the words of the old value others rank before the new one. What an agent once asked, and a loser of which nothing says that it is
+    over, are asked for as they are.
+    """
+    others = {f"o{n}": f"Ann likes the place in Oslo number {n}" for n in range(12)}
+    texts = {"a": "Ann lives in Oslo", "b": "Good morning to you all! Ann moved to Bergen", **others}
+    drawn, recalled = (
+        remembered(texts, *events, kind="episodic") for events in ((), (event("Ann lives in Oslo", "a"),))
+    )
+    for before, replaces, queries in ((drawn, True, 14), (drawn, False, 14), (recalled, True, 1)):
+        loss = lose_conflict(before, "memories", [Loss(uid("b"), (uid("a"),), ())])
+        items = [Item("resolve_conflicts", "resolve", m, evidence={"conflict": {"replaces": replaces}}) for m in loss]
+        alone = recall_probe(before, simulate(before, items), SETTINGS, None, items).memories
+        assert (alone.queries, alone.recall_after == 1.0) == (queries, before is drawn and replaces)
 
 
 def test_a_memory_and_its_passage_are_one_thing_to_be_found_and_take_one_place():
