@@ -21,17 +21,29 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class EndedStatement:
-    """A ``sentence`` of ``memories`` (ids; copies of each other), and what ended it: ``said`` by the memory ``later``, ``since`` when."""
+    """A ``sentence`` of ``memories`` (ids; copies of each other), and what ended it: ``said`` by the memory ``later``, ``since`` when.
+
+    One that ``holds`` tells what happened before, of something that has ended.
+    """
 
     memories: tuple[str, ...]
     sentence: str
     later: str
     said: str
     since: datetime
+    holds: bool = False
 
     @classmethod
     def of(
-        cls, rows: StatementRows, earlier: int, later: int, sentence: str, said: str, when: int
+        cls,
+        rows: StatementRows,
+        earlier: int,
+        later: int,
+        sentence: str,
+        said: str,
+        when: int,
+        *,
+        holds: bool = False,
     ) -> EndedStatement | None:
         """That of two statements by their numbers, ``when`` in microseconds; None where they are not of one audience."""
         one, two = rows.table.select(_AUDIENCE).take(pa.array(rows.first[[earlier, later]])).to_pylist()
@@ -44,4 +56,5 @@ class EndedStatement:
             str(ids[int(rows.first[later])]),
             said,
             _EPOCH + timedelta(microseconds=when),
+            holds,
         )

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from slowwave.conflicts.columns import CROWD, Found, Ints, StatementRows, Tally, codes, conflicts_of, pack
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.ended_statements import EndedStatement
+from slowwave.conflicts.mentions import OverValue
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
@@ -45,11 +46,11 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
-    """Conflicts that are found by what is over, sentences of longer memories that are, and how many values are over."""
+    """Conflicts that are found by what is over, sentences of longer memories that are, and the values that are over."""
 
     conflicts: Sequence[Conflict]
     sentences: Sequence[EndedStatement]
-    values: int
+    values: Sequence[OverValue]
 
 
 def ending_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
@@ -57,7 +58,7 @@ def ending_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
     memory_versions. See ``endings``.
     """
     found = endings(snapshot)
-    tally.add("values that are over", found.values)
+    tally.add("values that are over", len(found.values))
     return found.conflicts
 
 
@@ -87,8 +88,8 @@ def _find(snapshot: Snapshot) -> Endings:
     return Endings(conflicts_of(rows, "memories", found), within, values)
 
 
-def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], int, Sequence[Ending]]:
-    """Statements with their texts, how many values are over, and what names them before, of one author and scope and at one time."""
+def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], Sequence[OverValue], Sequence[Ending]]:
+    """Statements with their texts, the values that are over, and what names them before, of one author and scope and at one time."""
     memories = active_memories(snapshot)
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)).combine_chunks()
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
@@ -98,7 +99,7 @@ def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], int, Seque
     telling = np.flatnonzero(pc.match_substring_regex(table["text"], TRIGGER.pattern).to_numpy(zero_copy_only=False))
     over = {k: values for k in telling.tolist() if (values := ended_values(texts[k]))}
     if not over:
-        return rows, texts, 0, ()
+        return rows, texts, (), ()
     named_in = _named_in(texts, {_last_word(value) for values in over.values() for value in values})
     groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
     programs = [author.casefold() in PROGRAMS for author in pc.fill_null(table["author"], "").to_pylist()]
@@ -112,7 +113,8 @@ def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], int, Seque
     ]
     pairs = np.array([(e.earlier, e.later) for e in found], np.int64).reshape(-1, 2)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
-    values = sum(map(len, over.values()))
+    ids = table["id"].to_pylist()
+    values = [OverValue(v.words, ids[k], v.sentence) for k, some in over.items() if not programs[k] for v in some]
     return rows, texts, values, [one for one, both in zip(found, overlap, strict=True) if both]
 
 

@@ -17,7 +17,9 @@ from slowwave.conflicts.endings import ending_conflicts, endings
 from slowwave.conflicts.facts import fact_conflicts
 from slowwave.conflicts.figures import figure_conflicts
 from slowwave.conflicts.memories import memory_conflicts
+from slowwave.conflicts.mentions import mentions
 from slowwave.conflicts.stated import replacements, stated_conflicts
+from slowwave.conflicts.verdicts import effective_verdicts
 from slowwave.rows.facts import SAYS, live_facts, recorded_facts
 from slowwave.scoring.predicates import Predicate, Verdict, weigh
 from slowwave.snapshots.last import Last
@@ -88,14 +90,24 @@ def conflicts_of_memories(
 
 
 def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
-    """Of each sentence of a longer memory that has ended the first memory that says so, in the order of memories. Needs the tables memories
-    and memory_versions. Cost: none beside that of finding conflicts.
+    """Of each sentence of a longer memory that has ended the first memory that says so, in the order of memories.
+
+    With them those that hold: sentences that mention what has ended, and those of which nobody has said whether a later one replaces them,
+    unless their memory loses a conflict anyway. Needs the tables memories, memory_versions and conflicts. Cost: that of ``mentions`` beside
+    that of finding conflicts.
     """
     found: dict[tuple[str, str], EndedStatement] = {}
-    every = [*endings(snapshot).sentences, *replacements(snapshot).sentences]
-    for one in sorted(every, key=lambda e: (e.memories, e.since, e.later, e.said)):
+    by_value, by_relation = endings(snapshot), replacements(snapshot)
+    decided = (c for c in (*by_value.conflicts, *by_relation.conflicts) if c.evidence.get("replaces"))
+    whole = {id_ for c in decided for id_ in (c.a, *c.also_a, c.b, *c.also_b)}
+    decided_on = effective_verdicts(snapshot)
+    doubted = [d for d in by_relation.doubted if d.seen not in decided_on]
+    over = [*by_value.values, *by_relation.values, *(d.value for d in doubted)]
+    mentioned = [one for one in mentions(snapshot, over) if whole.isdisjoint(one.memories)]
+    every = [*by_value.sentences, *by_relation.sentences, *mentioned, *(d.sentence for d in doubted if d.sentence)]
+    for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
         found.setdefault((one.memories[0], one.sentence), one)
-    return list(found.values())
+    return sorted(found.values(), key=lambda e: (e.memories, e.since, e.later, e.said))
 
 
 def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:

@@ -8,7 +8,7 @@ besides would be lost with it: there the sentence is marked (``slowwave.conflict
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -29,13 +29,14 @@ from slowwave.conflicts.columns import (
 )
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.ended_statements import EndedStatement
-from slowwave.rows.memories import active_memories
+from slowwave.conflicts.mentions import OverValue
+from slowwave.rows.memories import active_memories, version_texts
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts import descriptions
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names
-from slowwave.texts.present_statements import PROGRAMS
+from slowwave.texts.present_statements import PROGRAMS, says_later
 from slowwave.texts.sentences import sentences
 from slowwave.texts.stated_relations import SELF, TRIGGER, StatedRelation, stated_relations
 
@@ -46,6 +47,10 @@ _MOST: Final = 3
 """Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
 
 
+_Group = tuple[str, str, str, str]
+"""Scope, author where the speaker is the subject, subject, relation."""
+
+
 class _Saying(NamedTuple):
     statement: int
     object: str
@@ -54,21 +59,33 @@ class _Saying(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StatedRelations:
-    """Statements, what they say of each subject and relation that has several, and how many relations are stated."""
+    """Statements, what they say of each subject and relation, of those that have several in order, and how many relations are stated."""
 
     rows: StatementRows
-    groups: Mapping[tuple[str, str, str, str], Sequence[_Saying]]
+    groups: Mapping[_Group, Sequence[_Saying]]
+    every: Mapping[_Group, Sequence[_Saying]]
     count: int
+
+
+class DoubtedStatement(NamedTuple):
+    """What another object was stated of later, without a word of change: the ``seen`` of the conflict that a person decides, the earlier
+    object, and the sentence that states it (None where there are several)."""
+
+    seen: str
+    value: OverValue
+    sentence: EndedStatement | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacements:
     """Conflicts of stated relations; those of them in which a longer memory would lose a ``sentence`` to one that says that something has
-    changed (``longer``); these sentences; and how many relations are stated."""
+    changed (``longer``); these sentences; the objects that are replaced, and those that may be; and how many relations are stated."""
 
     conflicts: Sequence[Conflict]
     longer: AbstractSet[tuple[str, str]]
     sentences: Sequence[EndedStatement]
+    values: Sequence[OverValue]
+    doubted: Sequence[DoubtedStatement]
     relations: int
 
 
@@ -96,6 +113,8 @@ def _find(snapshot: Snapshot) -> Replacements:
     found: Found = []
     within: Found = []
     ended: list[EndedStatement] = []
+    values: list[OverValue] = []
+    doubted: list[tuple[tuple[str, str], OverValue, EndedStatement | None]] = []
     for (_, _, subject, relation), sayings in read.groups.items():
         last, (others, many) = sayings[-1], _others(relation, sayings, read.rows)
         texts = read.rows.texts("text", np.array([s.statement for s in others], np.int64))
@@ -106,17 +125,62 @@ def _find(snapshot: Snapshot) -> Replacements:
             evidence["replaces" if replaces and whole else "doubtful"] = True
             pair = sorted((other.statement, last.statement))
             found.append((pair[0], pair[1], "object", evidence))
+            about, since = (subject, relation), int(when[last.statement])
+            earlier = not many and bool(when[other.statement] < since)
+            if earlier and (told := _telling(read.rows, last.statement, about)):
+                value = OverValue(tuple(other.object.split()), *told)
+                if replaces:
+                    values.append(value)
+                else:
+                    note = _ended(read.rows, other.statement, last.statement, about, since, holds=True)
+                    doubted.append((_ids(read.rows, pair), value, note))
             if replaces and not whole:
-                one = _ended(read.rows, other.statement, last.statement, (subject, relation), int(when[last.statement]))
+                one = _ended(read.rows, other.statement, last.statement, about, since)
                 ended += [one] if one else []
                 within += found[-1:] if one else []
+    values += _ended_before(snapshot, read)
     longer = {(c.a, c.b) for c in conflicts_of(read.rows, "memories", within)}
-    return Replacements(conflicts_of(read.rows, "memories", found), longer, ended, read.count)
+    conflicts = conflicts_of(read.rows, "memories", found)
+    seen = {(c.a, c.b): c.seen for c in conflicts}
+    open_ = [DoubtedStatement(seen[pair], value, note) for pair, value, note in doubted]
+    return Replacements(conflicts, longer, ended, values, open_, read.count)
 
 
-def _ended(rows: StatementRows, earlier: int, later: int, about: tuple[str, str], when: int) -> EndedStatement | None:
+def _ended(
+    rows: StatementRows, earlier: int, later: int, about: tuple[str, str], when: int, *, holds: bool = False
+) -> EndedStatement | None:
     old, new = (_stating(text, about) for text in rows.texts("text", np.array([earlier, later])))
-    return EndedStatement.of(rows, earlier, later, old, new, when) if old is not None and new is not None else None
+    if old is None or new is None or says_later(old):
+        return None
+    return EndedStatement.of(rows, earlier, later, old, new, when, holds=holds)
+
+
+def _ids(rows: StatementRows, pair: Sequence[int]) -> tuple[str, str]:
+    a, b = sorted(rows.table["id"].take(pa.array(rows.first[list(pair)])).to_pylist())
+    return a, b
+
+
+def _ended_before(snapshot: Snapshot, read: _StatedRelations) -> Iterator[OverValue]:
+    """The objects of memories that lost a conflict in an earlier night, each with the first that was stated since."""
+    table = snapshot.table("memories")
+    gone = pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"]))
+    table = table.filter(pc.and_(gone, pc.is_valid(table["valid_to"])))
+    table = table.append_column("text", version_texts(snapshot, table["current_version_id"]))
+    table = _telling_of_relations(table)
+    ends = pc.cast(table["valid_to"], pa.int64()).to_pylist()
+    when = read.rows.last()
+    for row, group, stated in _sayings(table):
+        since = [s for s in read.every.get(group, ()) if when[s.statement] >= ends[row] and s.object != stated.object]
+        first = min(since, key=lambda s: (when[s.statement], s.statement), default=None)
+        if first is not None and (told := _telling(read.rows, first.statement, (stated.subject, stated.relation))):
+            yield OverValue(tuple(stated.object.split()), *told)
+
+
+def _telling(rows: StatementRows, statement: int, about: tuple[str, str]) -> tuple[str, str] | None:
+    """The memory that makes a statement, and its sentence about a relation of a subject."""
+    row = int(rows.first[statement])
+    sentence = _stating(str(rows.table["text"][row]), about)
+    return (str(rows.table["id"][row]), sentence) if sentence else None
 
 
 def _stating(text: str, about: tuple[str, str]) -> str | None:
@@ -132,10 +196,7 @@ def _stated(text: str) -> tuple[StatedRelation, ...]:
 
 
 def _read(snapshot: Snapshot) -> _StatedRelations:
-    memories = active_memories(snapshot)
-    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    telling = (pc.match_substring_regex(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
-    memories = memories.filter(pc.and_(short, pc.or_(*telling))).combine_chunks()
+    memories = _telling_of_relations(active_memories(snapshot))
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     groups = _groups(rows)
@@ -145,21 +206,32 @@ def _read(snapshot: Snapshot) -> _StatedRelations:
         for group, sayings in groups.items()
         if len(sayings) > 1
     }
-    return _StatedRelations(rows, several, sum(map(len, groups.values())))
+    return _StatedRelations(rows, several, groups, sum(map(len, groups.values())))
 
 
-def _groups(rows: StatementRows) -> dict[tuple[str, str, str, str], list[_Saying]]:
-    """Scope, author where the speaker is the subject, subject, relation → what is said, by whom it is said first."""
-    table = rows.table.take(pa.array(rows.first))
+def _telling_of_relations(memories: pa.Table) -> pa.Table:
+    """The rows whose ``text`` is short and has a word of a relation or description."""
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
+    telling = (pc.match_substring_regex(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
+    return memories.filter(pc.and_(short, pc.or_(*telling))).combine_chunks()
+
+
+def _groups(rows: StatementRows) -> dict[_Group, list[_Saying]]:
+    """What is said of each subject and relation, by whom it is said first."""
+    groups: defaultdict[_Group, list[_Saying]] = defaultdict(list)
+    for statement, group, stated in _sayings(rows.table.take(pa.array(rows.first))):
+        groups[group].append(_Saying(statement, stated.object, stated.change))
+    return {group: sayings for group, sayings in groups.items() if len(sayings) <= CROWD}
+
+
+def _sayings(table: pa.Table) -> Iterator[tuple[int, _Group, StatedRelation]]:
+    """What the rows of a table state, by their places; nothing of what a program says of itself."""
     columns = [pc.fill_null(table[c], "").to_pylist() for c in ("text", "scope", "author")]
-    groups: defaultdict[tuple[str, str, str, str], list[_Saying]] = defaultdict(list)
-    for statement, (text, scope, author) in enumerate(zip(*columns, strict=True)):
+    for row, (text, scope, author) in enumerate(zip(*columns, strict=True)):
         for stated in _stated(text):
             own = stated.subject.partition(":")[0] == SELF
             if not (own and author.casefold() in PROGRAMS):
-                group = (scope, author if own else "", stated.subject, stated.relation)
-                groups[group].append(_Saying(statement, stated.object, stated.change))
-    return {group: sayings for group, sayings in groups.items() if len(sayings) <= CROWD}
+                yield row, (scope, author if own else "", stated.subject, stated.relation), stated
 
 
 def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> tuple[list[_Saying], bool]:

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from slowwave.texts.known_names import is_plain
+from slowwave.texts.present_statements import without_later
 from slowwave.texts.sentences import sentences
 from slowwave.texts.stated_relations import SELF, StatedRelation, is_unsure
 from slowwave.texts.statements import stem
@@ -61,7 +62,7 @@ def descriptions(text: str) -> tuple[StatedRelation, ...]:
     """The descriptions of a text with their values, in order: of each thing the last. Time: 20 µs a sentence that has one."""
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
-        for sentence in sentences(text):
+        for sentence in sentences(without_later(text)):
             if len(sentence) <= _LONGEST and (stated := _of(sentence)) is not None:
                 found[stated.subject, stated.relation] = stated
     return tuple(found.values())

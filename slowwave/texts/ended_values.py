@@ -32,6 +32,7 @@ from slowwave.texts.present_statements import (
     said,
     says_new,
     stating,
+    without_later,
 )
 from slowwave.texts.sentences import sentences
 from slowwave.texts.statements import stem
@@ -81,7 +82,8 @@ _GOES: Final = words_of(
 )
 _OF_DAYS: Final = re.compile(r"\b(?:(?:to|yester)day|tonight|this \w+|last \w+)['’]s\b", re.IGNORECASE)
 _OF_A_DAY: Final = re.compile(
-    r"\b(?:(?<!as of )today|tonight|tomorrow|this (?:morning|afternoon|evening))\b", re.IGNORECASE
+    r"\b(?:(?<!as of )today|tonight|tomorrow|this (?:morning|afternoon|evening)|next (?:\w+day|week|weekend|month|year))\b",
+    re.IGNORECASE,
 )
 _DENIES: Final = re.compile(r"n['’]t$|^(?:not|never)$", re.IGNORECASE)
 
@@ -100,8 +102,8 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
     """What a text says is over, in order. Time: 50 µs for a sentence with a word of an end."""
     found: dict[tuple[str, ...], EndedValue] = {}
     if TRIGGER.search(text):
-        changed = says_new(text)
-        for sentence in sentences(text):
+        changed = says_new(without_later(text))
+        for sentence in sentences(without_later(text)):
             if len(sentence) <= _LONGEST and _is_told(sentence):
                 for words, sure in _read(sentence):
                     value = _value(words)

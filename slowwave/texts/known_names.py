@@ -57,6 +57,11 @@ def is_plain(word: str) -> bool:
     return _is_common(word) or (word.endswith("s") and _is_common(word[:-1]))
 
 
+def is_written_large(word: str) -> bool:
+    """Whether a folded word is one of those that are written with a capital only."""
+    return word in _capitalised()
+
+
 def _is_common(word: str) -> bool:
     return is_word(word) and word not in _capitalised()
 

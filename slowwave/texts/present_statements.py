@@ -18,6 +18,7 @@ from typing import Final
 from slowwave.texts.known_names import is_given, is_plain
 from slowwave.texts.sentences import sentences
 from slowwave.texts.statements import stem
+from slowwave.texts.tenses import IRREGULAR, NO_PAST
 from slowwave.texts.tokens import fold
 from slowwave.texts.vocabulary import GRAMMAR, words_of
 
@@ -52,12 +53,19 @@ _SELF: Final = re.compile(r"(?:^|\W)(?:i|i['’]\w+|my|mine|me|myself|we|we['’
 _KIN: Final = re.compile(  # "my friend Mara" is Mara
     rf"\b(?:my|our|his|her|their)\s+(?:\w+\s)?({_FILE['kin'].replace(chr(10), '')})\b(?!\s+(?-i:[A-Z]))", re.IGNORECASE
 )
+_DID: Final = re.compile(
+    rf"\b(?:(?i:i|we|he|she|they|you|who|{_FILE['kin'].replace(chr(10), '')})|(?P<name>[A-Z][\w-]*))\s+"
+    r"(?:(?:just|also|even|once|only|[a-z]+ly)\s+)?"
+    rf"(?P<did>{'|'.join(sorted(IRREGULAR))}|[a-z]{{2,18}}ed)\b"
+)
 CONTRACTED: Final = re.compile(r"(?:i|we|you|he|she|it|they|that|there)['’]\w+$", re.IGNORECASE)
 """A pronoun with its verb."""
 
 NO_PRESENT: Final = rf"(?i)\?\s*$|\b(?:{_FILE['open']}|{_FILE['past']})\b".replace("\n", "")
 """A text in which it is found is no plain statement of the present; RE2 reads it as well."""
 
+_MARKED: Final = re.compile(r"\((?:until|before) \d{4}-\d\d-\d\d\b")
+_MARK: Final = re.compile(r" \(before \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)")
 _TOKEN: Final = re.compile(WORD)
 
 
@@ -71,6 +79,16 @@ def is_open(sentence: str) -> bool:
     return sentence.rstrip().endswith("?") or _OPEN.search(sentence) is not None
 
 
+def says_later(sentence: str) -> bool:
+    """Whether a sentence says until or before which day it is told ("(until 2026-02-11: …)")."""
+    return _MARKED.search(sentence) is not None
+
+
+def without_later(sentence: str) -> str:
+    """A text without what its sentences say was told later, before which they stand ("(before 2026-02-11: …)")."""
+    return _MARK.sub("", sentence) if "(before " in sentence else sentence
+
+
 def is_wish(sentence: str) -> bool:
     """Whether a sentence tells what somebody wishes for, and is open in nothing else."""
     return _WISH.search(sentence) is not None and not is_open(_WISH.sub(" ", sentence))
@@ -78,7 +96,18 @@ def is_wish(sentence: str) -> bool:
 
 def is_present(sentence: str) -> bool:
     """Whether a sentence may be a plain statement of the present."""
-    return not is_open(sentence) and _PAST.search(sentence) is None
+    was = says_later(sentence) or _PAST.search(sentence) is not None or _tells_what_was(sentence)
+    return not was and not is_open(sentence)
+
+
+def _tells_what_was(sentence: str) -> bool:
+    """Whether a past form stands right behind who did it: "Mara rang from Oslo", "my sister phoned"; not "I prefer salted butter"."""
+    for match in _DID.finditer(sentence):
+        name = fold(match["name"] or "")
+        common = bool(name) and not match.start() and (name in _OPENERS or is_plain(name)) and not is_given(name)
+        if match["did"] not in NO_PAST and not common:
+            return True
+    return False
 
 
 def says_new(text: str) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from slowwave.texts.exclusions import is_a
-from slowwave.texts.known_names import is_given, is_plain
+from slowwave.texts.known_names import is_given, is_plain, is_written_large
+from slowwave.texts.present_statements import without_later
 from slowwave.texts.sentences import sentences
 from slowwave.texts.tokens import fold, normalise_name
 from slowwave.texts.vocabulary import words_of
@@ -194,7 +195,7 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     """The plain statements of a text, in order; one of each subject and relation, the last."""
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
-        for sentence in sentences(text):
+        for sentence in sentences(without_later(text)):
             if len(sentence) <= _LONGEST and (stated := _of(sentence)) is not None:
                 found[stated.subject, stated.relation] = stated
     return tuple(found.values())
@@ -270,7 +271,8 @@ def _subject(said: str) -> str:
     if folded.startswith(("my ", "our ")):
         return f"{SELF}: {bare}"
     common = all(is_plain(part) or len(part) < _SHORT for part in bare.split("-"))
-    name = _THE.sub("", said)[:1].isupper() and (is_given(bare) or not common)
+    alone = said[:1].isupper() and is_written_large(bare)  # without an article "Bastian" is somebody, and of no people
+    name = _THE.sub("", said)[:1].isupper() and (alone or is_given(bare) or not common)
     return bare if (name or " " in bare) and bare not in _PRONOUNS else ""
 
 

@@ -32,7 +32,7 @@ class Cues(NamedTuple):
             place = bisect_right(begins, start) - 1
             if place >= 0 and start < without[place][1]:
                 continue
-            if kind == "regular" and match[0].casefold() in _NO_PAST:
+            if kind == "regular" and match[0].casefold() in NO_PAST:
                 continue
             found.append((start, _KIND.get(kind, kind)))
         return cls(tuple(start for start, _ in found), tuple(kind for _, kind in found))
@@ -66,7 +66,7 @@ class Cues(NamedTuple):
 
 _FAR: Final = 24  # cues that are looked at on each side
 _KIND: Final = {"regular": "past", "irregular": "past", "hedged": "unclear", "ahead": "future"}
-_IRREGULAR: Final = words_of("""
+IRREGULAR: Final = words_of("""
 was were wasn't weren't had hadn't did didn't been went gone met saw seen got took taken made came said gave given bought found left felt
 ran ate eaten drank drove driven flew wrote written spoke spoken broke broken began brought built caught chose chosen fell fallen forgot
 heard held kept knew known lost paid sent slept sold spent stood swam taught thought threw thrown understood woke won wore became sang sat
@@ -74,11 +74,15 @@ shot rode ridden rang dreamt learnt told drew grew hid lay led lent meant rose s
 rebuilt rewrote redid overslept overheard
 fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave spilt
 """)
-_NO_PAST: Final = words_of("""
+"""Past forms, and participles, of irregular verbs."""
+
+NO_PAST: Final = words_of("""
 need feed speed seed weed indeed exceed proceed succeed hundred naked wicked sacred kindred bleed breed freed greed embed shed sled wed
 tired excited interested bored married worried scared relaxed crowded closed limited unlimited complicated advanced detailed united
 used based related supposed armed
 """)
+"""Words that end as past forms of regular verbs do and are none, or more often adjectives."""
+
 _UNCLEAR: Final = words_of("""
 planned wanted decided agreed promised hoped intended expected scheduled booked arranged reserved invited reminded asked postponed
 rescheduled moved supposed
@@ -102,7 +106,7 @@ _CUE: Final = re.compile(
         |\b(?:{"|".join(sorted(_UNCLEAR))})\b)
     |(?P<passive>(?:\b(?:is|are)|'re)\ (?:not\ |\w+ly\ )?[a-z]{{2,18}}ed\b)
     |(?P<hedged>\b(?:would|might|could)\b|['’]d\ )
-    |(?P<irregular>\bthank(?:s|\ you)\ for\b|\b(?:{"|".join(sorted(_IRREGULAR))})\b)
+    |(?P<irregular>\bthank(?:s|\ you)\ for\b|\b(?:{"|".join(sorted(IRREGULAR))})\b)
     |(?P<regular>\b[a-z]{{2,18}}ed\b)
     """,
     re.VERBOSE | re.IGNORECASE,

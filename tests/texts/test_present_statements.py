@@ -46,3 +46,24 @@ def test_words_of_change() -> None:
     """They say that something is new."""
     assert says_new("From now on it is Tuesday.")
     assert not says_new("It is Tuesday.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "present"),
+    [
+        ("Mara rang from Oslo.", False),
+        ("My sister phoned about the flat in Oslo.", False),
+        ("We really enjoyed the opera in Oslo.", False),
+        ("I spoke to the bank.", False),
+        ("I have learnt some Swahili.", True),
+        ("I've started a Finnish course.", True),
+        ("My preferred editor is Vim.", True),
+        ("I like salted butter.", True),
+        ("Advanced users like the terminal.", True),
+        ("Alfred drinks tea.", True),
+        ("Mara works at Acme (until 2026-02-11).", False),
+    ],
+)
+def test_a_past_form_right_behind_who_did_it_tells_what_was(sentence: str, present: bool) -> None:
+    """An event is no state that could end, whichever verb tells it."""
+    assert is_present(sentence) is present

@@ -1,7 +1,9 @@
 """``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
 
 What has ended belongs to ``slowwave.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
-Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record.
+Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A sentence of
+what happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later: "Mara rang from
+Oslo (before 2026-04-12: “Mara moved to Bergen”)".
 
 A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
 hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
@@ -30,6 +32,7 @@ from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories
 from slowwave.rows.screening_exemptions import is_held_back
 from slowwave.texts.dates import BESIDE, local_day
+from slowwave.texts.present_statements import without_later
 from slowwave.texts.quotation import quote
 
 OPERATION: Final = "mark_ended_statements"
@@ -48,14 +51,15 @@ class _Change(NamedTuple):
 
 @operation(
     kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+    reads=("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
     after=("absolutize_dates",),
     permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
 )
 def mark_ended_statements(inputs: Inputs) -> Proposal:
     """A sentence that a later memory ends says until when, where the rest of its memory still holds.
 
-    The new text is a new version; the former one stays on record. What ended it is quoted beside the day. Pinned memories are left alone.
+    So does one that mentions what has ended, or to which another value was told later, what was told then: *before* that day, not *until*,
+    as nothing of it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
     """
     found = ended_statements(inputs.snapshot)
     changes, left = _changes(inputs, found)
@@ -77,12 +81,13 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     proposed = tuple(i for i in items if not refused or i.subject() not in refused)
     numbers = {
-        "sentences that have ended": len(found),
+        "sentences that have ended": sum(not one.holds for one in found),
+        "sentences that mention what has ended": sum(one.holds for one in found),
         **left,
         "rejected before": len(items) - len(proposed),
         "items": len(proposed),
     }
-    headline = f"{len(proposed):,} longer memories hold a sentence that is over and would say until when."
+    headline = f"{len(proposed):,} memories tell what is over, and would say until when."
     return Proposal(proposed, Report(OPERATION, headline, numbers=numbers))
 
 
@@ -117,17 +122,21 @@ def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Cha
 def _marked(one: EndedStatement, zone: str) -> str:
     """A sentence with the day on which it ended, and what was said then."""
     day = local_day(one.since, zone).isoformat()
-    said = _CLOSE.sub("", re.sub(BESIDE, "", one.said.strip()))
+    said = _CLOSE.sub("", re.sub(BESIDE, "", without_later(one.said.strip())))
     told = "" if len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None) else f": “{said}”"
     end = _CLOSE.search(one.sentence)
     at = end.start() if end else len(one.sentence)
-    return f"{one.sentence[:at]} (until {day}{told}){one.sentence[at:]}"
+    return f"{one.sentence[:at]} ({'before' if one.holds else 'until'} {day}{told}){one.sentence[at:]}"
 
 
 def _evidence(change: _Change) -> dict[str, object]:
     return {
         "ended": [
-            {"sentence": quote(one.sentence, _QUOTED), "until": one.since.isoformat(), "said": quote(one.said, _QUOTED)}
+            {
+                "sentence": quote(one.sentence, _QUOTED),
+                "before" if one.holds else "until": one.since.isoformat(),
+                "said": quote(one.said, _QUOTED),
+            }
             for one, _ in change.marks
         ],
         "before": quote(str(change.memory["text"]), _QUOTED),

@@ -50,6 +50,17 @@ def test_the_sentence_says_until_when_and_why() -> None:
     assert not mark_ended_statements(make_inputs(simulate(snapshot, found.items))).items
 
 
+def test_what_happened_before_says_what_was_told_later() -> None:
+    """It stays true, and a second night finds nothing; nor is a mark quoted again."""
+    told = "Mara moved from Oslo to Bergen (before 2026-03-01: “Mara lives in Graz now”)."
+    snapshot, found = proposed(said("a", "Mara rang from Oslo."), sold(told))
+    assert after(found) == [f"Mara rang from Oslo (before {DAY}: “Mara moved from Oslo to Bergen”)."]
+    assert found.items[0].evidence["ended"] == [
+        {"sentence": "Mara rang from Oslo.", "before": FROM.isoformat(), "said": "Mara moved from Oslo to Bergen."}
+    ]
+    assert not mark_ended_statements(make_inputs(simulate(snapshot, found.items))).items
+
+
 def test_it_rests_on_what_ended_the_sentence() -> None:
     """When that says something else by the time of apply, the item is stale."""
     _, found = proposed(said("a", LONGER), sold())
