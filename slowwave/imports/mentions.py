@@ -110,7 +110,7 @@ def read_names(content: str) -> NamesInText:
         key = (mention.entity_type, normalise_name(mention.name))
         if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):  # folding may lengthen a name
             continue
-        spelling, count = names.get(key, (mention.name, 0))
+        spelling, count = names.get(key, (" ".join(mention.name.split()), 0))
         names[key] = (spelling, count + 1)
         if mention.entity_type in _UNTIED:
             continue

@@ -17,13 +17,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from slowwave.texts.code_names import file_names, is_code_name, metadata_keys
 from slowwave.texts.code_spans import code_spans
 from slowwave.texts.known_names import is_given, is_plain, known_names
-from slowwave.texts.name_types import POSSESSIVE, NameToken, name_type
+from slowwave.texts.markup import markup_spans
+from slowwave.texts.name_types import POSSESSIVE, UNKNOWN, NameToken, is_dialogue, is_office, name_type, speaks_of_works
 from slowwave.texts.name_words import (
     CONNECTORS,
     GIVEN,
     GIVEN_ALONE,
+    IMPERATIVES,
+    IN_TITLES,
     LINKS,
     ORGANISED,
     PARTICLES,
@@ -70,17 +74,22 @@ _PATTERNS: Final = (
 """Type and pattern, strongest first: a stretch of text belongs to the first pattern that takes it."""
 
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{2,120})[\"”]")
-_TOKEN: Final = re.compile(r"(?<!\w)[^\W\d_]\w*+(?:['’&.-]\w++)*+\.?")
+_LETTER: Final = r"(?:[^\W_]|[\u0300-\u036f]|_(?=\w))"
+_TOKEN: Final = re.compile(rf"(?<!\w)[^\W\d_]{_LETTER}*+(?:['’&.-]{_LETTER}++)*+\.?")
 _ENDS_SENTENCE: Final = re.compile(r"[.!?:;\n•*#>|)\]]|[\"“‘(\[]$|^\s*[-–—]")
+_INNER_CAPITAL: Final = re.compile(r"[^\W\d_]*[a-z0-9][A-Z]")
 _ADJECTIVE: Final = re.compile(r"-[a-z]+$")
 """Sichuan-style, Cloudflare-fronted."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_ACT: Final = re.compile(r".(?:ion|ment|al|ing|ance|ence|ness|ity)$")
+_ABBREVIATED: Final = re.compile(r"[A-Z][A-Z\d]+s?")
+"""ETH, EOAs."""
+_UNITS: Final = frozenset(("kib", "mib", "gib", "tib", "khz", "mhz", "ghz", "phd", "kbit", "mbit", "gbit"))
+_WRAPPED: Final = 60
+"""Characters of a line from which the next one may go on with it."""
 _SHORTEST: Final = 4
 """Letters of a word that the lexicon of English would have, were it one."""
 _WHERE: Final = frozenset(("in", "from", "to", "near", "at", "through", "across", "visit", "visited", "visiting", "of"))
-_CODE: Final = re.compile(r"(?=[^\s]*(?:[\d_./()-]|[a-z][A-Z]))[\w.$@#~/:()-]{3,60}")
-"""A name of code between backticks: one word, by a sign, a figure or a capital none of English."""
-_LONGEST_CODE: Final = 60
 
 
 def extract(text: str) -> tuple[Mention, ...]:
@@ -100,11 +109,10 @@ def _patterned(text: str) -> tuple[list[Mention], str]:
     """What is written by a rule, in order of place, none overlapping another; and the text with blanks for its code."""
     spans = code_spans(text)
     code = [
-        Mention(text[start:end], "code", start, end)
-        for start, end in spans.inline
-        if end - start <= _LONGEST_CODE and (_CODE.fullmatch(text, start, end) or _is_command(text[start:end]))
+        Mention(text[start:end], "code", start, end) for start, end in spans.inline if is_code_name(text[start:end])
     ]
-    text = _blanked(text, (*spans.blocks, *spans.inline))
+    text = _blanked(text, (*spans.blocks, *spans.inline, *metadata_keys(text), *markup_spans(text)))
+    code += [Mention(text[start:end], "code", start, end) for start, end in file_names(text)]
     taken = _Taken(code)
     found: list[Mention] = [*code]
     for kind, pattern in _PATTERNS:
@@ -116,6 +124,8 @@ def _patterned(text: str) -> tuple[list[Mention], str]:
             name = text[start:end]
             if kind == "identifier" and name.partition("-")[0] in STANDARDS:
                 continue
+            if kind == "code" and not is_code_name(name):
+                continue
             if end - start <= LONGEST_NAME and name.strip() and taken.free(start, end):
                 hits.append(Mention(name, kind, start, end))
         found.extend(hits)
@@ -123,18 +133,14 @@ def _patterned(text: str) -> tuple[list[Mention], str]:
     return sorted(found, key=lambda mention: mention.start), text
 
 
-def _is_command(code: str) -> bool:
-    """Whether code of several words is one of a few words, and no sentence that stands in backticks."""
-    words = code.split()
-    return 2 <= len(words) <= 4 and all(word[0].islower() or not word[0].isalpha() for word in words)
-
-
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The text with ``|`` in place of these spans, which ends a run of words as punctuation does."""
     parts: list[str] = []
     last = 0
     for start, end in sorted(spans):
-        parts += [text[last:start], "|" * (end - start)]
+        if end <= last:
+            continue
+        parts += [text[last:start], "|" * (end - max(start, last))]
         last = end
     return "".join([*parts, text[last:]])
 
@@ -170,6 +176,8 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
         if word.endswith(".") and not _abbreviated(word):
             word, end = word[:-1], end - 1
         gap = text[last:start]
+        if "\n" in gap and not gap.strip() and gap.count("\n") == 1 and last - text.rfind("\n", 0, last) > _WRAPPED:
+            gap = " "  # a line of prose that goes on
         tokens.append(NameToken(word, start, end, gap, not tokens or bool(_ENDS_SENTENCE.search(gap))))
         last = end
     return tokens
@@ -178,11 +186,14 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
 def _abbreviated(word: str) -> bool:
     """Whether a final dot belongs to the word: an initial, a title, or a dot inside too."""
     stem = word[:-1]
-    return (len(stem) == 1 and stem.isupper() and stem != "I") or "." in stem or stem.casefold() in TITLES
+    initials = all(len(part) <= 2 for part in stem.split("."))
+    return (
+        (len(stem) == 1 and stem.isupper() and stem != "I") or ("." in stem and initials) or stem.casefold() in TITLES
+    )
 
 
 def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
-    """Quoted titles: most words capitalised, the first among them, two words at least."""
+    """Quoted titles: most words capitalised, the first among them, two words at least. They are works where the sentence speaks of one."""
     taken = _Taken(patterned)
     found: list[Mention] = []
     for match in _QUOTED.finditer(text):
@@ -193,14 +204,23 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
         small = sum(word.casefold() in CONNECTORS or len(word) <= 3 for word in words if not word[0].isupper())
         if 2 <= len(words) <= 12 and words[0][0].isupper() and capitals >= 2 and capitals + small == len(words):
             end = start + len(name)
-            if taken.free(start, end):
-                found.append(Mention(name, "work", start, end))
+            if name.isupper() or not taken.free(start, end):
+                continue
+            work = speaks_of_works(text, start, end)
+            folded = [word.casefold().strip(".,;:'’") for word in words]
+            plain = [is_plain(word) for word in folded]
+            if (
+                work
+                or not any(plain)
+                or not all(p or len(word) < _SHORTEST for p, word in zip(plain, folded, strict=True))
+            ):
+                found.append(Mention(name, "work" if work else UNKNOWN, start, end))
     return found
 
 
 def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Names with the strength of their type (0 to 3)."""
-    taken, lines = _Taken(quoted), _Lines.of(text)
+    taken, lines, dialogue = _Taken(quoted), _Lines.of(text), is_dialogue(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
     place = 0
@@ -223,7 +243,7 @@ def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) ->
             continue
         before = tokens[first - 1].folded if first and run[0].gap.strip() in ("", ",") else ""
         following = tokens[last].folded if last < len(tokens) and tokens[last].gap == " " else ""
-        kind, strength = name_type(text, run, name, before, following)
+        kind, strength = name_type(text, run, name, before, following, dialogue=dialogue)
         if _is_name(run, name, kind, strength, lower, inside, before=before, heading=lines.is_heading(start)):
             yield Mention(name, kind, start, start + len(name)), strength
 
@@ -239,7 +259,8 @@ class _Lines(NamedTuple):
         starts, headings = [0], []
         for line in text.split("\n"):
             words = _WORD.findall(line)
-            headings.append(len(words) > 1 and not any(len(word) >= _SHORTEST and word[0].islower() for word in words))
+            told = any(len(word) >= _SHORTEST and word[0].islower() and word not in STARTERS for word in words)
+            headings.append(len(words) > 1 and not told)
             starts.append(starts[-1] + len(line) + 1)
         return cls(starts[:-1], headings)
 
@@ -279,17 +300,35 @@ def _joined(before: NameToken, token: NameToken) -> bool:
 
 
 def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]) -> tuple[int, int]:
-    """The run without the words that only stand capitalised by their place."""
+    """The run without articles and the words that only stand capitalised by their place.
+
+    Within a sentence a small word with a capital is part of a title (No Strings Attached). What a heading or a step begins with is none:
+    Install X, Removal of X.
+    """
+    begins = tokens[first].initial
+
+    def small(token: NameToken) -> bool:
+        return not token.capital or (token.folded in STARTERS and (begins or token.folded not in IN_TITLES))
+
     while first < last:
-        token = tokens[first]
-        common = token.folded in STARTERS or not token.capital
-        by_place = token.initial and last - first > 1 and token.folded in lower and not is_given(token.folded)
-        if not (common or by_place) or (token.folded in TITLES and last - first > 1):
+        token, several = tokens[first], last - first > 1
+        by_place = several and token.folded in lower and not is_given(token.folded)
+        told = token.folded in IMPERATIVES or _is_act(tokens, first, last)
+        if not small(token) and not (token.initial and several and (by_place or told)):
+            break
+        if token.folded in TITLES and several:
             break
         first += 1
-    while first < last and (tokens[last - 1].folded in STARTERS or not tokens[last - 1].capital):
+    while first < last and small(tokens[last - 1]):
         last -= 1
-    return first, last
+    alone = last - first == 1 and tokens[first].folded in STARTERS and tokens[first].folded not in TITLES
+    return (last, last) if alone else (first, last)
+
+
+def _is_act(tokens: Sequence[NameToken], first: int, last: int) -> bool:
+    """Whether a run begins with a noun that is made of a verb, and says of what: Verification of Ed25519."""
+    word = tokens[first].folded
+    return last - first > 2 and tokens[first + 1].text == "of" and bool(_ACT.search(word)) and word not in ORGANISED
 
 
 def _is_name(
@@ -305,28 +344,43 @@ def _is_name(
 ) -> bool:
     """Whether a run is a name at all. Doubtful are one word, words that are no names elsewhere, and what a sentence begins with."""
     head, words = run[0], [token.folded for token in run]
-    if _ADJECTIVE.search(name) or (not strength and words[-1] in known_names().demonyms):
+    if _ADJECTIVE.search(name) or words[-1] in _UNITS or is_office(words):
         return False
-    plain = all(is_plain(word) or word in CONNECTORS or len(word) < _SHORTEST for word in words)
+    short = [_ABBREVIATED.fullmatch(token.text.rstrip(".")) is not None for token in run]
+    plain = all(
+        is_plain(word) or abbreviated or word in CONNECTORS or len(word) < _SHORTEST
+        for word, abbreviated in zip(words, short, strict=True)
+    )
+    if not strength and (
+        words[-1] in known_names().demonyms or (all(short[1:]) and words[0] in known_names().demonyms)
+    ):
+        return False
     if len(run) > 1:
+        if (all(short) or name.isupper()) and strength < 2:  # shouting, or abbreviations beside each other
+            return False
         if strength:
             return True
         if plain:
             return not heading and not head.initial and not all(word in lower for word in words)
         return not all(word in lower for word in words)
-    if name.isupper():  # an abbreviation, unless a list has it
+    if words[0] in ORGANISED and strength < 3:
+        return False
+    if short[0] or name.isupper():  # an abbreviation, unless a list has it
         return strength >= 2 and (kind != "person" or len(name) >= _SHORTEST)
+    elsewhere = head.folded in inside and head.folded not in lower
+    if strength < 3 and plain and head.initial and not is_given(head.folded):
+        return elsewhere and strength > 0
     if strength == 3 or (kind in ("product", "code", "organization") and strength):
         return True
     if kind == "location" and strength:
-        return not plain or len(words) > 1 or words[0] in PLACES or (before in _WHERE and not head.initial)
+        return not plain or words[0] in PLACES or (before in _WHERE and not head.initial)
     if kind == "unknown" and (plain or len(name) < _SHORTEST):
         return False
     if not head.initial:
         return head.folded not in lower or is_given(head.folded)
     if head.folded in GIVEN_ALONE or (is_given(head.folded) and not plain):
         return True
-    return head.folded in inside and head.folded not in lower
+    return elsewhere or bool(_INNER_CAPITAL.match(name))
 
 
 def _typed_alike(found: Sequence[tuple[Mention, int]]) -> list[Mention]:

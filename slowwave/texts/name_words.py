@@ -34,6 +34,22 @@ STARTERS: Final = _words(
     jan feb mar apr jun jul aug sep sept oct nov dec am pm utc gmt asap faq fyi ps etc eg ie ok"""
 )
 """Words that are no name on their own, wherever they stand; at a sentence's start they are cut off a run."""
+IN_TITLES: Final = _words(
+    """about above after again all always any as at be before behind better both but by come could did do down each even ever every
+    everything few first follow for from get give go good he her here his how if in into it its just keep last let like little look
+    make many may me more must my never new next no not nothing of off on once only or other our out over same second see she should
+    since so some something soon still take than that their them these they third this those through to together too two under until
+    up us very we what when where which while who whose why with within without would you your"""
+)
+"""Words of no meaning of their own that are part of a title where they have a capital within a sentence."""
+IMPERATIVES: Final = _words(
+    """add added allow avoid build bump change changed clone configure connect contact copy create define delete deploy deprecate
+    disable donate download drop edit enable execute export extend fix fixed fixes ignore implement import include increase install
+    join learn load log mention move open overview pass print publish push read refactor release remove removed rename replace report
+    require reset return review run save search send serve set setup share show sign skip start stop store submit support
+    supports switch sync test train turn update updated upgrade upload validate verify view visit watch write"""
+)
+"""What a heading or a step begins with, before the name of what is meant."""
 GIVEN: Final = _words(
     """aaron adam adrian ahmed alan albert alex alexander alexandra ali alice alicia alison amanda amir amy ana andrea andrew
     angela anita ann anna anne anthony antonio anya arthur barbara ben benjamin bernard beth betty bill bob brandon brenda brian
@@ -65,6 +81,18 @@ ROLES: Final = _words(
     director engineer father friend girlfriend boyfriend husband lead lawyer manager mentor mother mum mom neighbor neighbour nurse
     partner president roommate sister son teacher wife writer named hi hello hey dear thanks bye"""
 )
+OFFICES: Final = _words(
+    """ambassador assistant attorney captain chair chairman chairwoman chairperson chancellor chief coach commander commissioner
+    congressman consul coordinator councillor deputy dean director duchess duke earl editor emperor empress executive founder general
+    governor head judge justice justices king leader lieutenant lord manager marshal mayor member minister officer premier president
+    prime princess prince principal professor queen representative secretary senator sergeant sheriff speaker superintendent
+    supervisor treasurer vice vp svp evp"""
+)
+"""Offices that somebody holds: with ``of`` behind, or alone, no name of anybody."""
+WORKS: Final = _words(
+    "film movie novel book album song single musical opera poem sitcom miniseries documentary videogame ballad"
+)
+"""What the title of a work follows."""
 ORGANISED: Final = _words(
     """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs
     laboratory foundation association agency industries logistics systems technologies technology solutions partners holdings

@@ -101,9 +101,38 @@ def test_one_name_has_one_type_in_one_text():
         # headings
         ("# Goals for Weekly Planning Notes\n\nnothing else", {}),
         # code
-        ("Use ``x_y`` and the Berlin office, not ``z_w``.", {"x_y": "code", "Berlin": "location", "z_w": "code"}),
+        (
+            "Use ``max_age`` and the Berlin office, not ``min_age``.",
+            {"max_age": "code", "Berlin": "location", "min_age": "code"},
+        ),
         ("```\nJane Smith\n```\nby Omar Haddad", {"Omar Haddad": "person"}),
         ("He wrote `This is what I said to you` there.", {}),
+        ("Run `x > 3` with `0xfd`, `v1.2.0` and `do_it`, as README.md says.", {"do_it": "code", "README.md": "code"}),
+        ("---\nsource_kind: note\nauthor: Xara Quux (@xq)\n---\n", {"Xara Quux": "person", "@xq": "handle"}),
+        ('<img alt="Docker Pulls"> by Omar Haddad', {"Omar Haddad": "person"}),
+        # offices, roles, demonyms with an abbreviation, shouting, units
+        ("He is VP of Operations, she Governor of Texas, they Prime Ministers.", {}),
+        ("It was on Indian TV. WITHOUT ANY WARRANTY OF QUALITY it has 14 GiB.", {}),
+        # sentence-initial ordinary words, and the heads of headings
+        ("Install Zorblax first. Removal of Quuxly Vex.", {"Zorblax": "unknown", "Quuxly Vex": "unknown"}),
+        ("Meta: nothing. Apple pie is good.", {}),
+        # spans: small words of a title, marks over letters, a line that goes on
+        (
+            "Yesterday we watched No Strings Attached and Double Dare You.",
+            {"No Strings Attached": "unknown", "Double Dare You": "unknown"},
+        ),
+        ("They met Simo\u0301n Vexa.", {"Simo\u0301n Vexa": "unknown"}),
+        (f"{'It was a long day ' * 4}with Tomas\nGarcia.", {"Tomas\nGarcia": "person"}),
+        ("Tomas\nGarcia", {"Tomas": "person"}),
+        # quoted titles are works where works are spoken of
+        ('I read "Quiet Zorblax". A dish called "Hui Guo Rou".', {"Quiet Zorblax": "work", "Hui Guo Rou": "unknown"}),
+        ('The key words "MUST NOT" and "Greater Than".', {}),
+        ("In the film Australia and on the novel Vextor.", {"Australia": "work", "Vextor": "work"}),
+        # a capital inside a word types nothing by itself
+        ("The bands OneRepublic and EdDSA.", {"OneRepublic": "unknown", "EdDSA": "unknown"}),
+        ("Open the OneRepublic app.", {"OneRepublic": "product"}),
+        # what the text says that it is
+        ("Marnie is a 1964 thriller film. Kai Vexa was an Irish violinist.", {"Marnie": "work", "Kai Vexa": "person"}),
         # a family name that is a word
         (
             "Lisa Park met Sarah Brown and Kung Pao.",
