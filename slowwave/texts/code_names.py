@@ -19,14 +19,19 @@ _VALUE: Final = re.compile(r"0[xXbBoO][\da-fA-F_]*|[vV]?[\d.,_:/()+-]+(?:[a-z]{1
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _LEAST: Final = 3
 """Letters; a symbol of a formula has one or two."""
-_COMMAND: Final = re.compile(r"[a-z][a-z0-9_.-]*(?: -{0,2}(?=[^ ]*\w)[\w./:@=-]+){1,3}")
+_COMMAND: Final = re.compile(r"[a-z][a-z0-9_.-]*(?: -{0,2}(?=[^ ]*\w)[\w./:@][\w./:@=-]*){1,3}")
 _KEY: Final = re.compile(r"^[ \t]*(?:- +)?[\"']?[A-Za-z_][\w-]*[\"']?:(?=[ \t]|$)", re.MULTILINE)
 _HEAD: Final = re.compile(r"\ufeff?---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def is_code_name(code: str) -> bool:
     """Whether code names something that another text may name too: an identifier, a path, a command of up to four words."""
-    if len(code) > LONGEST or len(_LETTERS.findall(code)) < _LEAST or _VALUE.fullmatch(code):
+    if (
+        len(code) > LONGEST
+        or code[0] == code[-1] == ":"
+        or len(_LETTERS.findall(code)) < _LEAST
+        or _VALUE.fullmatch(code)
+    ):
         return False
     return bool(_NAME.fullmatch(code) or _COMMAND.fullmatch(code))
 

@@ -15,10 +15,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from slowwave.texts.code_names import file_names, is_code_name, metadata_keys
 from slowwave.texts.code_spans import code_spans
+from slowwave.texts.headings import HeadingLines
 from slowwave.texts.known_names import is_given, is_plain, known_names
 from slowwave.texts.markup import markup_spans
 from slowwave.texts.name_types import POSSESSIVE, UNKNOWN, NameToken, is_dialogue, is_office, name_type, speaks_of_works
@@ -56,7 +57,7 @@ class Mention:
 
 
 _PATTERNS: Final = (
-    ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`|\\^{}]++")),
+    ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`|\\^{}\[\]]++")),
     (
         "email",
         re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+(?![\w-])"),
@@ -80,7 +81,6 @@ _ENDS_SENTENCE: Final = re.compile(r"[.!?:;\n•*#>|)\]]|[\"“‘(\[]$|^\s*[-�
 _INNER_CAPITAL: Final = re.compile(r"[^\W\d_]*[a-z0-9][A-Z]")
 _ADJECTIVE: Final = re.compile(r"-[a-z]+$")
 """Sichuan-style, Cloudflare-fronted."""
-_WORD: Final = re.compile(r"[^\W\d_]+")
 _ACT: Final = re.compile(r".(?:ion|ment|al|ing|ance|ence|ness|ity)$")
 _ABBREVIATED: Final = re.compile(r"[A-Z][A-Z\d]+s?")
 """ETH, EOAs."""
@@ -102,14 +102,17 @@ def extract(text: str) -> tuple[Mention, ...]:
     tokens = _tokens(text, patterned)
     quoted = _titles(text, patterned)
     names = _typed_alike(list(_names(text, tokens, quoted)))
-    return tuple(sorted((*patterned, *quoted, *names), key=lambda mention: mention.start))
+    titles = [title for title in quoted if title.entity_type]
+    return tuple(sorted((*patterned, *titles, *names), key=lambda mention: mention.start))
 
 
 def _patterned(text: str) -> tuple[list[Mention], str]:
     """What is written by a rule, in order of place, none overlapping another; and the text with blanks for its code."""
     spans = code_spans(text)
     code = [
-        Mention(text[start:end], "code", start, end) for start, end in spans.inline if is_code_name(text[start:end])
+        Mention(text[start:end], "code", start, end)
+        for start, end in spans.inline
+        if is_code_name(text[start:end]) and not text.startswith("`_", end)
     ]
     text = _blanked(text, (*spans.blocks, *spans.inline, *metadata_keys(text), *markup_spans(text)))
     code += [Mention(text[start:end], "code", start, end) for start, end in file_names(text)]
@@ -193,7 +196,10 @@ def _abbreviated(word: str) -> bool:
 
 
 def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
-    """Quoted titles: most words capitalised, the first among them, two words at least. They are works where the sentence speaks of one."""
+    """Quoted titles: most words capitalised, the first among them, two words at least. They are works where the sentence speaks of one.
+
+    Those of ordinary words without a type are no names, and nothing in them is.
+    """
     taken = _Taken(patterned)
     found: list[Mention] = []
     for match in _QUOTED.finditer(text):
@@ -207,20 +213,20 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
             if name.isupper() or not taken.free(start, end):
                 continue
             work = speaks_of_works(text, start, end)
-            folded = [word.casefold().strip(".,;:'’") for word in words]
-            plain = [is_plain(word) for word in folded]
-            if (
-                work
-                or not any(plain)
-                or not all(p or len(word) < _SHORTEST for p, word in zip(plain, folded, strict=True))
-            ):
-                found.append(Mention(name, "work" if work else UNKNOWN, start, end))
+            found.append(Mention(name, "work" if work else UNKNOWN if _is_coined(words) else "", start, end))
     return found
+
+
+def _is_coined(words: Sequence[str]) -> bool:
+    """Whether a title has a word of its own, or only short ones."""
+    folded = [word.casefold().strip(".,;:'’") for word in words]
+    plain = [is_plain(word) for word in folded]
+    return not any(plain) or not all(p or len(word) < _SHORTEST for p, word in zip(plain, folded, strict=True))
 
 
 def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Names with the strength of their type (0 to 3)."""
-    taken, lines, dialogue = _Taken(quoted), _Lines.of(text), is_dialogue(text)
+    taken, lines, dialogue = _Taken(quoted), HeadingLines.of(text), is_dialogue(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
     place = 0
@@ -246,27 +252,6 @@ def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) ->
         kind, strength = name_type(text, run, name, before, following, dialogue=dialogue)
         if _is_name(run, name, kind, strength, lower, inside, before=before, heading=lines.is_heading(start)):
             yield Mention(name, kind, start, start + len(name)), strength
-
-
-class _Lines(NamedTuple):
-    """Where lines begin, and whether each is a heading: more than one word, and none of four letters or more in small letters."""
-
-    starts: list[int]
-    headings: list[bool]
-
-    @classmethod
-    def of(cls, text: str) -> _Lines:
-        starts, headings = [0], []
-        for line in text.split("\n"):
-            words = _WORD.findall(line)
-            told = any(len(word) >= _SHORTEST and word[0].islower() and word not in STARTERS for word in words)
-            headings.append(len(words) > 1 and not told)
-            starts.append(starts[-1] + len(line) + 1)
-        return cls(starts[:-1], headings)
-
-    def is_heading(self, place: int) -> bool:
-        """Whether the line of a place is one."""
-        return self.headings[bisect_right(self.starts, place) - 1]
 
 
 def _run_end(tokens: Sequence[NameToken], first: int) -> int:
@@ -308,7 +293,11 @@ def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]
     begins = tokens[first].initial
 
     def small(token: NameToken) -> bool:
-        return not token.capital or (token.folded in STARTERS and (begins or token.folded not in IN_TITLES))
+        return (
+            not token.capital
+            or bool(_ADJECTIVE.search(token.text))
+            or (token.folded in STARTERS and (begins or token.folded not in IN_TITLES))
+        )
 
     while first < last:
         token, several = tokens[first], last - first > 1

@@ -17,6 +17,7 @@ from slowwave.texts.name_words import (
     ORGANISATIONS,
     ORGANISED,
     PARTICLES,
+    PARTS_OF_PLACES,
     PERSONAL,
     PLACE_STARTS,
     PLACED,
@@ -50,7 +51,7 @@ _OF_SOFTWARE: Final = re.compile(
 )
 _USED: Final = re.compile(r"\b(?:via|using|use|uses|used|install|into) $", re.IGNORECASE)
 _OF_WORKS: Final = re.compile(
-    r"\b(?:films?|movies?|novels?|books?|albums?|songs?|singles?|musicals?|operas?|plays?|poems?|poetry|biograph(?:y|ies)|series|shows?|"
+    r"\b(?:films?|movies?|comed(?:y|ies)|dramas?|thrillers?|cartoons?|novels?|books?|albums?|songs?|singles?|musicals?|operas?|plays?|poems?|poetry|biograph(?:y|ies)|series|shows?|"
     r"sitcoms?|documentar(?:y|ies)|anime|manga|comics?|games?|paintings?|essays?|articles?|papers?|stor(?:y|ies)|magazines?|podcasts?|"
     r"episodes?|chapters?|soundtracks?|read(?:ing|s)?|watch(?:ed|ing|es)?|listen(?:ed|ing|s)?|authors?|writers?|directors?)\b",
     re.IGNORECASE,
@@ -96,7 +97,12 @@ def name_type(
     words = [token.folded for token in run]
     software = bool(_OF_SOFTWARE.search(text[max(0, run[0].start - _AROUND) : run[-1].end + _AROUND]))
     joined, context = " ".join(words), text[max(0, run[0].start - 40) : run[0].start]
-    if before in WORKS and run[0].gap == " " and not name.isupper() and not (len(words) > 1 and _is_person(words)):
+    if (
+        (before in WORKS or before.removesuffix("s") in WORKS)
+        and run[0].gap == " "
+        and not name.isupper()
+        and not (len(words) > 1 and words[-1] in known_names().family)
+    ):
         return "work", 2
     if words[0] in TITLES and len(words) > 1:
         return "person", 3
@@ -160,7 +166,7 @@ def _listed(words: Sequence[str], joined: str, *, software: bool) -> str | None:
         return "product"
     if joined in PLACES or joined in known.places or (words[-1] in PLACED and several and not _is_sure_given(words[0])):
         return "location"
-    if len(words) == 2 and words[-1] in PLACES and not is_given(words[0]):
+    if len(words) == 2 and words[-1] in PLACES and words[0] in PARTS_OF_PLACES:
         return "location"
     if several and joined in known.people:
         return "person"
@@ -201,10 +207,10 @@ def _is_person(words: Sequence[str]) -> bool:
     if not (first in GIVEN or is_given(first)):
         return False
     if len(words) == 1:
-        return _is_sure_given(first) or first in GIVEN
+        return _is_sure_given(first) or (first in GIVEN and first not in known_names().places)
     if len(words) > 3 and not any(word in PARTICLES for word in words):
         return last in known_names().family
-    return last in known_names().family or not is_plain(last) or _is_sure_given(first)
+    return last in known_names().family or not is_plain(last) or first in GIVEN_ALONE
 
 
 def _is_short(word: str) -> bool:

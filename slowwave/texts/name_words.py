@@ -119,6 +119,10 @@ PLACES: Final = _words(
 PLACE_STARTS: Final = _words(
     "new san santa los las mount north south east west saint st fort port rio lake cape gulf isle"
 )
+PARTS_OF_PLACES: Final = _words(
+    """north south east west northern southern eastern western northeast northwest southeast southwest central greater inner outer upper
+    lower downtown mainland old great"""
+)
 PRODUCTS: Final = _words(
     """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
     redis rust salesforce slack sqlite terraform ubuntu windows zoom"""

@@ -133,6 +133,13 @@ def test_one_name_has_one_type_in_one_text():
         ("Open the OneRepublic app.", {"OneRepublic": "product"}),
         # what the text says that it is
         ("Marnie is a 1964 thriller film. Kai Vexa was an Irish violinist.", {"Marnie": "work", "Kai Vexa": "person"}),
+        ("See [https://x.org](https://x.org/a) there.", {"https://x.org": "url", "https://x.org/a": "url"}),
+        ("A session of Claude Code helps.", {"Claude Code": "unknown"}),
+        ("Read `all about it`_ and `x.length ==0`. Write `:smile:`.", {}),
+        (
+            "Lekha Washington saw the films Tommy Boy and a Relay-compliant Zorblax.",
+            {"Lekha Washington": "unknown", "Tommy Boy": "work", "Zorblax": "unknown"},
+        ),
         # a family name that is a word
         (
             "Lisa Park met Sarah Brown and Kung Pao.",
