@@ -30,7 +30,8 @@ class EntityGraph:
 def entity_graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> EntityGraph:
     """The graph of the model ``live_relationships``, both ends of whose rows are among ``ids``.
 
-    An edge weighs what its row says, one of the type ``ASSOCIATED_WITH`` ``cooccurrence`` times that.
+    An edge weighs what its row says, one of the type ``ASSOCIATED_WITH`` ``cooccurrence`` times that, and less the more chance would
+    have its ends stand together (``association``).
     """
     source, target = (
         pc.index_in(edges[end], value_set=ids).to_numpy().astype(np.int64)
@@ -38,7 +39,7 @@ def entity_graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> EntityG
     )
     together = pc.equal(pc.utf8_upper(edges["relationship_type"]), COOCCURRENCE).to_numpy()
     weight = np.nan_to_num(edges["weight"].to_numpy(), nan=0.0, posinf=0.0).clip(min=0.0)
-    weight = weight * np.where(together, cooccurrence, 1.0)
+    weight = weight * np.where(together, cooccurrence, 1.0) * edges["association"].to_numpy()
     kept = np.flatnonzero(source != target)
     source, target = source[kept], target[kept]
     degree = np.bincount(source, minlength=len(ids)) + np.bincount(target, minlength=len(ids))

@@ -61,6 +61,53 @@ def test_models_come_parents_first_with_their_dependencies_checks_and_parameters
     assert all(model.description.endswith(".") and "check:" not in model.description for model in models.values())
 
 
+def test_names_that_stand_together_as_often_as_chance_has_it_are_not_associated() -> None:
+    """Jonas is in every chunk, so that Mara beside him says nothing; Mara and Tea always come together. Other types are what they say."""
+    chunks = [uid(("chunk", n)) for n in range(8)]
+    named = {"jonas": chunks, "mara": chunks[:2], "tea": chunks[:2]}
+    snapshot = make_snapshot(
+        entities=[row | {"source_chunk_ids": named[row["name"]]} for row in entities(*named)],  # type: ignore[index]
+        relationships=[
+            edge("jonas", "mara", "ASSOCIATED_WITH", source_chunk_ids=chunks[:2]),
+            edge("mara", "tea", "associated_with", source_chunk_ids=chunks[:2]),
+            edge("jonas", "mara", "KNOWS", source_chunk_ids=chunks[:2]),
+            edge("jonas", "tea", "ASSOCIATED_WITH"),
+        ],
+    )
+    found = {
+        (r["source_entity_id"], r["target_entity_id"], r["relationship_type"]): r["association"]
+        for r in rows(snapshot, "live_relationships")
+    }
+    assert found == {
+        (uid("jonas"), uid("mara"), "ASSOCIATED_WITH"): pytest.approx(math.log(9 / 8) / math.log(9 / 2)),
+        (uid("mara"), uid("tea"), "associated_with"): pytest.approx(1),
+        (uid("jonas"), uid("mara"), "KNOWS"): 1,
+        (uid("jonas"), uid("tea"), "ASSOCIATED_WITH"): 1,
+    }
+
+
+def test_a_document_associates_forty_pairs() -> None:
+    """The strongest; what another document associates among its own first forty stays."""
+    pairs = [(f"a{n}", f"b{n}") for n in range(45)]
+    chunk = [uid("chunk")]
+    names = [name for pair in pairs for name in pair]
+    snapshot = make_snapshot(
+        entities=[row | {"source_chunk_ids": chunk} for row in entities(*names)],
+        relationships=[
+            edge(
+                *pair,
+                "ASSOCIATED_WITH",
+                weight=float(100 - n),
+                source_chunk_ids=chunk,
+                source_document_ids=[uid("long"), *([uid("short")] if n == 44 else [])],
+            )
+            for n, pair in enumerate(pairs)
+        ],
+    )
+    found = {r["source_entity_id"]: r["association"] for r in rows(snapshot, "live_relationships")}
+    assert [n for n, (a, _) in enumerate(pairs) if found[uid(a)] == 0] == [40, 41, 42, 43]
+
+
 def test_what_was_recalled_without_a_question_counts_as_no_question() -> None:
     """A wake and a page that is read log none; they are recalls all the same."""
     events = [{"query": query, "occurred_at": TAKEN_AT, "hit_ids": [uid("told")]} for query in ("", " ", "who?")]

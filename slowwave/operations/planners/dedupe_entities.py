@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -23,8 +23,10 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from slowwave.matching.judge import JudgedPairs, PairQuestion, judge
+from slowwave.matching.kinds import UNTYPED, compared_as, namesakes
 from slowwave.matching.match import Matches, Pair, match
 from slowwave.matching.name_levels import NAME_LEVELS, shared
+from slowwave.matching.names import fold
 from slowwave.matching.review import CONTESTED, ONE_SIDED, OTHER_WORD, ReviewPair
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.rows import live_ids
@@ -56,7 +58,8 @@ _QUOTED: Final = 3  # passages of sources that a judge reads
 _FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
 _FLOOD_ROWS: Final = 50
 
-_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD))
+OTHER_TYPE: Final = "The names are equal, the types differ."
+_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_TYPE))
 """Reasons for a review that no model overrules."""
 
 
@@ -96,19 +99,23 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     counter and attribute, and gets its vector at once. The plan shows the evidence of its weakest merges step by step.
     """
     snapshot = inputs.snapshot
-    matches = _match(inputs)
+    matches, crossed = _match(inputs), _of_other_types(inputs)
     merged = {id_ for ids in matches.merges for id_ in ids}
-    review, waiting = _apart(matches.review, merged)
+    review, waiting = _apart((*matches.review, *(ReviewPair(p.a, p.b, p.probability) for p in crossed)), merged)
     rows = read_rows(snapshot, merged | {id_ for p in review for id_ in (p.a, p.b)})
     live_chunks = live_ids(snapshot, "chunks")
-    doubtful = matches.explain_all([(p.a, p.b) for p in review])
+    of_other_types = {(p.a, p.b): p for p in crossed}
+    doubtful = matches.explain_all([(p.a, p.b) for p in review if (p.a, p.b) not in of_other_types])
+    doubtful += tuple(of_other_types[p.a, p.b] for p in review if (p.a, p.b) in of_other_types)
     judged = _judge(inputs, doubtful, rows, live_chunks)
     groups = merge_groups(matches, rows)
     for pair in doubtful:
         verdict = judged.verdicts.get((pair.a, pair.b))
         groups.append(grouped(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
     decisions = new_vectors(inputs, groups, rows)
-    merges = [Merge(g.keep, g.absorb, vector) for g, (_, vector) in zip(groups, decisions, strict=True)]
+    merges = [
+        Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
+    ]
     items = [
         Item(
             OPERATION,
@@ -135,9 +142,12 @@ def _match(inputs: Inputs) -> Matches:
         ["id", "entity_type", "name", "attributes", "source_document_ids", "source"]
     )
     known = pc.if_else(pc.equal(entities["source"], ""), None, entities["source"])
+    types = compared_as(entities["entity_type"].to_pylist(), entities["name"].to_pylist())
     vectors = snapshot.vectors["entity_vectors"]
     return match(
-        entities.set_column(entities.schema.get_field_index("source"), "source", known),
+        entities.set_column(entities.schema.get_field_index("source"), "source", known).set_column(
+            entities.schema.get_field_index("entity_type"), "entity_type", pa.array(types, pa.string())
+        ),
         inputs.settings,
         matrix=vectors.matrix,
         rows=vectors.rows_of(entities["id"].combine_chunks()),
@@ -151,6 +161,38 @@ def _match(inputs: Inputs) -> Matches:
         focus=inputs.focus,
         model=inputs.learnt.get(OPERATION),
     )
+
+
+def _named_type(group: Group, rows: Mapping[str, Fields]) -> str:
+    """The type that a survivor without one takes from what it absorbs; empty where it keeps its own."""
+    if fold(str(rows[group.keep]["entity_type"])) not in UNTYPED:
+        return ""
+    return next((t for id_ in group.absorb if fold(t := str(rows[id_]["entity_type"])) not in UNTYPED), "")
+
+
+def _of_other_types(inputs: Inputs) -> tuple[Pair, ...]:
+    """Rows of one name and two types, weighed as if of one: a type alone is no reason that they never meet, and none that they merge."""
+    snapshot = inputs.snapshot
+    entities = snapshot.live("entities").select(["id", "entity_type", "name", "attributes"])
+    ids, types, names = (entities[column].to_pylist() for column in ("id", "entity_type", "name"))
+    refused = {*rejected_pairs(snapshot, OPERATION), *open_conflicts(snapshot, "entities")}
+    pairs = [
+        (a, b)
+        for a, b in namesakes(ids, types, names)
+        if not refused & {(a, b), (b, a)} and (inputs.focus is None or not inputs.focus.isdisjoint((a, b)))
+    ]
+    if not pairs:
+        return ()
+    some = pa.array(sorted({id_ for pair in pairs for id_ in pair}), pa.string())
+    table = entities.filter(pc.is_in(entities["id"], value_set=some))
+    vectors = snapshot.vectors["entity_vectors"]
+    weighed = match(
+        table.set_column(1, "entity_type", pa.array(["entity"] * len(table), pa.string())),
+        inputs.settings,
+        matrix=vectors.matrix,
+        rows=vectors.rows_of(table["id"].combine_chunks()),
+    ).explain_all(pairs)
+    return tuple(replace(pair, reason=OTHER_TYPE) for pair in weighed)
 
 
 def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:

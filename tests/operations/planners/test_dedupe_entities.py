@@ -319,3 +319,24 @@ def test_the_report_holds_its_denominators() -> None:
     assert len(found.report.summary()) < 1000
     assert "Grafana = grafana" in found.report.markdown() or "grafana = Grafana" in found.report.markdown()
     assert [f.message for f in found.report.findings if "needs a probability" in f.message]
+
+
+def test_a_type_alone_keeps_no_namesakes_apart_and_merges_none() -> None:
+    """A row without a type joins the one of its name, and takes its type; of two types a person is asked, once and for all."""
+    rows = [
+        entity("Zorblax Quuxly", "said", entity_type="unknown", mention_count=9),
+        entity("Zorblax Quuxly", "known", entity_type="person"),
+        entity("Rowan Vextor", "who", entity_type="person"),
+        entity("Rowan Vextor", "what", entity_type="project"),
+        entity("Mara Lindqvist", "alone", entity_type="person"),
+    ]
+    items = {frozenset(r.id for r in (i.mutation.keep, *i.mutation.absorb) if r): i for i in night(rows).items}  # type: ignore[union-attr]
+    joined, asked = items[frozenset((uid("said"), uid("known")))], items[frozenset((uid("who"), uid("what")))]
+    assert (joined.decision, asked.decision, len(items)) == ("merge", "review", 2)
+    assert joined.mutation.keep is not None
+    assert joined.mutation.keep.id == uid("said")
+    typed = {w.cell.column: w.value for w in joined.mutation.writes if w.cell.row == uid("said")}
+    assert "person" in str(typed["entity_type"])
+    assert "types differ" in json.dumps(asked.evidence)
+    again = night(rows, rejections=[rejection(asked)]).items
+    assert [i.decision for i in again] == ["merge"]

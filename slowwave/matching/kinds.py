@@ -1,0 +1,52 @@
+"""Under which type a row is compared: its own, or that of its namesake where its own says nothing; and namesakes of different types.
+
+Rows of different types are never compared otherwise, as what is alike means another thing for each. A type is often what the words around
+a mention happened to say, so it is no reason by itself that two rows of one name never meet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from slowwave.matching.names import fold
+
+UNTYPED: Final = frozenset(
+    ("", "unknown", "concept", "entity", "thing", "object", "other", "misc", "miscellaneous", "node", "none")
+)
+"""Folded types that say nothing."""
+
+
+def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The type under which each row is compared: a row without a type takes the only one that rows of its name have."""
+    known = _types_by_name(types, names)
+    return [
+        next(iter(known[fold(name)])) if fold(type_) in UNTYPED and len(known[fold(name)]) == 1 else type_
+        for type_, name in zip(types, names, strict=True)
+    ]
+
+
+def namesakes(ids: Sequence[str], types: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of ids (the smaller first) of one name and two types: the first row of each type with that of the type before it."""
+    first: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for id_, type_, name in sorted(zip(ids, types, names, strict=True)):
+        if (kind := fold(type_)) not in UNTYPED and (folded := fold(name)):
+            first[folded].setdefault(kind, id_)
+    pairs: list[tuple[str, str]] = []
+    for rows in first.values():
+        in_order = list(rows.values())
+        pairs += [(min(a, b), max(a, b)) for a, b in pairwise(in_order)]
+    return sorted(pairs)
+
+
+def _types_by_name(types: Sequence[str], names: Sequence[str]) -> defaultdict[str, dict[str, None]]:
+    known: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for type_, name in sorted(zip(types, names, strict=True)):
+        if (kind := fold(type_)) not in UNTYPED and (folded := fold(name)):
+            known[folded].setdefault(kind, type_)
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for name, kinds in known.items():
+        found[name] = dict.fromkeys(kinds.values())
+    return found
