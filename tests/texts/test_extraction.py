@@ -109,7 +109,7 @@ def test_one_name_has_one_type_in_one_text():
         ("He wrote `This is what I said to you` there.", {}),
         ("Run `x > 3` with `0xfd`, `v1.2.0` and `do_it`, as README.md says.", {"do_it": "code", "README.md": "code"}),
         ("---\nsource_kind: note\nauthor: Xara Quux (@xq)\n---\n", {"Xara Quux": "person", "@xq": "handle"}),
-        ('<img alt="Docker Pulls"> by Omar Haddad', {"Omar Haddad": "person"}),
+        ('<img alt="Zorblax Pulls"> by Omar Haddad', {"Omar Haddad": "person"}),
         # offices, roles, demonyms with an abbreviation, shouting, units
         ("He is VP of Operations, she Governor of Texas, they Prime Ministers.", {}),
         ("It was on Indian TV. WITHOUT ANY WARRANTY OF QUALITY it has 14 GiB.", {}),
