@@ -82,15 +82,15 @@ def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: s
     holder, column = found
     rows = binding.tables[VECTORS[table]]
     vector = _vector(holder, column, rows)
-    return sql.SQL("SELECT {}{} AS id, {} AS vector FROM {} WHERE {} AND {}({}) = {}").format(
+    found_first = sql.SQL("SELECT {}{} AS id, {} AS vector FROM {} WHERE {} OFFSET 0").format(
         _whose(scope, "k"),
         row_id_sql(binding, rows, "t"),
         vector,
         _placed(rows, scope, holder),
         _standing(rows, scope, holder),
-        sql.SQL("vector_dims"),
-        vector,
-        sql.Literal(dimensions),
+    )  # OFFSET 0: else the length of each vector of the table is looked at, and a long one has to be fetched for that
+    return sql.SQL("SELECT * FROM ({}) AS v WHERE vector_dims(v.vector) = {}").format(
+        found_first, sql.Literal(dimensions)
     )
 
 
