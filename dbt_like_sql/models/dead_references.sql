@@ -3,6 +3,9 @@
 -- world is still a source. ``dead_ids`` are distinct; the lengths count an id as often as it stands in the array.
 -- check: unique kind, table_name, row_id
 -- check: not_null kind, table_name, column_name, row_id, dead_ids, length_before, length_after
+-- no row without: live_entities.source_chunk_ids, live_entities.source_document_ids
+-- no row without: relationships.source_chunk_ids, relationships.source_document_ids
+-- no row without: memories.source_chunk_ids, memories.source_document_ids, memory_facts.source_chunk_ids
 with live as (
   select 'entities' as table_name, id, source_chunk_ids, source_document_ids
   from live_entities

@@ -25,7 +25,7 @@ from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
 from slowwave.plans.lowering import each_recipe_once
 from slowwave.snapshots.files import database_base
-from slowwave.snapshots.models import one_database
+from slowwave.snapshots.model_database import one_database
 from slowwave.snapshots.several import export_snapshots
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections

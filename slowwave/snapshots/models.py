@@ -7,10 +7,9 @@ to ``dbt_like_sql``. Nothing here reads or writes a store.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,14 +21,12 @@ import pyarrow.compute as pc
 from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
 from slowwave.snapshots.files import on_disk
+from slowwave.snapshots.model_database import SOURCE_SCHEMA, ModelDatabase, model_database
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:  # sqlglot takes 0.4 s to import, so only functions that parse do it
-    import duckdb
     from sqlglot import exp
-
-SOURCE_SCHEMA: Final = "snapshot"
 
 PARAMETERS: Final = ("taken_at", "window_days", "frequency_cap")
 """What a model may name as ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""
@@ -38,6 +35,7 @@ _DIALECT: Final = "duckdb"
 _MODEL_SCHEMA: Final = "model"  # what lineage calls the schema of tables without one: its schemas nest evenly
 _CHECK: Final = re.compile(r"check:\s*(\w+)\s+(.+)")
 _CHECK_KINDS: Final = ("unique", "not_null")
+_OF_THESE: Final = "no row without:"
 _NEXT: Final = "Correct the file and run the night again."
 
 
@@ -54,7 +52,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class SqlModel:
-    """One SELECT. ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted."""
+    """One SELECT. ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted.
+
+    ``without`` are (table or parent, column): the result has no row where none of these columns holds anything, neither a value nor a list
+    with a part. Nothing is promised where there are none.
+    """
 
     name: str
     description: str
@@ -63,6 +65,7 @@ class SqlModel:
     sources: tuple[str, ...]
     parameters: tuple[str, ...]
     checks: tuple[Check, ...]
+    without: tuple[tuple[str, str], ...] = ()
 
 
 def models_folder() -> Path:
@@ -125,17 +128,18 @@ def run_models(
     results: dict[str, pa.Table] = {}
     rowless = {source for model in models for source in model.sources if not snapshot.table(source).num_rows}
     with ExitStack() as open_ones:
-        database: _Database | None = None
+        database: ModelDatabase | None = None
         there: set[str] = set()
         for model in models:
             of_nothing = rowless.issuperset(model.sources) and all(not results[p].num_rows for p in model.parents)
+            of_nothing = of_nothing or _has_nothing(model, snapshot, results)
             nothing = _of_nothing.get((model, *(values[n] for n in _SETTINGS))) if of_nothing else None
             result = known[model.name] if known and model.name in known else nothing
             if result is not None:
                 results[model.name] = result
                 continue
             if database is None:
-                database = open_ones.enter_context(_database())
+                database = open_ones.enter_context(model_database())
             for source in sorted({*model.sources} - there):
                 database.offer(source, snapshot.table(source))
             for parent in sorted({*model.parents} - there):
@@ -158,8 +162,20 @@ def run_models(
 _SETTINGS: Final = ("window_days", "frequency_cap")
 _KEPT: Final = 64
 _of_nothing: Final[dict[tuple[object, ...], pa.Table]] = {}
-"""A model and its settings → what it gives of tables without a row, where that is no row. A store that is not ours has most tables empty,
-and to compile a query costs milliseconds for each of its users."""
+"""A model and its settings → what it gives of tables in which it finds nothing, where that is no row. A store that is not ours has most
+tables and columns empty, and to compile a query costs milliseconds for each of its users."""
+
+
+def _has_nothing(model: SqlModel, snapshot: Snapshot, results: Mapping[str, pa.Table]) -> bool:
+    """Whether the model says which columns its rows come from, and none of them holds anything."""
+    named = ((snapshot.table(t) if t in model.sources else results[t])[column] for t, column in model.without)
+    return bool(model.without) and not any(_holds(column) for column in named)
+
+
+def _holds(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return bool(pc.any(pc.greater(pc.list_value_length(column), 0)).as_py())
+    return column.null_count < len(column)
 
 
 def check_models(models: Iterable[SqlModel], results: Mapping[str, pa.Table]) -> tuple[str, ...]:
@@ -206,99 +222,6 @@ def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tup
     return found
 
 
-@dataclass(slots=True)
-class _Database:
-    """A connection, the schema of each source that it has a view of, the names that are some table's now, and of which nothing's."""
-
-    connection: duckdb.DuckDBPyConnection
-    views: dict[str, pa.Schema] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-    rowless: dict[str, pa.Schema] = field(default_factory=dict)
-
-    def offer(self, source: str, table: pa.Table) -> None:
-        """Let models read a table of a snapshot. A view stays as it is for the next snapshot, and so does a table without a row: most of
-        a store that is not ours have none."""
-        name, schema = f"source_{source}", table.schema
-        if table.num_rows or self.rowless.get(name) != schema:
-            self.register(name, table if table.num_rows else schema.empty_table())
-            if not table.num_rows:
-                self.taken.discard(name)
-                self.rowless[name] = schema
-        if self.views.get(source) != schema:
-            self.connection.execute(f"create or replace view {SOURCE_SCHEMA}.{source} as select * from {name}")  # noqa: S608
-            self.views[source] = schema
-
-    def register(self, name: str, table: pa.Table) -> None:
-        """Give a table a name until ``forget``."""
-        self.connection.register(name, table)
-        self.taken.add(name)
-        self.rowless.pop(name, None)
-
-    def forget(self) -> None:
-        """Nothing of the snapshot stays."""
-        for name in self.taken:
-            self.connection.unregister(name)
-        self.taken.clear()
-
-
-_HELD: Final[ContextVar[list[_Database] | None]] = ContextVar("held", default=None)
-"""The connection that waits for the next snapshot, where the models of several run one after another."""
-
-
-@contextmanager
-def one_database() -> Generator[None]:
-    """Models of snapshots that follow each other share a DuckDB connection until this ends: to open one takes longer than to ask a small
-    namespace's questions. Nothing of a snapshot stays in it for the next."""
-    held: list[_Database] = []
-    token = _HELD.set(held)
-    try:
-        yield
-    finally:
-        _HELD.reset(token)
-        for database in held:
-            database.connection.close()
-
-
-@contextmanager
-def _database() -> Generator[_Database]:
-    """A connection on which no snapshot is offered; one on which anything was raised is closed."""
-    held = _HELD.get()
-    database = held.pop() if held else _opened()
-    try:
-        yield database
-        if held is None:
-            return
-        database.forget()
-        held.append(database)
-    finally:
-        if held is None or database not in held:
-            database.connection.close()
-
-
-def _opened() -> _Database:
-    database = _Database(_connection())
-    database.connection.execute(f"create schema {SOURCE_SCHEMA}")
-    return database
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """A connection that models cannot leave: neither files nor extensions nor the variables of this process."""
-    import duckdb
-
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "threads": 1,  # a second one costs a third more CPU, and adds numbers up in another order each time
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "enable_external_access": False,
-            "temp_directory": "",
-        },
-    )
-    connection.execute("set python_enable_replacements = false; set timezone = 'UTC'; set lock_configuration = true")
-    return connection
-
-
 def _read(file: Path, names: set[str]) -> SqlModel:
     return _parsed(file, file.read_text("utf-8"), frozenset(names))
 
@@ -321,8 +244,12 @@ def _parsed(file: Path, text: str, names: frozenset[str]) -> SqlModel:
     parameters = sorted({p.name for p in tree.find_all(exp.Placeholder, exp.Parameter)})
     if unknown := [p for p in parameters if p not in PARAMETERS]:
         raise ModelError(f"{file.name} names the parameter ${unknown[0]}; known are ${', $'.join(PARAMETERS)}. {_NEXT}")
-    description, checks = _comments(file, text)
-    return SqlModel(file.stem, description, text, parents, sources, tuple(parameters), checks)
+    description, checks, without = _comments(file, text)
+    for table, column in without:
+        known = arrow_schema(SNAPSHOT_TABLES[table]).names if table in sources else (column,)
+        if table not in (*sources, *parents) or column not in known:
+            raise ModelError(f"{file.name} names {table}.{column} in “{_OF_THESE}”, and reads no such column. {_NEXT}")
+    return SqlModel(file.stem, description, text, parents, sources, tuple(parameters), checks, without)
 
 
 def _split(file: Path, tables: Iterable[exp.Table], names: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -342,15 +269,19 @@ def _split(file: Path, tables: Iterable[exp.Table], names: Collection[str]) -> t
     return tuple(sorted(parents)), tuple(sorted(sources))
 
 
-def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...]]:
-    """Description and checks from the comments before the first line of SQL."""
+def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...], tuple[tuple[str, str], ...]]:
+    """Description, checks, and the columns without which there is no row, from the comments before the first line of SQL."""
     description: list[str] = []
     checks: list[Check] = []
+    without: list[tuple[str, str]] = []
     for line in text.splitlines():
         if not line.startswith("--"):
             break
         comment = line.removeprefix("--").strip()
-        if not comment.startswith("check:"):
+        if comment.startswith(_OF_THESE):
+            named = (name.strip().partition(".") for name in comment.removeprefix(_OF_THESE).split(","))
+            without += ((table, column) for table, _, column in named)
+        elif not comment.startswith("check:"):
             description.append(comment)
         elif (match := _CHECK.fullmatch(comment)) and match[1] in _CHECK_KINDS:
             checks.append(Check(match[1], tuple(column.strip() for column in match[2].split(","))))
@@ -359,7 +290,7 @@ def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...]]:
                 f"{file.name} has a check that is not known: {comment!r}; write “check: unique id” or "
                 f"“check: not_null id, name”. {_NEXT}"
             )
-    return " ".join(description), tuple(checks)
+    return " ".join(description), tuple(checks), tuple(without)
 
 
 def _failures(model: SqlModel, check: Check, table: pa.Table) -> list[str]:

@@ -11,8 +11,9 @@ import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
-from slowwave.snapshots import models as module
-from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, one_database, run_models
+from slowwave.snapshots import model_database as module
+from slowwave.snapshots.model_database import one_database
+from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, run_models
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import entity_vectors, memories
@@ -375,6 +376,27 @@ def test_what_models_give_of_nothing_is_not_asked_twice_and_rows_are_always_look
     with_rows = run_models(models, make_snapshot(entities=entities("Anna")), Settings())
     assert [with_rows[n].num_rows for n in ("live_entities", "entity_degree", "type_census")] == [1, 1, 1]
     assert all(table.equals(empty[name]) for name, table in run_models(models, make_snapshot(), Settings()).items())
+
+
+def test_a_model_that_says_which_columns_its_rows_come_from_is_not_asked_where_they_hold_nothing() -> None:
+    """Memories of another store name no chunk and no document. One that does is looked at, whatever was remembered before."""
+    models = load_models()
+    plain: dict[str, object] = {"id": uid("m"), "kind": "semantic", "source_chunk_ids": []}
+    unnamed = make_snapshot(memories=[plain, {"id": uid("n"), "kind": "semantic"}])
+    first = run_models(models, unnamed, Settings())["dead_references"]
+    assert run_models(models, unnamed, Settings())["dead_references"] is first
+    naming = make_snapshot(memories=[plain | {"source_chunk_ids": [uid("gone")]}])
+    assert run_models(models, naming, Settings())["dead_references"]["dead_ids"].to_pylist() == [[uid("gone")]]
+    entity = make_snapshot(entities=[row | {"source_document_ids": [uid("gone")]} for row in entities("Anna")])
+    assert run_models(models, entity, Settings())["dead_references"].num_rows == 1
+
+
+@pytest.mark.parametrize("named", ["snapshot.memories", "memories.nothing", "chunks.id"])
+def test_a_model_names_only_columns_that_it_reads(tmp_path: Path, named: str) -> None:
+    """A promise about a column that is not there would never be broken, and hold rows back."""
+    (tmp_path / "of.sql").write_text(f"-- no row without: {named}\nselect id from snapshot.memories")
+    with pytest.raises(ModelError, match=r"of\.sql names"):
+        load_models(tmp_path)
 
 
 def test_snapshots_that_share_a_database_share_nothing_else(tmp_path: Path) -> None:
