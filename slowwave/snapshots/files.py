@@ -1,9 +1,9 @@
 """Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once, read by mapping.
 
 BASE is a folder or an fsspec URL; IDENTITY tells the database (``slowwave.store.identity``), since several may share a BASE and have
-namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. Local files are mapped into memory, remote
-ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0 wrote ``BASE/namespace/snapshot_id``;
-such snapshots are read by their location, and go when the ledger that lists them lets go of them.
+namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. A table without a row has no file. Local
+files are mapped into memory, remote ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0 wrote
+``BASE/namespace/snapshot_id``; such snapshots are read by their location, and go when the ledger that lists them lets go of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import shutil
 import stat
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -28,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from slowwave.errors import SnapshotError
+from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Store
 from slowwave.store.identity import identity
@@ -122,10 +124,16 @@ def load_snapshot(location: str) -> Snapshot:
         )
     folder = Path(path) if _is_local(system) else _cached(system, path)
     meta = json.loads((folder / _META).read_text())
+    there = {name.name for name in folder.iterdir()}
     return replace(
         _snapshot(meta),
-        tables={name: _read_table(folder / f"{name}.arrow") for name in meta["tables"]},
-        vectors={name: _read_vectors(folder, name, model) for name, model in meta["vectors"].items()},
+        tables={name: _table(folder, name, there) for name in meta["tables"]},
+        vectors={
+            name: _no_vectors(model, meta["lengths"][name])
+            if f"{name}.npy" not in there
+            else _read_vectors(folder, name, model)
+            for name, model in meta["vectors"].items()
+        },
     )
 
 
@@ -164,9 +172,13 @@ def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot
 
 def _write_files(snapshot: Snapshot, folder: Path) -> None:
     for name, table in snapshot.tables.items():
+        if not table.num_rows and name in SNAPSHOT_TABLES:  # most are, in a store that is not ours
+            continue
         with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
     for name, vectors in snapshot.vectors.items():
+        if not len(vectors):
+            continue
         np.save(folder / f"{name}.npy", vectors.matrix, allow_pickle=False)
         ids = pa.table({"id": vectors.ids})
         with pa.OSFile(str(folder / f"{name}.ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, ids.schema) as writer:
@@ -181,6 +193,7 @@ def _write_files(snapshot: Snapshot, folder: Path) -> None:
         "settings": dict(snapshot.settings),
         "tables": sorted(snapshot.tables),
         "vectors": {name: v.model for name, v in snapshot.vectors.items()},
+        "lengths": {name: v.matrix.shape[1] for name, v in snapshot.vectors.items()},
     }
     (folder / _META).write_text(json.dumps(meta))
     for file in folder.iterdir():
@@ -234,12 +247,21 @@ def _read_table(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.py_buffer(_map(path))).read_all()
 
 
+def _table(folder: Path, name: str, there: Collection[str]) -> pa.Table:
+    file = f"{name}.arrow"
+    return _read_table(folder / file) if file in there else arrow_schema(SNAPSHOT_TABLES[name]).empty_table()
+
+
 def _read_vectors(folder: Path, name: str, model: str) -> Vectors:
     ids = _read_table(folder / f"{name}.ids.arrow")["id"].combine_chunks()
     matrix = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
     if isinstance(matrix.base, mmap.mmap):
         _mapped.add(matrix.base)
     return Vectors(model, ids, matrix)
+
+
+def _no_vectors(model: str, length: int) -> Vectors:
+    return replace(Vectors.empty(model), matrix=np.empty((0, length), np.float32))
 
 
 def _is_local(system: fsspec.AbstractFileSystem) -> bool:

@@ -45,7 +45,7 @@ def test_a_full_disk_leaves_nothing_and_is_a_sentence(
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", disk], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", disk], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("this root may not mount")

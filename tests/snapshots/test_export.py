@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import let_go, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
+from slowwave.snapshots.snapshot import Vectors
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from slowwave.store.tables import VECTORS
@@ -90,9 +92,13 @@ def test_the_digest_sees_every_column_and_only_content(store: Store) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "memory://slowwave-test"])
 def test_files_give_the_snapshot_back(store: Store, tmp_path: Path, scheme: str) -> None:
-    """A folder or an fsspec URL; vectors are mapped, not copied, and an id is written once."""
+    """A folder or an fsspec URL; vectors are mapped, not copied, and an id is written once. What has no row has its columns all the same,
+    and vectors that are none their length."""
     world = new_world(store)
     snapshot = export_snapshot(store, world.slug)
+    none = replace(Vectors.empty("a model"), matrix=np.empty((0, 7), np.float32))
+    snapshot = replace(snapshot, vectors={**snapshot.vectors, "chunk_vectors": none})
+    assert not snapshot.table("rejections").num_rows
     base = scheme or str(tmp_path / "snapshots")
     location = save_snapshot(snapshot, base)
     again = load_snapshot(location)
@@ -103,6 +109,9 @@ def test_files_give_the_snapshot_back(store: Store, tmp_path: Path, scheme: str)
     )
     for name, table in snapshot.tables.items():
         assert again.table(name).equals(table), name
+    assert {name: v.matrix.shape for name, v in again.vectors.items()} == {
+        name: v.matrix.shape for name, v in snapshot.vectors.items()
+    }
     assert isinstance(again.vectors["entity_vectors"].matrix, np.memmap)
     assert again.vectors["entity_vectors"].matrix.tobytes() == snapshot.vectors["entity_vectors"].matrix.tobytes()
     with pytest.raises(SnapshotError, match="never overwritten"):
