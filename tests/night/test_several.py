@@ -185,6 +185,24 @@ def test_what_an_ended_process_had_not_told_is_a_failure() -> None:
     assert found.keys() == {"a", "b"}
 
 
+def test_a_copy_made_later_sees_the_variables_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the processes are copies of may have been started before a variable was set, and after another was."""
+    monkeypatch.setenv("SLOWWAVE_WHOSE", "first")
+    dict(in_processes(1, [["a"]], what_is_seen))
+    monkeypatch.delenv("SLOWWAVE_WHOSE")
+    monkeypatch.setenv("SLOWWAVE_OTHER", "second")
+    found = dict(in_processes(1, [["SLOWWAVE_WHOSE", "SLOWWAVE_OTHER"]], what_is_seen))
+    assert {name: isinstance(night, Night) and night.run_id for name, night in found.items()} == {
+        "SLOWWAVE_WHOSE": "",
+        "SLOWWAVE_OTHER": "second",
+    }
+
+
+def what_is_seen(names: Sequence[str]) -> list[tuple[str, Night | SlowwaveError]]:
+    """The variables of those names, where a night has its run."""
+    return [(name, Night(name, run_id=os.environ.get(name, ""))) for name in names]
+
+
 def end_of_a(names: Sequence[str]) -> list[tuple[str, Night | SlowwaveError]]:
     """Work whose process does not live to tell of it."""
     if "a" in names:
