@@ -26,6 +26,7 @@ from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.ended_values import TRIGGER, EndedValue, ended_sentence, ended_values, ends
 from slowwave.texts.keys import keys
+from slowwave.texts.prefilter import matching
 from slowwave.texts.present_statements import PROGRAMS
 from slowwave.texts.tokens import fold
 
@@ -96,7 +97,7 @@ def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], Sequence[O
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     table = rows.table.take(pa.array(rows.first))
     texts = pc.fill_null(table["text"], "").to_pylist()
-    telling = np.flatnonzero(pc.match_substring_regex(table["text"], TRIGGER.pattern).to_numpy(zero_copy_only=False))
+    telling = np.flatnonzero(matching(table["text"], TRIGGER.pattern).to_numpy(zero_copy_only=False))
     over = {k: values for k in telling.tolist() if (values := ended_values(texts[k]))}
     if not over:
         return rows, texts, (), ()

@@ -25,6 +25,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.dates import BESIDE
 from slowwave.texts.differences import difference
 from slowwave.texts.keys import keys
+from slowwave.texts.prefilter import matching
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
 from slowwave.texts.specifics import specifics
 
@@ -50,7 +51,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST))
     memories = memories.filter(pc.match_substring_regex(memories["text"], _FIGURE))
-    memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], NO_PRESENT))).combine_chunks()
+    memories = memories.filter(pc.invert(matching(memories["text"], NO_PRESENT))).combine_chunks()
     memories = memories.filter(
         pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
     ).combine_chunks()

@@ -36,6 +36,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts import descriptions
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names
+from slowwave.texts.prefilter import matching
 from slowwave.texts.present_statements import PROGRAMS, says_later
 from slowwave.texts.sentences import sentences
 from slowwave.texts.stated_relations import SELF, TRIGGER, StatedRelation, stated_relations
@@ -212,7 +213,7 @@ def _read(snapshot: Snapshot) -> _StatedRelations:
 def _telling_of_relations(memories: pa.Table) -> pa.Table:
     """The rows whose ``text`` is short and has a word of a relation or description."""
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    telling = (pc.match_substring_regex(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
+    telling = (matching(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
     return memories.filter(pc.and_(short, pc.or_(*telling))).combine_chunks()
 
 

@@ -7,8 +7,8 @@ one that a night of that namespace alone would have sealed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -31,6 +31,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
 from slowwave.store.idle import handed_on
+from slowwave.texts.prefilter import read_together
 from slowwave.texts.screened import each_text_once
 
 SMALL: Final = 2_000
@@ -100,42 +101,49 @@ def _in_turn(
             with suppress(SlowwaveError):  # the night of each says why
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
-            _screen(read.values())
             base = database_base(store) if read else ""
-            for name in names:
-                tell = progress(name) if progress else None
-                try:
-                    with handed_on() if name in read else nullcontext():
-                        night = run_night(
-                            store,
-                            name,
-                            force=force,
-                            ops=ops,
-                            progress=tell,
-                            now=now,
-                            noted=noted,
-                            exported=read.get(name),
-                            base=base,
-                            done=done,
-                        )
-                except SlowwaveError as problem:
-                    yield name, problem
-                else:
-                    yield name, night
+            with _read_together(read.values()):
+                for name in names:
+                    tell = progress(name) if progress else None
+                    try:
+                        with handed_on() if name in read else nullcontext():
+                            night = run_night(
+                                store,
+                                name,
+                                force=force,
+                                ops=ops,
+                                progress=tell,
+                                now=now,
+                                noted=noted,
+                                exported=read.get(name),
+                                base=base,
+                                done=done,
+                            )
+                    except SlowwaveError as problem:
+                        yield name, problem
+                    else:
+                        yield name, night
 
 
-def _screen(snapshots: Collection[Snapshot]) -> None:
-    """Look through what the memories and passages of several namespaces say at once, so that none of their nights reads what is plain."""
+@contextmanager
+def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
+    """What the memories and passages of several namespaces say is looked through at once, by screening and by patterns that their nights
+    ask for."""
     from slowwave.texts.screening import note_plain  # its rules take a while to load
 
-    texts = [
+    chunks = [
         chunk.cast(pa.large_string())
         for snapshot in snapshots
         for table in ("memory_versions", "chunks")
         for chunk in snapshot.table(table)["content"].chunks
     ]
-    if texts:
-        note_plain(pa.chunked_array(texts))
+    if not chunks:
+        yield
+        return
+    texts = pa.chunked_array(chunks)
+    note_plain(texts)
+    with read_together(texts):
+        yield
 
 
 def _together(store: Store, namespaces: Sequence[str], at_once: int) -> Iterator[tuple[str, list[str]]]:

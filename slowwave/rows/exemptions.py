@@ -17,6 +17,7 @@ from slowwave.config.settings import Settings
 from slowwave.rows.memories import attributes
 from slowwave.snapshots.last import Last
 from slowwave.texts.instructions import HINT, instructive
+from slowwave.texts.prefilter import matching
 
 Mask = NDArray[np.bool_]
 
@@ -91,9 +92,7 @@ def _instructions(memories: pa.Table) -> Mask:
 
 
 def _matching(column: pa.ChunkedArray, pattern: str) -> Mask:
-    return (
-        pc.fill_null(pc.match_substring_regex(column, pattern), False).to_numpy(zero_copy_only=False).astype(np.bool_)
-    )
+    return pc.fill_null(matching(column, pattern), False).to_numpy(zero_copy_only=False).astype(np.bool_)
 
 
 def _among(column: pa.ChunkedArray, values: tuple[str, ...]) -> Mask:

@@ -23,6 +23,7 @@ from slowwave.rows.memories import active_memories, attributes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.date_phrases import HINT
 from slowwave.texts.dates import absolutize, local_day
+from slowwave.texts.prefilter import matching
 
 LONGEST: Final = 65_536
 """Signs: a longer text is a document, not a memory, and is left as it is."""
@@ -62,7 +63,7 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
         )
     live = active_memories(snapshot)
     numbers = {"active memories": len(live)}
-    hinted = live.filter(pc.match_substring_regex(live["text"], HINT))
+    hinted = live.filter(matching(live["text"], HINT))
     numbers["with a word of time"] = len(hinted)
     dated = hinted.filter(pc.is_valid(hinted["valid_from"]))
     numbers["of these without a start"] = len(hinted) - len(dated)
@@ -91,7 +92,7 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
     word of time.
     """
     texts = memories["text"].combine_chunks()
-    hinted = pc.and_(pc.match_substring_regex(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST))
+    hinted = pc.and_(matching(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST))
     own = pc.and_(pc.is_valid(memories["valid_from"]), pc.not_equal(memories["kind"], _SUMMARY)).combine_chunks()
     read = wanted & pc.and_(hinted, own).to_numpy(zero_copy_only=False).astype(bool)
     if not read.any():

@@ -121,6 +121,23 @@ def test_a_column_in_several_chunks_is_read_as_one() -> None:
     assert dict(screen_all(column)) == dict(screen_all(whole))
 
 
+def test_texts_that_are_read_together_match_as_each_column_does() -> None:
+    """Of those and of others, nulls among them, in one chunk or in several; and each pattern is asked of all texts once."""
+    said = ["She moved to Oslo yesterday.", "MOVED!", "nothing", "", "moved on the 3rd"]
+    columns = [
+        pa.array([*said, None], pa.large_string()),
+        pa.chunked_array([["nothing", None], ["They moved."]]),
+        pa.array([], pa.string()),
+    ]
+    patterns = ["(?i)moved", r"\d", "^$"]
+    alone = [prefilter.matching(column, pattern).to_pylist() for column in columns for pattern in patterns]
+    assert alone[0] == [True, True, False, False, True, None]
+    with prefilter.read_together(pa.chunked_array([said[:2], said[2:]])), pytest.MonkeyPatch.context() as patch:
+        assert [prefilter.matching(column, p).to_pylist() for column in columns for p in patterns] == alone
+        patch.setattr(prefilter.pc, "match_substring_regex", None)
+        assert [prefilter.matching(column, p).to_pylist() for column in columns for p in patterns] == alone
+
+
 @pytest.mark.parametrize("way", ["é — {}", "„{}“", "{}…", "½ {}", "ﬁne: {}", "ça, {} là"])
 def test_what_stands_in_such_prose_is_found(way: str) -> None:
     """Secrets and orders beside accents, typographic quotation marks and ligatures, and accents within orders."""
