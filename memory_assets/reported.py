@@ -16,12 +16,14 @@ from memory_assets.checks.pages import page_results
 from memory_assets.metadata import operation_metadata, snapshot_metadata
 from memory_assets.plan import plan_metadata
 from memory_assets.snapshot import ABOUT, PLAN
+from memory_assets.stores import observed
 from slowwave.night.outcome import Night
 from slowwave.night.page import page_of
 from slowwave.operations import Inputs, Proposal
 from slowwave.reports.redaction import level_of
+from slowwave.store.connect import Store
 
-Reported = dg.AssetMaterialization | dg.AssetCheckEvaluation
+Reported = dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation
 
 
 def report_night(
@@ -31,14 +33,19 @@ def report_night(
     instance: dg.DagsterInstance | None = None,
     *,
     whole: bool = True,
+    store: Store | None = None,
 ) -> int:
     """Write a night to ``instance``, else to that of the environment; returns how many events it is. The partition is made where it is new.
 
-    Not ``whole``, it is its plan alone: an event takes its storage some twenty milliseconds, and a night is a hundred of them.
+    Not ``whole``, it is its plan alone: an event takes its storage some twenty milliseconds, and a night is a hundred of them. With the
+    ``store`` that it was of, it is told as well of which tables of another store it read, as a snapshot of Dagster's observes them.
     Raises what Dagster raises for an instance that cannot be opened or reached.
     """
     instance = instance or dg.DagsterInstance.get()
-    events = list(night_events(night, inputs, proposals)) if whole else [plan_event(night, inputs)]
+    events: list[Reported] = list(night_events(night, inputs, proposals)) if whole else [plan_event(night, inputs)]
+    rows = inputs.snapshot.table("memories").num_rows
+    if whole and store is not None and (seen := observed(store, night.namespace, rows)):
+        events.insert(0, seen)
     instance.add_dynamic_partitions("namespaces", [night.namespace])
     for event in events:
         instance.report_runless_asset_event(event)

@@ -21,6 +21,7 @@ from slowwave.store import server
 if TYPE_CHECKING:
     from slowwave.night.outcome import Night
     from slowwave.operations import Inputs, Proposal
+    from slowwave.store.connect import Store
 
 
 SHELL: Final = "memory_assets.reported"
@@ -35,8 +36,10 @@ _SECONDS: Final = "5"
 
 @dataclass(slots=True)
 class Reporter:
-    """Tells the instance in ``home`` of nights that are done, ``whole`` or their plans alone. After a failure it says so once and rests."""
+    """Tells the instance in ``home`` of nights of ``store`` that are done, ``whole`` or their plans alone. After a failure it says so once
+    and rests."""
 
+    store: Store
     home: Path
     whole: bool
     failed: bool = False
@@ -48,7 +51,7 @@ class Reporter:
         try:
             with _environment(self.home):
                 shell: Any = importlib.import_module(SHELL)
-                shell.report_night(night, inputs, proposals, whole=self.whole)
+                shell.report_night(night, inputs, proposals, whole=self.whole, store=self.store)
         except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
             self.failed = True
             say(
@@ -58,12 +61,12 @@ class Reporter:
             )
 
 
-def reporter(nights: int) -> Reporter | None:
-    """What tells the instance of each of so many nights, or None where none is configured."""
+def reporter(store: Store, nights: int) -> Reporter | None:
+    """What tells the instance of each of so many nights of a store, or None where none is configured."""
     home = _home()
     if home is None or any(importlib.util.find_spec(name) is None for name in ("dagster", SHELL.partition(".")[0])):
         return None
-    return Reporter(home, whole=nights <= WHOLE)
+    return Reporter(store, home, whole=nights <= WHOLE)
 
 
 def _home() -> Path | None:

@@ -300,7 +300,7 @@ def _nights(
             return say_step
 
         for found in run_nights(
-            store, names, force=force, ops=ops, now=now, progress=steps, done=reporter(len(names)), jobs=jobs
+            store, names, force=force, ops=ops, now=now, progress=steps, done=reporter(store, len(names)), jobs=jobs
         ):
             place, begun = place + 1, 0
             tell(place * STEPS, total, "")

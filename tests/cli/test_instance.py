@@ -28,6 +28,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             "home": os.environ.get("DAGSTER_HOME"),
             "timeout": os.environ["PGCONNECT_TIMEOUT"],
             **more,
+            "store": isinstance(more["store"], Store),
         }
     )
     monkeypatch.setitem(sys.modules, "memory_assets.reported", module)
@@ -51,7 +52,7 @@ def test_a_night_is_told_to_the_instance_of_the_environment(
     slug = new_world(store).slug
     code, _, err = run("night", slug)
     assert (code, err) == (0, "")
-    assert shell == [{"namespace": slug, "home": str(home), "timeout": "5", "whole": True}]
+    assert shell == [{"namespace": slug, "home": str(home), "timeout": "5", "whole": True, "store": True}]
     assert "PGCONNECT_TIMEOUT" not in os.environ
 
 
@@ -90,7 +91,7 @@ def test_a_real_instance_whose_database_is_not_there_is_no_obstacle(run: Run, st
 
 @pytest.mark.parametrize("what", ["no instance", "no folder", "no Dagster"])
 def test_without_an_instance_nobody_is_told(
-    what: str, home: Path, shell: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    what: str, store: Store, home: Path, shell: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that holds none, none at all, and a program that was installed without Dagster."""
     if what == "no instance":
@@ -99,11 +100,13 @@ def test_without_an_instance_nobody_is_told(
         monkeypatch.delenv("DAGSTER_HOME")
     else:
         monkeypatch.setattr(instance.importlib.util, "find_spec", lambda name: None if name == "dagster" else object())
-    assert instance.reporter(1) is None
+    assert instance.reporter(store, 1) is None
     assert shell == []
 
 
-def test_the_instance_of_slowwave_dev_is_found_by_itself(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_the_instance_of_slowwave_dev_is_found_by_itself(
+    store: Store, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
     """``make demo`` knows of no DAGSTER_HOME: what ``slowwave dev --prepare`` made is where ``make up`` looks."""
     monkeypatch.delenv("DAGSTER_HOME")
     assert instance._home() is None
@@ -111,4 +114,4 @@ def test_the_instance_of_slowwave_dev_is_found_by_itself(monkeypatch: pytest.Mon
     own.mkdir(parents=True)
     (own / "dagster.yaml").write_text("")
     assert instance._home() == own
-    assert instance.reporter(1) is not None
+    assert instance.reporter(store, 1) is not None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dagster as dg
 
+from memory_assets.reported import report_night
 from memory_assets.snapshot import ABOUT
 from memory_assets.stores import TABLES
 from slowwave.bindings.connecting import connect_store
+from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 from tests.bindings.test_connected import MADE, NOTES
@@ -16,7 +18,7 @@ SNAPSHOT = [dg.AssetKey(["snapshot", name]) for name in ABOUT]
 
 
 def test_a_snapshot_of_a_store_says_of_which_tables_it_is(store: Store) -> None:
-    """Of one user; a namespace of our own has no such tables, and nothing is said of them."""
+    """Of one user; a namespace of our own has no such tables, and nothing is said of them. A night of the command line says it as well."""
     run_as_owner(
         store,
         MADE,
@@ -46,3 +48,12 @@ def test_a_snapshot_of_a_store_says_of_which_tables_it_is(store: Store) -> None:
             assert seen.metadata["tables"].value == {"memories": "public.notes"}
             assert seen.metadata["dagster/row_count"].value == 2
             assert "anna" not in str({**seen.metadata}), "what a user is called is the partition's alone"
+            run_night(
+                store,
+                name,
+                ops=["census"],
+                done=lambda *given: report_night(*given, night.instance, store=store) and None,
+            )
+            records = night.instance.fetch_observations(TABLES, limit=5).records
+            assert len(records) == 2
+            assert [dict(r.asset_observation.metadata) for r in records if r.asset_observation] == [seen.metadata] * 2
