@@ -37,6 +37,7 @@ class NightTotals:
 
     looked: int = 0
     unchanged: int = 0
+    removed: int = 0
     new: int = 0
     carried: int = 0
     deferred: int = 0
@@ -50,9 +51,12 @@ class NightTotals:
     def add(self, one: Night) -> None:
         """Count one night."""
         from slowwave.night.outcome import per_operation
+        from slowwave.night.runs import REMOVED
 
         self.looked += 1
-        self.unchanged += bool(one.skipped)
+        removed = one.skipped.startswith(REMOVED)
+        self.removed += removed
+        self.unchanged += bool(one.skipped) and not removed
         self.new += one.new_items
         self.carried += one.carried_items
         self.findings.update({name: len(r.findings) for name, r in one.reports.items() if r.findings})
@@ -77,11 +81,12 @@ class NightTotals:
 
     def show(self) -> None:
         """Print it; what failed is ``show_failures``'s to say."""
-        nothing = self.looked - self.unchanged - len(self.planned)
+        nothing = self.looked - self.unchanged - self.removed - len(self.planned)
         parts = [
             f"{len(self.planned):,} with a plan",
             *([f"{nothing:,} with nothing to do"] if nothing else []),
             *([f"{self.unchanged:,} unchanged"] if self.unchanged else []),
+            *([f"{self.removed:,} of stores that were removed and are not read"] if self.removed else []),
             *([f"{len(self.failures):,} failed"] if self.failures else []),
         ]
         say(f"{self.looked + len(self.failures):,} namespaces: {', '.join(parts)}.")
@@ -107,6 +112,8 @@ class NightTotals:
         if self.by_policy:
             one = argument(self.by_policy[0])
             suggest(f"A policy approved items of {len(self.by_policy):,} plans. The first", f"{program()} apply {one}")
+        if self.removed:
+            suggest("A store that was removed can be connected again", f"{program()} connect --help")
         suggest("What each night says", f"{program()} night ALL --force --verbose")
 
 

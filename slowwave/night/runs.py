@@ -26,6 +26,9 @@ from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
+REMOVED: Final = "its store was removed"
+"""How the reason begins why there was no night of a namespace whose store is connected no more."""
+
 LONGEST_REASON: Final = 500
 """Characters of a reason that are kept."""
 
@@ -33,7 +36,9 @@ _READ_REASON: Final = 20_000  # characters of it that are looked at
 
 _LAST_WHOLE: Final = """
 SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
-  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged
+  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged,
+  (SELECT s.name FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+   WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS removed
 FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r
   WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL
   AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
@@ -55,12 +60,14 @@ WHERE n.id = %s
 
 @dataclass(frozen=True, slots=True)
 class _LastWhole:
-    """The last plan run of a whole namespace that stands, the namespace's own settings now, and whether rows changed since."""
+    """The last plan run of a whole namespace that stands, the namespace's own settings now, whether rows changed since, and the name of its
+    store where that was removed."""
 
     overlay: object
     settings_fingerprint: str | None
     started_at: datetime
     unchanged: bool
+    removed: str | None
 
 
 def unchanged(store: Store, namespace: str) -> str:
@@ -74,6 +81,8 @@ def unchanged(store: Store, namespace: str) -> str:
         return ""
     overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
     same = Settings.for_namespace(overlay).fingerprint() == last.settings_fingerprint
+    if same and last.removed:
+        return f"{REMOVED}, so its rows are not read: connect the store {last.removed} again (`slowwave connect --help`)"
     return f"unchanged since the night of {last.started_at:%Y-%m-%d %H:%M} UTC" if same else ""
 
 

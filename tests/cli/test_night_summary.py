@@ -42,6 +42,13 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
     verbose = run("night", "ALL", "--force", "--verbose", "--jobs", "2")[1]
     assert all(f"{name}: audits" in verbose for name in planned)
     assert run("night", "ALL")[1].startswith("4 namespaces: 0 with a plan, 3 unchanged, 1 failed.")
+    assert run("connect", "remove", "mem0")[0] == 0
+    gone = run("night", "ALL")[1]
+    assert " ".join(gone.split()).startswith(
+        "4 namespaces: 0 with a plan, 3 of stores that were removed and are not read, 1 failed."
+    )
+    assert "slowwave connect --help" in gone
+    assert "unchanged" not in gone
 
 
 def test_the_page_does_not_grow_with_the_namespaces(
