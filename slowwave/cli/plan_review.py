@@ -71,11 +71,12 @@ class _Desk:
 
     def queue(self) -> Queue:
         """The questions as all drafts leave them now."""
+        from slowwave.review.card import called_rows
         from slowwave.review.drafts import read_drafts
         from slowwave.review.queue import queue
 
         drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
-        return queue(self.plan, drafts, sort=self.sort, search=self.words)
+        return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
 
     def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
         """Draft a verdict on items."""

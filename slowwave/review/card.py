@@ -19,7 +19,7 @@ from slowwave.plans.row_names import named_rows, read_names
 from slowwave.plans.why import why
 from slowwave.plans.writings import cited
 from slowwave.reports.waterfall import Step
-from slowwave.review.queue import code_of, title_of
+from slowwave.review.queue import code_of, title_of, unnamed
 from slowwave.review.surroundings import Surroundings, surroundings
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.losses import losses
@@ -39,6 +39,9 @@ _AROUND: Final = 240
 
 _LONGEST: Final = 4_000
 """Characters of a cell that are compared and shown."""
+
+_LISTED: Final = 120
+"""Characters of a row's name in a list."""
 
 _WORD: Final = re.compile(r"\s+|\S+")
 
@@ -113,6 +116,16 @@ class Card:
     if_yes: str
     if_no: str
     around: Surroundings = field(default=Surroundings())
+
+
+def called_rows(store: Store, plan: StoredPlan) -> dict[str, str]:
+    """What the rows are called by which a list names the questions of a plan, the beginning of each. At most two queries, as a reader."""
+    wanted = unnamed(plan)
+    if not wanted:
+        return {}
+    with store.connect("reader") as connection:
+        names = read_names(connection, wanted, plan.header.namespace_id)
+    return {row: name if len(name) <= _LISTED else f"{name[: _LISTED - 1]}…" for row, name in names.items()}
 
 
 def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:

@@ -95,8 +95,9 @@ def queue(
     risk: str | None = None,
     likely: float | None = None,
     search: str = "",
+    names: Mapping[str, str] | None = None,
 ) -> Queue:
-    """The review items of a plan that wait, as its drafts leave them.
+    """The review items of a plan that wait, as its drafts leave them; ``names`` of rows are those of ``slowwave.review.card.called_rows``.
 
     Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
     sentence, in any case. Answers so far move what is asked next. Cost: that of ``information`` and ``learn``.
@@ -105,7 +106,7 @@ def queue(
     asked = [s for s in pending if s.decision == "review"]
     taught = learn(asked, drafts)
     worth = information(asked, taught.likely)
-    waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught) for s in asked]
+    waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught, names) for s in asked]
     words = search.casefold().split()
     shown = [
         w
@@ -141,19 +142,38 @@ def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
 
 def title_from(evidence: Any, mutation: Any, names: Mapping[str, str] | None = None) -> str:
     """The same of an item's evidence and mutation, as JSON that is read."""
-    given = evidence.get("names") if isinstance(evidence, Mapping) else None
+    if told := _told(evidence):
+        return told
+    rows = _rows(mutation)
+    if names and (called := [names[str(row["id"])] for row in rows if str(row["id"]) in names]):
+        return ", ".join(called)
+    return f"{mutation['table']} {', '.join(str(row.get('external_id') or str(row['id'])[:8]) for row in rows)}"
+
+
+def unnamed(plan: StoredPlan) -> set[str]:
+    """The rows by whose names the questions of a plan that wait are called, as their evidence gives none."""
+    asked = (s for s in plan.items if s.status == "pending" and s.decision == "review")
+    return {str(row["id"]) for s in asked if not _told(json.loads(s.evidence)) for row in _rows(json.loads(s.mutation))}
+
+
+def _told(evidence: Any) -> str:
+    """The names that the evidence gives, in a line."""
+    if not isinstance(evidence, Mapping):
+        return ""
+    given = evidence.get("names")
     if isinstance(given, list) and given:
         return " = ".join(str(name) for name in given)
-    if isinstance(evidence, Mapping) and "earlier" in evidence and "later" in evidence:
+    if "earlier" in evidence and "later" in evidence:
         return f"{evidence['earlier']} → {evidence['later']}"
-    if isinstance(evidence, Mapping) and "winner" in evidence and "loser" in evidence:
+    if "winner" in evidence and "loser" in evidence:
         return f"{evidence['winner']}, not {evidence['loser']}"
-    named = [
-        row for row in (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())) if row
-    ]
-    if names and (called := [names[str(row["id"])] for row in named[:5] if str(row["id"]) in names]):
-        return ", ".join(called)
-    return f"{mutation['table']} {', '.join(str(row.get('external_id') or str(row['id'])[:8]) for row in named[:5])}"
+    return ""
+
+
+def _rows(mutation: Any) -> list[Any]:
+    """The first five rows that a mutation is about."""
+    found = (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ()))
+    return [row for row in found if row][:5]
 
 
 def code_of(item: StoredItem) -> Code:
@@ -161,13 +181,15 @@ def code_of(item: StoredItem) -> Code:
     return _BY_NAME.get(item.question, "change")
 
 
-def _waiting(item: StoredItem, draft: Draft | None, worth: float, taught: SessionLearning) -> Waiting:
+def _waiting(
+    item: StoredItem, draft: Draft | None, worth: float, taught: SessionLearning, names: Mapping[str, str] | None
+) -> Waiting:
     return Waiting(
         id=item.id,
         operation=item.operation,
         code=code_of(item),
         sentence=item.reason,
-        title=title_of(item),
+        title=title_of(item, names),
         risk=item.risk,
         probability=item.probability,
         information=worth,

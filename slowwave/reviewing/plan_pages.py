@@ -20,7 +20,7 @@ from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.proposals.amended_items import amendable
-from slowwave.review.card import card, whole_cell
+from slowwave.review.card import called_rows, card, whole_cell
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
 from slowwave.review.following import gone_drafts
 from slowwave.review.queue import Queue, queue, title_of
@@ -72,7 +72,7 @@ class PlanPages:
         plan, drafts = self._read(request)
         path = f"/plans/{plan.plan_hash}"
         chosen = Chosen.of(request.query_params)
-        found = chosen_queue(plan, drafts, chosen)
+        found = chosen_queue(plan, drafts, chosen, called_rows(self._desk.store, plan))
         listed = queue_page(found, chosen, path)
         rows = [row for group in listed.groups for row in group.rows]
         named = request.query_params.get("item", "")

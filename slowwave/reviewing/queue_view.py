@@ -65,7 +65,9 @@ class QueuePage:
     rows: Sequence[QueueRow]
 
 
-def chosen_queue(plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen) -> Queue:
+def chosen_queue(
+    plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen, names: Mapping[str, str] | None = None
+) -> Queue:
     """The queue of a plan, filtered and ordered as was chosen; a value that is none of a filter's filters nothing."""
     states: dict[str, State] = {state: state for state in _SIGNS}
     sorts: dict[str, Sort] = {sort: sort for sort in SORTS}
@@ -77,6 +79,7 @@ def chosen_queue(plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen) 
         operation=chosen.operation or None,
         risk=chosen.risk or None,
         search=chosen.text,
+        names=names,
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from slowwave.plans.questions import HEADINGS
+from slowwave.review.card import called_rows
 from slowwave.review.drafts import NewDraft, read_drafts, save_drafts
-from slowwave.review.queue import Queue, queue
+from slowwave.review.queue import Queue, queue, unnamed
 from slowwave.store.connect import Store
 from tests.review.reviews import Review, asking
 from tests.review.test_drafts import say
@@ -54,3 +58,25 @@ def test_a_contradiction_is_shown(review: Review) -> None:
     say(review, "jon", _0="no")
     assert shown(review).contradictions == (review.asked[0],)
     assert {w.id: w.state for w in shown(review).items}[review.asked[0]] == "no"
+
+
+def test_questions_are_called_by_what_the_store_calls_their_rows(review: Review) -> None:
+    """Where evidence gives no names, as in plans on stores of others: ids stand only for rows that have none, and evidence that names them
+    asks the store for nothing."""
+    plan = review.stored()
+    assert all(w.title.startswith("entities ") for w in shown(review).items)
+    names = called_rows(review.store, plan)
+    assert names.keys() == unnamed(plan)
+    titles = {w.id: w.title for w in shown(review, names=names).items}
+    with review.store.connect("owner") as connection:
+        called = {
+            str(id_): str(name)
+            for id_, name in connection.execute("SELECT id::text, name FROM memory.entities").fetchall()
+        }
+    asked = {item.id: json.loads(item.mutation) for item in plan.items if item.id in titles}
+    assert titles == {
+        id_: ", ".join(called[row["id"]] for row in (of["keep"], *of["absorb"])[:5]) for id_, of in asked.items()
+    }
+    told = replace(plan, items=tuple(replace(item, evidence='{"names": ["Ada", "A."]}') for item in plan.items))
+    assert not unnamed(told)
+    assert {w.title for w in queue(told, {}, names=names).items} == {"Ada = A."}
