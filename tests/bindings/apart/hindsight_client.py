@@ -1,4 +1,4 @@
-"""Hindsight's own engine in a process of its own: a JSON line for each call, and one for its answer.
+"""Hindsight's own engine in a process of its own, by lines of JSON (``lines``).
 
 Runs by the Python of its own environment (`make test-stores`), and imports nothing of this project. Arguments: the database's address, that
 of a server that speaks OpenAI's protocol.
@@ -6,10 +6,12 @@ of a server that speaks OpenAI's protocol.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from lines import Call, answer_with
 
 DATABASE, MODELS = sys.argv[1:]
 for _name, _value in {
@@ -31,10 +33,9 @@ for _name, _value in {
 os.environ.update(NO_PROXY="*", OPENAI_API_KEY="none")
 
 
-async def main() -> None:
-    """Answer calls until there is none; whatever libraries print goes to the errors, so that answers stay lines of JSON."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+@asynccontextmanager
+async def client_of() -> AsyncGenerator[Call]:
+    """What is done by its calls."""
     from hindsight_api import MemoryEngine, RequestContext
 
     engine = MemoryEngine(db_url=DATABASE, skip_llm_verification=True)
@@ -71,14 +72,8 @@ async def main() -> None:
             return None
         raise ValueError(do)
 
-    print(json.dumps({"found": "ready"}), file=answers, flush=True)
-    for line in sys.stdin:
-        try:
-            answer = {"found": await call(**json.loads(line))}
-        except Exception as problem:  # noqa: BLE001 - the test says what it means
-            answer = {"problem": f"{type(problem).__name__}: {problem}"[:2000]}
-        print(json.dumps(answer), file=answers, flush=True)
+    yield call
     await engine.close()
 
 
-asyncio.run(main())
+answer_with(client_of)

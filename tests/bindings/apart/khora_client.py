@@ -1,4 +1,4 @@
-"""khora's own client in a process of its own: a JSON line for each call, and one for its answer.
+"""khora's own client in a process of its own, by lines of JSON (``lines``).
 
 Runs by the Python of its own environment (`make test-stores`; khora needs Python 3.13), and imports nothing of this project. Arguments:
 the database's address, that of a server that speaks OpenAI's protocol. tiktoken downloads its tables, so characters stand for tokens.
@@ -6,12 +6,14 @@ the database's address, that of a server that speaks OpenAI's protocol. tiktoken
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
+
+from lines import Call, answer_with
 
 DATABASE, MODELS = sys.argv[1:]
 os.environ.update(
@@ -43,10 +45,9 @@ def stand_in_for_tiktoken() -> None:
     tiktoken.get_encoding = tiktoken.encoding_for_model = lambda *_, **__: encoding
 
 
-async def main() -> None:
-    """Answer calls until there is none; whatever libraries print goes to the errors, so that answers stay lines of JSON."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+@asynccontextmanager
+async def client_of() -> AsyncGenerator[Call]:
+    """What is done by its calls."""
     stand_in_for_tiktoken()
     from khora import Khora
 
@@ -69,14 +70,8 @@ async def main() -> None:
             return [chunk.content for chunk in found.chunks]
         raise ValueError(do)
 
-    print(json.dumps({"found": "ready"}), file=answers, flush=True)
-    for line in sys.stdin:
-        try:
-            answer = {"found": await call(**json.loads(line))}
-        except Exception as problem:  # noqa: BLE001 - the test says what it means
-            answer = {"problem": f"{type(problem).__name__}: {problem}"[:2000]}
-        print(json.dumps(answer), file=answers, flush=True)
+    yield call
     await client.disconnect()
 
 
-asyncio.run(main())
+answer_with(client_of)

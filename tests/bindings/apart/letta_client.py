@@ -1,4 +1,4 @@
-"""The managers of Letta's own server in a process of its own: a JSON line for each call, and one for its answer.
+"""The managers of Letta's own server in a process of its own, by lines of JSON (``lines``).
 
 Runs by the Python of its own environment (`make test-stores`), and imports nothing of this project. Arguments: the database's address, that
 of a server that speaks OpenAI's protocol. The wheel ships no migrations, so its tables are made from its models.
@@ -6,11 +6,13 @@ of a server that speaks OpenAI's protocol. The wheel ships no migrations, so its
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+from lines import Call, answer_with
 
 DATABASE, MODELS = sys.argv[1:]
 DIMENSIONS = 64
@@ -41,10 +43,9 @@ def make_tables() -> None:
     engine.dispose()
 
 
-async def main() -> None:
-    """Answer calls until there is none; whatever libraries print goes to the errors, so that answers stay lines of JSON."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+@asynccontextmanager
+async def client_of() -> AsyncGenerator[Call]:
+    """What is done by its calls."""
     make_tables()
     from letta.schemas.agent import CreateAgent
     from letta.schemas.embedding_config import EmbeddingConfig
@@ -102,13 +103,7 @@ async def main() -> None:
             return None
         raise ValueError(do)
 
-    print(json.dumps({"found": "ready"}), file=answers, flush=True)
-    for line in sys.stdin:
-        try:
-            answer = {"found": await call(**json.loads(line))}
-        except Exception as problem:  # noqa: BLE001 - the test says what it means
-            answer = {"problem": f"{type(problem).__name__}: {problem}"[:2000]}
-        print(json.dumps(answer), file=answers, flush=True)
+    yield call
 
 
-asyncio.run(main())
+answer_with(client_of)
