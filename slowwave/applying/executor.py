@@ -27,7 +27,7 @@ from slowwave.applying.throttle import Throttle
 from slowwave.applying.where import catalogue_of
 from slowwave.bindings.binding import Notify
 from slowwave.config.settings import Settings
-from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, SlowwaveError
+from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.mutations.apply import apply_items
 from slowwave.mutations.catalogue import Catalogue
 from slowwave.operations import khora_kinds
@@ -36,7 +36,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.permitted import violation
 from slowwave.reports.notices import deliver, note, notifier_of
-from slowwave.reports.redaction import Level, in_words, refusal
+from slowwave.reports.redaction import in_words, refusal
 from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.runs.claims import Stuck
@@ -164,8 +164,12 @@ def apply_approval(
             stream.ended("apply", result.state, result.counts, began, phase.operations)
             return result
         except BaseException as problem:
-            _note_end(store, claim, problem, settings.redact_text)
-            stream.failed("apply", problem, began)
+            state = _end_of(problem)
+            _note_end(store, claim, state, in_words(problem, settings.redact_text))
+            if state in ("refused", "cancelled"):
+                stream.ended("apply", state, {}, began)
+            else:
+                stream.failed("apply", problem, began)
             raise
         finally:
             stream.close()
@@ -381,14 +385,29 @@ def _counts(connection: Connection, approval: Approved) -> dict[str, int]:
     return dict.fromkeys(COUNTED, 0) | {str(s): int(str(n)) for s, n in rows}
 
 
-def _note_end(store: Store, claim: NamespaceClaim, problem: BaseException, level: Level) -> None:
+def _end_of(problem: BaseException) -> State:
+    """How a run ends that ``problem`` stopped. What a switch stopped is paused, and what a rule said no to is refused: no fault in either,
+    and the next attempt goes on under its id. A claim that was lost is a fault."""
+    match problem:
+        case DreamApplyDisabled():
+            return "paused"
+        case ApprovalWithdrawn():
+            return "cancelled"
+        case DreamLockUnavailable():
+            return "crashed"
+        case Refused():
+            return "refused"
+        case _:
+            return "crashed"
+
+
+def _note_end(store: Store, claim: NamespaceClaim, state: State, error: str) -> None:
     """Say on the run why it ended; a process that is killed cannot, and its heartbeat says it instead.
 
-    What a switch stopped is paused: no fault, and it goes on under its own id. A run that another process holds stays as it is.
+    A run that another process holds, or that has ended, stays as it is.
     """
-    state: State = "paused" if isinstance(problem, DreamApplyDisabled) else "crashed"
     with store.connect("applier") as connection:
-        end_claim(connection, claim, state, error=in_words(problem, level))
+        end_claim(connection, claim, state, error=error)
 
 
 def _refusal(problem: psycopg.Error) -> str:

@@ -13,7 +13,7 @@ from slowwave.store.connect import Connection, Store
 PAUSE_POLL_SECONDS: Final = 0.25
 """How often a run that a person paused looks whether it may go on."""
 
-_UNFINISHED: Final[tuple[State, ...]] = ("crashed", "paused")
+_UNFINISHED: Final[tuple[State, ...]] = ("crashed", "paused", "refused")
 """States of an apply run that the next attempt at its approval goes on with by itself."""
 
 _ASK_TO_CANCEL: Final = "UPDATE night.runs SET cancel_requested_at = now() WHERE id = %(run)s AND state = %(state)s"

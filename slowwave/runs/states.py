@@ -28,8 +28,9 @@ State = Literal[
     "expired",
     "superseded",
 ]
-"""``empty`` is in rows of earlier versions alone: a plan run that finds nothing is ``completed``. ``refused`` is an undo
-that could not be done exactly and changed nothing; its error says why."""
+"""``empty`` is in rows of earlier versions alone: a plan run that finds nothing is ``completed``. A rule said no to a
+run that is ``refused``, and its error says why: an undo that could not be done exactly and changed nothing, or an apply, of which what it
+committed stands and which the next attempt goes on with."""
 
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "planning": frozenset({"awaiting_approval", "completed", "crashed", "cancelled"}),
@@ -40,7 +41,7 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "awaiting_approval": frozenset({"approved", "rejected", "expired", "superseded"}),
     "approved": frozenset({"awaiting_approval", "rejected", "superseded"}),
     "completed": frozenset(),
-    "refused": frozenset(),
+    "refused": frozenset({"applying", "cancelled"}),
     "empty": frozenset(),
     "rejected": frozenset(),
     "expired": frozenset(),

@@ -41,6 +41,7 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.dreamers import dead_run
 from tests.memories import ask
 from tests.mutations.test_shared_edge import shared_edge
 from tests.nights import archive_items, new_world, write_a_plan
@@ -453,6 +454,45 @@ def test_a_plan_whose_items_were_changed_after_sealing_is_refused(store: Store) 
     with pytest.raises(Refused, match="no longer matches its hash"):
         apply_approval(store, approval.id)
     assert digest(store, world.slug) == before
+
+
+def test_a_run_that_is_refused_under_way_ends_refused_and_goes_on_when_the_cause_is_gone(store: Store) -> None:
+    """Somebody changes the plan's expiry after the first item: no crash to look for, and the sentence stands on the run."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    ended: list[tuple[str, str]] = []
+
+    def shift(days: int) -> None:
+        with store.connect("owner") as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute("UPDATE night.plans SET expires_at = expires_at + make_interval(days => %s)", (days,))
+
+    def heard(event: Event) -> None:
+        if isinstance(event, (RunCompleted, RunFailed)):
+            ended.append((type(event).__name__, getattr(event, "state", "")))
+
+    with pytest.raises(Refused):
+        apply_approval(
+            store, approval.id, settings=ONE_BY_ONE, progress=lambda done, _: shift(int(done == 1)), callbacks=[heard]
+        )
+    ((run, state, error),) = ask(store, "SELECT id::text, state, error FROM night.runs WHERE mode = 'apply'")
+    assert (state, plan.plan_hash[:12] in str(error)) == ("refused", True)
+    assert ended == [("RunCompleted", "refused")]
+    assert waiting_approvals(store) == [(approval.id, world.slug)]
+    shift(-1)
+    result = apply_approval(store, approval.id)
+    assert (result.run_id, result.counts["applied"]) == (run, len(items))
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, items), items)
+
+
+def test_a_run_that_was_refused_can_be_cancelled_and_is_started_no_more(store: Store) -> None:
+    """As one that crashed: nobody wants the rest of it any more."""
+    world, _, _, approval = approved(store)
+    run = dead_run(store, world.slug, "apply", "refused", 0)
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE night.runs SET approval_id = %s WHERE id = %s", (approval.id, run))
+    assert request_cancel(store, run).state == "cancelled"
+    assert waiting_approvals(store) == []
 
 
 def test_there_is_no_apply_without_an_approval(store: Store) -> None:
