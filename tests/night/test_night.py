@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from datetime import UTC, datetime
 
@@ -22,6 +23,8 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, remember
 
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store, namespace: str) -> None:
@@ -34,6 +37,8 @@ def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store, name
     assert night.probes is not None
     assert night.probes.needs_force == ()
     assert night.new_items == len(night.plan.items) > 100
+    told = {name: ID.findall(str(report.table)) for name, report in night.reports.items()}
+    assert {name for name, ids in told.items() if ids} == set(), "the page of an audit tells rows by what they say"
     approval = approve(demo, namespace, night.plan.plan_hash, approver="me", include_review=True)
     result = apply_approval(demo, approval.id)
     late = len(night.plan.deferred)

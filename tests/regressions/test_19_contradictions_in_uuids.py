@@ -41,12 +41,13 @@ def shown(level: Any) -> str:
 
 
 def test_both_sides_are_quoted_beside_their_ids() -> None:
-    """In the page's Markdown: what each row says, escaped, with ids and reason."""
+    """In the page's Markdown: what each row says, escaped, with reason; its finding names the rows, whole where it is kept."""
     page = shown("none")
     for text in ("Takes 40 tonnes a call.", "Takes 90 tonnes a call.", "Mara SUPPLIES Tom"):
         assert text in page
     for name in ("r0", "r1"):
-        assert uid(name) in page
+        assert uid(name)[:8] in page
+        assert any(uid(name) in finding.rows for finding in report().findings)
     assert "](http" not in page
     assert not re.search(r"(?<!\\)<img", page)
 
@@ -60,9 +61,9 @@ def test_no_secret_is_quoted() -> None:
 
 @pytest.mark.parametrize("level", ["summary", "all"])
 def test_redaction_holds(level: Any) -> None:
-    """`summary` shortens, `all` hides every word of memory and keeps the ids."""
+    """`summary` shortens, `all` hides every word of memory and keeps the rows' names."""
     page = shown(level)
-    assert uid("r0") in page
+    assert uid("r0")[:8] in page
     assert ("Takes 40 tonnes" in page) == (level == "summary")
     cells = [str(v) for row in redact_report(report(), level).table for v in row.values()]
     assert max(len(cell) for cell in cells) <= 201

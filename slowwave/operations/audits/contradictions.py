@@ -19,11 +19,12 @@ from typing import Final
 
 from slowwave.conflicts.conflict import REASONS, Conflict
 from slowwave.conflicts.find import find_conflicts
-from slowwave.conflicts.quotes import quotes
 from slowwave.operations import Inputs, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
+from slowwave.rows.quotes import quotes
+from slowwave.texts.counted import counted
 
 QUOTED: Final = 50
 """Conflicts whose rows the report quotes; the findings name all, by their ids."""
@@ -39,6 +40,7 @@ QUOTED: Final = 50
     compares=replace(MEMORIES, alone=False),
     khora=("vectorcypher_contradiction_detect",),
     planted=("contradictions",),
+    columns=("a says", "b says"),
 )
 def contradictions(inputs: Inputs) -> Report:
     """Relationships, facts and memories that cannot both be true: other objects, numbers, dates, polarity, properties, direction.
@@ -54,7 +56,7 @@ def contradictions(inputs: Inputs) -> Report:
     doubtful = sum(c.doubtful for c in conflicts)
     takes = Counter(found.takes.values())
     quoted = conflicts[:QUOTED]
-    says = quotes(inputs.snapshot, quoted)
+    says = quotes(inputs.snapshot, {t: {row for c in quoted if c.table == t for row in (c.a, c.b)} for t in tables})
     return Report(
         operation="contradictions",
         headline=_headline(len(conflicts), doubtful, found.numbers),
@@ -70,8 +72,8 @@ def contradictions(inputs: Inputs) -> Report:
         findings=tuple(_finding(c) for c in conflicts),
         table=tuple(
             {
-                **{"reason": c.reason, "a says": says.get(c.a, ""), "b says": says.get(c.b, "")},
-                **{"table": c.table, "rule": c.evidence.get("rule", ""), "row_a_id": c.a, "row_b_id": c.b},
+                **{"reason": c.reason, "a says": says.get(c.a, c.a), "b says": says.get(c.b, c.b)},
+                **{"table": c.table, "rule": c.evidence.get("rule", "")},
             }
             for c in quoted
         ),
@@ -83,7 +85,7 @@ def contradictions(inputs: Inputs) -> Report:
 def _finding(conflict: Conflict) -> Finding:
     more = " Both may be true all the same: let a person look." if conflict.doubtful else ""
     return Finding(
-        f"Rows {conflict.a} and {conflict.b} of {conflict.table} {REASONS[conflict.reason]}.{more}",
+        f"Rows {conflict.a[:8]} and {conflict.b[:8]} of {conflict.table} {REASONS[conflict.reason]}.{more}",
         rows=(conflict.a, conflict.b),
         severity="info" if conflict.doubtful else "warning",
         details={"conflict": conflict.to_json()},
@@ -95,7 +97,7 @@ def _headline(conflicts: int, doubtful: int, numbers: Mapping[str, int]) -> str:
     if not conflicts:
         return f"None of {rows:,} live relationships, facts and memories contradicts another."
     some = f", {doubtful:,} of them doubtful" if doubtful else ""
-    return f"{conflicts:,} contradictions among {rows:,} live relationships, facts and memories{some}."
+    return f"{counted(conflicts, 'contradiction')} among {rows:,} live relationships, facts and memories{some}."
 
 
 def _plot(reasons: Counter[str]) -> Bars:

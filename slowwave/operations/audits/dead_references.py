@@ -19,19 +19,16 @@ import pyarrow.compute as pc
 from slowwave.operations import Inputs, operation
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
+from slowwave.rows.quotes import quotes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
+from slowwave.texts.counted import counted
 
 KINDS: Final = {"chunk": "source_chunk_ids", "document": "source_document_ids"}
 """Kind of reference → the column that holds it."""
 
-NAMES: Final = {
-    "entities": "name",
-    "relationships": "relationship_type",
-    "memories": "subject",
-    "memory_facts": "subject",
-}
-"""Tables whose live rows are looked at → the column by which a reader knows a row."""
+TABLES: Final = ("entities", "relationships", "memories", "memory_facts")
+"""Tables whose live rows are looked at."""
 
 OFFENDERS: Final = 20
 """Rows listed in the report's details; the findings name every one."""
@@ -50,7 +47,7 @@ class _Group:
 
 @operation(
     kind="audit",
-    reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", *VECTORS),
+    reads=("entities", "relationships", "memories", "memory_versions", "memory_facts", "chunks", "documents", *VECTORS),
     models=("dead_references",),
     after=("orphans",),
     khora=("vectorcypher_source_chunk_ids_audit",),
@@ -65,7 +62,7 @@ def dead_references(inputs: Inputs) -> Report:
     groups = [
         _group(snapshot, kind, table, dead)
         for kind, column in KINDS.items()
-        for table in NAMES
+        for table in TABLES
         if column in snapshot.table(table).column_names
     ]
     numbers: dict[str, int | float] = {}
@@ -75,13 +72,15 @@ def dead_references(inputs: Inputs) -> Report:
     numbers |= {f"{table}_without_vector": count for table, count in missing.items()}
     rows = dead.append_column("dead", pc.subtract(dead["length_before"], dead["length_after"]))
     rows = rows.sort_by([("dead", "descending"), ("length_before", "descending"), ("row_id", "ascending")])
-    offenders = _named(snapshot, rows.slice(0, OFFENDERS))
+    worst = rows.slice(0, OFFENDERS).to_pylist()
+    says = quotes(snapshot, {table: {r["row_id"] for r in worst if r["table_name"] == table} for table in TABLES})
+    offenders = [_offender(row, says) for row in worst]
     return Report(
         operation="dead_references",
         headline=_headline(numbers, missing),
         numbers=numbers,
         findings=tuple(_finding(row) for row in rows.to_pylist()),
-        table=tuple(offenders[:10]),
+        table=tuple({name: value for name, value in row.items() if name != "row_id"} for row in offenders[:10]),
         plots=(_plot(groups),) if dead.num_rows else (),
         details={
             "groups": [{"kind": g.kind, "table": g.table, **_measures([g])} for g in groups],
@@ -131,29 +130,21 @@ def _missing_vectors(snapshot: Snapshot, vectors: str) -> int:
     return int((snapshot.vectors[vectors].rows_of(ids) < 0).sum())
 
 
-def _named(snapshot: Snapshot, rows: pa.Table) -> list[dict[str, object]]:
-    """The worst rows with the words by which a reader knows them."""
-    names: dict[str, str] = {}
-    for table, column in NAMES.items():
-        whole = snapshot.table(table)
-        own = whole.filter(pc.is_in(whole["id"], value_set=rows["row_id"].combine_chunks()))
-        names |= dict(zip(own["id"].to_pylist(), own[column].to_pylist(), strict=True))
-    return [
-        {
-            "table": row["table_name"],
-            "row_id": row["row_id"],
-            "name": names.get(row["row_id"], ""),
-            "kind": row["kind"],
-            "dead": row["dead"],
-            "length": row["length_before"],
-        }
-        for row in rows.to_pylist()
-    ]
+def _offender(row: Mapping[str, object], says: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "table": row["table_name"],
+        "row_id": row["row_id"],
+        "name": says.get(str(row["row_id"]), ""),
+        "kind": row["kind"],
+        "dead": row["dead"],
+        "length": row["length_before"],
+    }
 
 
 def _finding(row: Mapping[str, object]) -> Finding:
+    verb = "is" if row["dead"] == 1 else "are"
     return Finding(
-        f"{row['dead']} of {row['length_before']} {row['kind']} references of {row['table_name']} {row['row_id']} are dead.",
+        f"{row['dead']} of {row['length_before']} {row['kind']} references of {row['table_name']} {str(row['row_id'])[:8]} {verb} dead.",
         rows=(str(row["row_id"]),),
         severity="warning",
         details={"table": row["table_name"], "column": row["column_name"], "dead_ids": row["dead_ids"]},
@@ -162,7 +153,8 @@ def _finding(row: Mapping[str, object]) -> Finding:
 
 def _headline(numbers: Mapping[str, int | float], missing: Mapping[str, int]) -> str:
     parts = [
-        f"{numbers[f'{kind}_rows_dead']:,} of {numbers[f'{kind}_rows']:,} live rows name {numbers[f'{kind}_dead']:,} dead {kind}s"
+        f"{numbers[f'{kind}_rows_dead']:,} of {numbers[f'{kind}_rows']:,} live rows "
+        f"{'names' if numbers[f'{kind}_rows_dead'] == 1 else 'name'} {counted(int(numbers[f'{kind}_dead']), f'dead {kind}')}"
         for kind in KINDS
         if numbers[f"{kind}_dead"]
     ]
@@ -170,7 +162,7 @@ def _headline(numbers: Mapping[str, int | float], missing: Mapping[str, int]) ->
         " and ".join(parts) if parts else f"None of {numbers['chunk_rows']:,} live rows names a dead chunk or document"
     )
     lacking = sum(missing.values())
-    return f"{said}; {lacking:,} live rows lack a vector." if lacking else f"{said}."
+    return f"{said}; {counted(lacking, 'live row lacks', 'live rows lack')} a vector." if lacking else f"{said}."
 
 
 def _plot(groups: Sequence[_Group]) -> Bars:

@@ -23,13 +23,18 @@ from slowwave.operations.coverage import MEMORIES
 from slowwave.reports.model import Report
 from slowwave.reports.plot import Bars
 from slowwave.rows.memories import active_memories
+from slowwave.rows.quotes import quotes
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 
 STEPS: Final = 5
 """Bars between the floor and 1."""
 
 SHOWN: Final = 20
-"""Pairs listed in the report's details."""
+"""Pairs listed in the report's details, by the ids of their memories."""
+
+TABLED: Final = 10
+"""Pairs of which the report's table tells what they say."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -72,6 +77,7 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> N
     reads=("memories", "memory_versions", "memory_vectors"),
     after=("contradictions",),
     compares=MEMORIES,
+    columns=("a says", "b says"),
 )
 def neighbour_graph(inputs: Inputs) -> Report:
     """Which memories lie near which: the nearest of each by the stored vectors, how near they are, and how many have no vector.
@@ -96,19 +102,26 @@ def neighbour_graph(inputs: Inputs) -> Report:
         "mean similarity": round(float(cosine.mean(dtype=np.float64)), 4) if len(cosine) else 0.0,
     }
     top = np.lexsort((b, a, -cosine))[:SHOWN]
-    ids = graph.ids.to_pylist() if len(top) else []
-    nearest = [{"a": ids[a[k]], "b": ids[b[k]], "similarity": round(float(cosine[k]), 4)} for k in top.tolist()]
+    ids: list[str] = graph.ids.to_pylist() if len(top) else []
+    pairs = [(ids[a[k]], ids[b[k]], round(float(cosine[k]), 4)) for k in top.tolist()]
+    says = quotes(inputs.snapshot, {"memories": {row for x, y, _ in pairs[:TABLED] for row in (x, y)}})
     return Report(
         operation="neighbour_graph",
         headline=(
             f"{numbers['with a neighbour']:,} of {len(memories):,} active memories have a neighbour of similarity {floor:g} or more; "
-            f"{numbers['without a vector']:,} have no vector."
+            f"{_lacking(len(memories) - n)}."
         ),
         numbers=numbers,
-        table=tuple(nearest[:10]),
+        table=tuple(
+            {"a says": says.get(x, x), "b says": says.get(y, y), "similarity": near} for x, y, near in pairs[:TABLED]
+        ),
         plots=(_similarities(cosine, floor), _degrees(degree)) if len(a) else (),
-        details={"nearest": nearest},
+        details={"nearest": [{"a": x, "b": y, "similarity": near} for x, y, near in pairs]},
     )
+
+
+def _lacking(memories: int) -> str:
+    return counted(memories, "has no vector", "have no vector") if memories else "each has a vector"
 
 
 def _similarities(cosine: Floats, floor: float) -> Bars:

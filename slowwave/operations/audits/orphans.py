@@ -81,7 +81,7 @@ def orphans(inputs: Inputs) -> Report:
             "edges_of_retired_entities_dropped": dropped,
         },
         findings=tuple(_finding(candidate) for candidate in (*isolated, *weak)),
-        table=tuple({**c, "score": c["score"] or ""} for c in (*isolated[: 10 - min(5, len(weak))], *weak)[:10]),
+        table=tuple(_row(c) for c in (*isolated[: 10 - min(5, len(weak))], *weak)[:10]),
         plots=(_degrees(graph.degree),) if entities.num_rows else (),
         details={
             "isolated": len(isolated),
@@ -122,6 +122,13 @@ def _candidates(entities: pa.Table, scores: np.ndarray, mask: np.ndarray, name: 
         }
         for row in ranked.to_pylist()
     ]
+
+
+def _row(candidate: dict[str, object]) -> dict[str, object]:
+    """As the table shows it: by its name, and its rank where it has one."""
+    return {name: value for name, value in candidate.items() if name != "entity_id"} | {
+        "score": candidate["score"] or ""
+    }
 
 
 def _finding(candidate: dict[str, object]) -> Finding:

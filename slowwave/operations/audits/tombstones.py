@@ -28,7 +28,7 @@ NAMES: Final[Mapping[str, str]] = {
     "relationships": "relationship_type",
     "entities": "name",
     "memories": "subject",
-    "chunks": "document_id",
+    "chunks": "document_id",  # told by its title
     "documents": "source",
 }
 """Tables that are looked at, facts first → the column by which their tombstones are counted together."""
@@ -151,8 +151,20 @@ def _table(snapshot: Snapshot, name: str, retention: int) -> _Table:
         _count(gone),
         ages,
         int((ages > retention).sum()),
-        _worst(table[NAMES[name]].filter(gone)),
+        _worst(
+            _titles(snapshot, table["document_id"].filter(gone))
+            if name == "chunks"
+            else table[NAMES[name]].filter(gone)
+        ),
     )
+
+
+def _titles(snapshot: Snapshot, ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """(n,) documents → (n,) what each is called: its title, else its source, else its id."""
+    documents = snapshot.table("documents")
+    named = [pc.if_else(pc.equal(documents[of], ""), None, documents[of]) for of in ("title", "source")]
+    places = pc.index_in(ids, value_set=documents["id"].combine_chunks())
+    return pc.coalesce(pc.coalesce(*named).take(places), ids)
 
 
 def _worst(names: pa.ChunkedArray) -> tuple[tuple[str, int], ...]:

@@ -69,13 +69,14 @@ def test_numbers_findings_and_offenders_agree() -> None:
     }  # fmt: skip
     assert {k: report.numbers[k] for k in expected} == expected
     assert report.headline == (
-        "2 of 5 live rows name 3 dead chunks and 1 of 5 live rows name 1 dead documents; 4 live rows lack a vector."
+        "2 of 5 live rows name 3 dead chunks and 1 of 5 live rows names 1 dead document; 4 live rows lack a vector."
     )
     assert [(r["name"], r["kind"], r["dead"], r["length"]) for r in report.table] == [
         ("bad", "chunk", 2, 3),
         ("longer", "chunk", 1, 4),
         ("trip", "document", 1, 1),
     ]
+    assert not any(f.rows[0] in str((f.message, row)) for f, row in zip(report.findings, report.table, strict=True))
     assert [f.rows for f in report.findings] == [(uid("bad"),), (uid("longer"),), (uid("m"),)]
     assert report.findings[0].details["dead_ids"] == sorted([uid("x"), uid("y")])
     assert dict(zip(report.plots[0].labels, report.plots[0].values, strict=True)) == {

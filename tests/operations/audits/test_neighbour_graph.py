@@ -15,7 +15,7 @@ def at(degrees: float) -> tuple[float, float]:
 
 
 def audited(*memories: tuple[str, float | None], **more: object) -> Report:
-    rows = [{"id": uid(name), "external_id": name, **more} for name, _ in memories]
+    rows = [{"id": uid(name), "external_id": name, "subject": f"of {name}", **more} for name, _ in memories]
     vectors = {uid(name): at(angle) for name, angle in memories if angle is not None}
     return neighbour_graph(make_inputs(make_snapshot(memories=rows, vectors={"memory_vectors": vectors})))
 
@@ -29,7 +29,10 @@ def test_pairs_are_counted_once_with_their_real_similarity() -> None:
     expected = (2 * math.cos(math.radians(20)) + math.cos(math.radians(40))) / 3
     assert numbers["mean similarity"] == round(expected, 4)
     assert [row["similarity"] for row in found.table] == [0.9397, 0.9397, 0.766]
-    assert found.headline == ("3 of 5 active memories have a neighbour of similarity 0.75 or more; 1 have no vector.")
+    assert found.headline == ("3 of 5 active memories have a neighbour of similarity 0.75 or more; 1 has no vector.")
+    assert {found.table[2]["a says"], found.table[2]["b says"]} == {"of a", "of c"}, (
+        "the two that are farthest apart, in words"
+    )
 
 
 def test_every_memory_of_the_histogram_is_counted() -> None:
@@ -44,4 +47,6 @@ def test_what_recall_does_not_find_is_no_neighbour() -> None:
     """Archived and retired memories are in no graph; an empty namespace says so."""
     for more in ({"state": "archived"}, {"invalidated_at": TAKEN_AT}):
         assert audited(("a", 0), ("b", 0), **more).numbers["active memories"] == 0
-    assert audited().headline == "0 of 0 active memories have a neighbour of similarity 0.75 or more; 0 have no vector."
+    assert (
+        audited().headline == "0 of 0 active memories have a neighbour of similarity 0.75 or more; each has a vector."
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.operations.audits.tombstones import percentiles, tombstones
 from slowwave.reports.model import Report
-from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot
+from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 
 def fact(subject: str, days: float | None = None, **more: object) -> dict[str, object]:
@@ -108,3 +108,18 @@ def test_a_hostile_name_stays_text(rendered: Callable[[Report], str]) -> None:
     html = rendered(tombstones(make_inputs(make_snapshot(memory_facts=[fact("<img src=x>", 3)]))))
     assert "&lt;img" in html
     assert "<img src=x>" not in html
+
+
+def test_retired_chunks_are_told_by_their_documents() -> None:
+    """By the title, else the source, else the id of a document that is gone."""
+    named = [("letter", "A letter", "mail"), ("note", "", "notes.md")]
+    snapshot = make_snapshot(
+        documents=[{"id": uid(name), "title": title, "source": source} for name, title, source in named],
+        chunks=[
+            {"id": uid(f"{name} {n}"), "document_id": uid(name), "content": "", "invalidated_at": TAKEN_AT}
+            for name, many in (("letter", 3), ("note", 2), ("gone", 1))
+            for n in range(many)
+        ],
+    )
+    told = [(row["name"], row["tombstones"]) for row in tombstones(make_inputs(snapshot)).table]
+    assert told == [("A letter", 3), ("notes.md", 2), (uid("gone"), 1)]

@@ -1,4 +1,4 @@
-"""What the rows of conflicts say, in their own words, for people who are to judge them.
+"""What rows of a snapshot say, in their own words, for people who are to judge them.
 
 Quotes are memory text: whoever shows them escapes them and obeys the namespace's ``redact_text``. Secrets are marked here already, as a
 quote may be kept longer than the row that it is taken from.
@@ -6,13 +6,12 @@ quote may be kept longer than the row that it is taken from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.conflicts.conflict import Conflict
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.screening import redact
 
@@ -22,28 +21,38 @@ LONGEST: Final = 400
 _READ: Final = 20_000  # characters of a text that are screened: a secret is never cut in two before it is looked for
 
 
-def quotes(snapshot: Snapshot, conflicts: Iterable[Conflict]) -> dict[str, str]:
-    """Row id → what it says: a memory its current version, a fact its text or its three parts, a relationship who, what, whom and its
-    description. Rows that are not in the snapshot are left out. Cost: a pass over the ids of each table that has one of them.
+def quotes(snapshot: Snapshot, wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Row id → what it says, of the ids ``wanted`` by table: a memory its current version, a fact its text or its three parts, a
+    relationship who, what, whom and its description, an entity its name.
+
+    Rows of other tables, those that are not in the snapshot and those that say nothing are left out. Cost: a pass over the ids of each
+    table that has one of them, and screening of what they say.
     """
-    wanted: dict[str, set[str]] = {}
-    for conflict in conflicts:
-        wanted.setdefault(conflict.table, set()).update((conflict.a, conflict.b))
-    readers = {"memories": _memories, "memory_facts": _facts, "relationships": _relationships}
+    readers = {
+        "entities": _entities,
+        "memories": _memories,
+        "memory_facts": _facts,
+        "relationships": _relationships,
+    }
     found: dict[str, str] = {}
     for table, ids in wanted.items():
-        if table in readers:
+        if table in readers and ids:
             rows = snapshot.table(table)
             found |= readers[table](snapshot, rows.filter(_among(rows["id"], ids)))
-    return {id_: redact(text[:_READ])[:LONGEST] for id_, text in found.items()}
+    return {id_: redact(text[:_READ])[:LONGEST] for id_, text in found.items() if text}
+
+
+def _entities(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
+    del snapshot
+    return dict(zip(rows["id"].to_pylist(), rows["name"].to_pylist(), strict=True))
 
 
 def _memories(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
     versions = snapshot.table("memory_versions")
     current = versions.filter(_among(versions["id"], set(rows["current_version_id"].to_pylist())))
     texts = dict(zip(current["id"].to_pylist(), current["content"].to_pylist(), strict=True))
-    pairs = zip(rows["id"].to_pylist(), rows["current_version_id"].to_pylist(), strict=True)
-    return {id_: str(texts.get(version, "")) for id_, version in pairs}
+    read = zip(*(rows[name].to_pylist() for name in ("id", "current_version_id", "subject")), strict=True)
+    return {id_: str(texts.get(version) or subject or "") for id_, version, subject in read}
 
 
 def _facts(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
@@ -68,5 +77,5 @@ def _relationships(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
     return found
 
 
-def _among(ids: pa.ChunkedArray, wanted: set[str]) -> pa.ChunkedArray:
+def _among(ids: pa.ChunkedArray, wanted: Collection[str]) -> pa.ChunkedArray:
     return pc.is_in(ids, value_set=pa.array(sorted(i for i in wanted if i), pa.string()))
