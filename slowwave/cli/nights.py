@@ -274,6 +274,8 @@ def show_night(one: Night, store: Store) -> None:
     say(f"{counted(one.new_items, 'new item')}, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
     if one.state in ("approved", "partly_approved"):
         suggest("A policy approved items of it. Apply them", f"{program()} apply {argument(one.namespace)}")
+    if one.rejected:
+        say(f"Policies rejected {counted(one.rejected, 'question')} of it.")
     with store.connect("reader") as connection:
         suggest_decision(undecided(connection, one.plan.plan_hash))
 

@@ -38,13 +38,15 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
     rules = learnt(store, plan)
     if not rules:
         raise Refused(
-            f"No rule yet: that takes {ENOUGH} answers, one by one, to questions of a kind, and {AGREED:.0%} of them yes."
+            f"No rule yet: that takes {ENOUGH} answers, one by one, to questions of a kind, and {AGREED:.0%} of them yes, or no."
         )
     for rule in rules:
         say(f"{one_line(rule.sentence(), _LONGEST)}.")
+        does, but = ("approve", "none that contradicts or would lose a value")
+        if rule.verdict == "no":
+            does, but = ("reject", "and `plans reconsider` takes a rejection back")
         say(
-            f"Accepted, nights approve such questions by themselves, in your name: {rule.per_night:,} a night at most, none that "
-            "contradicts or would lose a value."
+            f"Accepted, nights {does} such questions by themselves, in your name: {rule.per_night:,} a night at most, {but}."
         )
         out.print(
             f"y accepts with {rule.per_night:,}, y N with another limit, anything else not > ", end="", markup=False
@@ -54,7 +56,7 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
             say("Not accepted.")
             continue
         limit = int(most) if most.strip() else None
-        made = accept_rule(store, plan, rule.kind.key, accepted_by=reviewer, per_night=limit)
+        made = accept_rule(store, plan, rule.key, accepted_by=reviewer, per_night=limit)
         say(f"Accepted: {made.per_night:,} a night, from the next night on.")
         name = argument(plan.header.namespace)
         suggest("Revoke it", f'{program()} policies revoke {name} {made.id[:8]} --by YOUR-NAME --reason "WHY"')

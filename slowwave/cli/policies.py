@@ -1,4 +1,4 @@
-"""``slowwave policies``: what people accepted in reviews, by which nights approve what is alike."""
+"""``slowwave policies``: what people accepted in reviews, by which nights approve or reject what is alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer(help="Policies that people accepted in reviews: list them, rev
 def list_(
     namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
 ) -> None:
-    """List the policies that were accepted, the oldest first, with what they approved so far."""
+    """List the policies that were accepted, the oldest first, with what they say and decided so far."""
     from slowwave.plans.policies import read_policies
 
     with open_store().connect("reader") as connection:
@@ -46,21 +46,22 @@ def revoke(
     by: Annotated[str, typer.Option("--by", help="Who revokes it.")] = "",
     json: Json = False,
 ) -> None:
-    """End a policy: it approves nothing more, and what it approved is not applied any more."""
+    """End a policy: it decides nothing more, what it approved is not applied any more, and what it rejected may be asked again."""
     from slowwave.plans.policies import revoke_policy
 
     done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)
     if json:
         show_json(done.to_json())
     else:
-        say(f"Revoked the {done.name}. It approved {counted(done.approved, 'item')}.")
+        again = ", which later nights may propose again" if done.verdict == "no" and done.decided else ""
+        say(f"Revoked the {done.name}. It {done.did} {counted(done.decided, 'item')}{again}.")
 
 
 def _tell(one: Policy) -> None:
-    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation}")
+    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
     say(short(one.says), indent=2)
     say(
-        f"{one.agreed:,} of {one.answered:,} answered yes · {one.per_night:,} a night at most · approved {one.approved:,}, "
+        f"{one.agreed:,} of {one.answered:,} answered {one.verdict} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
         f"{one.undone:,} taken back · {one.state}",
         indent=2,
     )

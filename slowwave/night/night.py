@@ -31,7 +31,7 @@ from slowwave.plans.ledger import (
     write_plan,
 )
 from slowwave.plans.lowering import lower_items
-from slowwave.plans.policies import approve_by_policies, approve_carried
+from slowwave.plans.policies import Decisions, decide_by_policies, decide_carried
 from slowwave.plans.scope import DreamScope, within
 from slowwave.plans.seal import AS_OF, Header
 from slowwave.reports.model import Report, why_nothing
@@ -242,16 +242,15 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
+    decided = Decisions()
     if state == "awaiting_approval" and not _only_looks(store, run_id):
         by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
-        signed = [
-            *([by_setting] if by_setting else []),
-            *approve_by_policies(store, snapshot.namespace, plan.plan_hash),
-        ]
-        if signed:
-            state = "approved" if sum(len(s.item_ids) for s in signed) == len(plan.items) else "partly_approved"
+        decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash)
+        if by_setting or decided.approvals:
+            done = len(decided.items()) + (len(by_setting.item_ids) if by_setting else 0)
+            state = "approved" if done == len(plan.items) else "partly_approved"
     elif state == "empty" and carried and not _only_looks(store, run_id):
-        approve_carried(store, snapshot.namespace, carried)
+        decided = decide_carried(store, snapshot.namespace, carried)
     return Night(
         snapshot.namespace,
         run_id,
@@ -276,6 +275,7 @@ def make_plan(
             *lowered.sentences(),
         ),
         held_back=(len(proposed) if held_back else 0, held_back),
+        rejected=len(decided.rejected),
     )
 
 

@@ -26,8 +26,8 @@ class Probes:
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
     """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` names the gate that closed, if one did; ``held_back`` is how many proposals are for no plan there, and why. ``state`` is the
-    plan's, see ``slowwave.plans.states``.
+    ``skipped`` names the gate that closed, if one did; ``held_back`` is how many proposals are for no plan there, and why;
+    ``rejected`` is how many questions accepted policies rejected. ``state`` is the plan's, see ``slowwave.plans.states``.
     """
 
     namespace: str
@@ -43,6 +43,7 @@ class Night:
     skipped: str = ""
     why_nothing: tuple[str, ...] = ()
     held_back: tuple[int, str] = (0, "")
+    rejected: int = 0
 
     def to_json(self) -> dict[str, object]:
         """As the command line's ``--json`` shows it."""
@@ -54,6 +55,7 @@ class Night:
             "state": self.state,
             "new_items": self.new_items,
             "carried_items": self.carried_items,
+            "rejected_items": self.rejected,
             "deferred_items": len(self.plan.deferred) if self.plan else 0,
             "items": per_operation(self.plan.items) if self.plan else {},
             "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.reports.items()},

@@ -39,9 +39,8 @@ _APPROVE_ITEMS: Final = """
 UPDATE night.plan_items SET status = 'approved' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'pending'
 """
 _APPROVE_PLAN: Final = "UPDATE night.plans SET state = 'approved' WHERE plan_hash = %s"
-_NOTE_REJECTION: Final = """
-INSERT INTO night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id)
-  VALUES (gen_random_uuid(), %s, %s, %s, %s::uuid[], %s, %s, %s, %s)
+_NOTE_REJECTIONS: Final = """
+COPY night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id{policy}) FROM STDIN
 """
 _REJECT_ITEMS: Final = """
 UPDATE night.plan_items i SET status = 'rejected', reason = s.reason FROM unnest(%s::uuid[], %s::text[]) s(item_id, reason)
@@ -57,6 +56,9 @@ UNSETTLED: Final = ("awaiting_approval", "approved")
 
 POLICY: Final = "policy"
 """Who signs for a namespace's policy, and by which channel: nobody else does."""
+
+UNDO: Final = "undo"
+"""Who rejects what was undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,10 @@ def reject(
     A plan is rejected whole: what is approved and not applied goes with it, and its approvals hold no longer. What is applied stands.
     """
     check_name(rejected_by)
+    if rejected_by.lower() in (POLICY, UNDO):
+        raise Refused(
+            f"{rejected_by} rejects by itself, and nobody does in its name. Give your own. Nothing was rejected."
+        )
     if not reason.strip():
         raise Refused("A rejection needs a reason: whoever reads the next plan should know why. Give --reason.")
     with store.connect("approver") as connection, connection.transaction():
@@ -207,24 +213,26 @@ def reject_items(
     chosen: Sequence[tuple[StoredItem, str]],
     rejected_by: str,
     instead: Mapping[str, Sequence[Item]] | None = None,
+    *,
+    policy: str = "",
 ) -> None:
     """Reject items of a plan, each for its reason, within a transaction that holds the plan (``lock_plan``).
 
-    What is remembered of an item is the item, or what ``instead`` names by its id, where only a part of it was said no to.
+    What is remembered of an item is the item, or what ``instead`` names by its id, where only a part of it was said no to. ``policy`` is
+    the id of the accepted policy by which it is done. Raises ``Refused`` where the database refuses it.
     """
     made = [(s, reason[:2000], (instead or {}).get(s.id, (s.item,))) for s, reason in chosen]
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            _NOTE_REJECTION,
-            [
-                (
-                    *(plan.header.namespace_id, item.operation, item.subject(), list(item.mutation.row_ids())),
-                    *(reason, rejected_by, plan.plan_hash, stored.id),
-                )
-                for stored, reason, about in made
-                for item in about
-            ],
-        )
+    of_policy = (uuid.UUID(policy),) if policy else ()
+    statement = _NOTE_REJECTIONS.format(policy=", policy_id" if policy else "")
+    try:
+        with connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for stored, reason, about in made:
+                for item in about:
+                    rows = [uuid.UUID(row) for row in item.mutation.row_ids()]
+                    told = (uuid.uuid4(), plan.header.namespace_id, item.operation, item.subject(), rows)
+                    copy.write_row((*told, reason, rejected_by, plan.plan_hash, stored.id, *of_policy))
+    except psycopg.errors.RaiseException as problem:
+        raise Refused(f"{problem.diag.message_primary} Nothing was rejected.") from None
     connection.execute(_REJECT_ITEMS, ([s.id for s, *_ in made], [reason for _, reason, _ in made], plan.plan_hash))
 
 

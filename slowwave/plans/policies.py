@@ -1,4 +1,4 @@
-"""Policies that people accepted in a review: questions of one kind that nights approve by themselves, so many a night at most.
+"""Policies that people accepted in a review: questions of one kind that nights answer by themselves, yes or no, so many a night at most.
 
 What a kind is belongs to ``slowwave.plans.question_kinds``, what is offered to ``slowwave.review.rules``. The policy of the settings
 (``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
@@ -16,27 +16,29 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.errors import ProbesFailed, Refused
-from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, sign_items
+from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.judgement import beyond_ordinary_caps, disclosed_losses
 from slowwave.plans.latest import waiting_plans
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
-from slowwave.plans.question_kinds import QuestionKind, kinds_of
+from slowwave.plans.question_kinds import QuestionKind, Verdict, kinds_of
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
 MOST_A_NIGHT: Final = 1_000
 
 _POLICIES: Final = """
-SELECT p.id::text AS id, n.slug AS namespace, p.operation, p.kind, p.says, p.answered, p.agreed, p.least, p.per_night, p.accepted_by,
-  p.recorded_at, r.revoked_by, r.reason, night.policy_used(p.id) AS used, night.policy_undone(p.id) AS undone,
-  (SELECT coalesce(sum(cardinality(a.item_ids)), 0) FROM night.approvals a WHERE a.policy_id = p.id) AS approved
+SELECT p.id::text AS id, n.slug AS namespace, p.operation, p.kind, p.verdict, p.says, p.answered, p.agreed, p.least, p.most, p.per_night,
+  p.accepted_by, p.recorded_at, r.revoked_by, r.reason, night.policy_used(p.id) AS used, night.policy_undone(p.id) AS undone,
+  (SELECT coalesce(sum(cardinality(a.item_ids)), 0) FROM night.approvals a WHERE a.policy_id = p.id)
+  + (SELECT count(*) FROM night.rejections j WHERE j.policy_id = p.id) AS decided
 FROM night.policies p JOIN memory.namespaces n ON n.id = p.namespace_id LEFT JOIN night.policy_revocations r ON r.policy_id = p.id
 WHERE (%(namespace)s::text IS NULL OR n.slug = %(namespace)s) AND (%(id)s::uuid IS NULL OR p.id = %(id)s::uuid)
 ORDER BY p.recorded_at, p.id
 """
 _ACCEPT: Final = """
-INSERT INTO night.policies (namespace_id, plan_hash, operation, kind, says, answered, agreed, least, per_night, accepted_by)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id::text
+INSERT INTO night.policies
+  (namespace_id, plan_hash, operation, kind, says, verdict, answered, agreed, least, most, per_night, accepted_by)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id::text
 """
 _REVOKE: Final = """
 INSERT INTO night.policy_revocations (policy_id, namespace_id, revoked_by, reason) VALUES (%s, %s, %s, %s)
@@ -44,23 +46,33 @@ INSERT INTO night.policy_revocations (policy_id, namespace_id, revoked_by, reaso
 _DRY: Final = """
 SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.plan_hash = ANY(%s) AND r.parameters ? 'dry_run'
 """
+_SAID: Final = """
+SELECT DISTINCT item_id::text, verdict FROM (
+  SELECT DISTINCT ON (d.item_id, d.reviewer) d.item_id, d.verdict FROM night.review_drafts d
+  JOIN night.plan_items i ON i.item_id = d.item_id AND i.plan_hash = %s AND i.status = 'pending' AND i.namespace_id = d.namespace_id
+  ORDER BY d.item_id, d.reviewer, d.id DESC) latest
+WHERE verdict IN ('yes', 'no')
+"""
+"""What reviewers say of the items that wait, in drafts of this plan or of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An accepted kind. Of ``answered`` questions ``agreed`` were answered yes; it approves what is at least as likely as the ``least``
-    likely of them, ``per_night`` a night. It approved ``approved`` so far, ``used`` of them in the last 20 hours; ``undone`` were taken
-    back, from the first of which on it approves nothing more.
+    """An accepted kind. Of ``answered`` questions ``agreed`` were answered with its ``verdict``; it gives that to what is of its kind
+    and has a probability from ``least`` to ``most``, ``per_night`` a night. It ``decided`` so many so far, ``used`` of them in the last 20
+    hours; ``undone`` were taken back, from the first of which on it decides nothing more.
     """
 
     id: str
     namespace: str
     operation: str
     kind: Mapping[str, object]
+    verdict: Verdict
     says: str
     answered: int
     agreed: int
     least: float
+    most: float
     per_night: int
     accepted_by: str
     recorded_at: datetime
@@ -68,7 +80,7 @@ class Policy:
     reason: str | None
     used: int
     undone: int
-    approved: int
+    decided: int
 
     @property
     def name(self) -> str:
@@ -77,7 +89,7 @@ class Policy:
 
     @property
     def stands(self) -> bool:
-        """Whether it still approves anything."""
+        """Whether it still decides anything."""
         return self.revoked_by is None and not self.undone
 
     @property
@@ -85,19 +97,28 @@ class Policy:
         """Whether it stands, in words."""
         if self.revoked_by is not None:
             return f"revoked by {self.revoked_by}: {self.reason}"
-        return "stopped: something that it approved was taken back" if self.undone else "approves"
+        if self.undone:
+            return f"stopped: something that it {self.did} was taken back"
+        return "approves" if self.verdict == "yes" else "rejects"
+
+    @property
+    def did(self) -> str:
+        """What it does to a question, as it was done: ``approved`` or ``rejected``."""
+        return "approved" if self.verdict == "yes" else "rejected"
 
     def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
-        """Whether an item is of its kind, likely enough, and loses nothing (``losing`` are the rows whose values would be lost)."""
+        """Whether an item is of its kind, as likely as it has to be, and loses nothing (``losing``: rows of which a value would go)."""
         return (
-            item.probability >= self.least
-            and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item))
+            self.least <= item.probability <= self.most
+            and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item, self.verdict))
             and not set(item.item.mutation.row_ids()) & set(losing)
         )
 
     def to_json(self) -> dict[str, object]:
         """As ``slowwave policies list --json`` shows it."""
-        return {**asdict(self), "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
+        of = asdict(self)
+        done = {"approved": 0, "rejected": 0, self.did: of.pop("decided")}
+        return {**of, **done, "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
 
 
 def read_policies(connection: Connection, namespace: str | None = None, *, id_: str | None = None) -> list[Policy]:
@@ -116,17 +137,19 @@ def accept_policy(
     least: float,
     per_night: int,
     accepted_by: str,
+    verdict: Verdict = "yes",
+    most: float = 1.0,
 ) -> Policy:
-    """Keep a policy for the next nights of a plan's namespace. Refused where one of the same kind stands already."""
+    """Keep a policy for the next nights of a plan's namespace. Refused where one of the same kind and verdict stands already."""
     check_name(accepted_by)
     if accepted_by.lower() == POLICY:
         raise Refused("A policy accepts no other: name the person who does. Nothing was accepted.")
     if not 1 <= per_night <= MOST_A_NIGHT:
-        raise Refused(f"A policy approves 1 to {MOST_A_NIGHT:,} items a night. Nothing was accepted.")
+        raise Refused(f"A policy decides 1 to {MOST_A_NIGHT:,} items a night. Nothing was accepted.")
     with store.connect("approver") as connection, connection.transaction():
         held = lock_plan(connection, plan.header.namespace, plan.plan_hash)
         for other in read_policies(connection, plan.header.namespace):
-            if other.stands and dict(other.kind) == kind.to_json():
+            if other.stands and (other.verdict, dict(other.kind)) == (verdict, kind.to_json()):
                 raise Refused(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
         row = connection.execute(
             _ACCEPT,
@@ -138,7 +161,7 @@ def accept_policy(
                     Jsonb(kind.to_json()),
                     kind.sentence()[:2000],
                 ),
-                *(answered, agreed, least, per_night, accepted_by),
+                *(verdict, answered, agreed, least, most, per_night, accepted_by),
             ),
         ).fetchone()
         (made,) = read_policies(connection, plan.header.namespace, id_=str(row[0]) if row else "")
@@ -146,7 +169,8 @@ def accept_policy(
 
 
 def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Policy:
-    """End a policy, named by its id or its first characters: what it approved and what is not applied yet no longer counts either."""
+    """End a policy, named by its id or its first characters. What it approved and what is not applied yet no longer counts either, and what
+    it rejected may be proposed again."""
     check_name(revoked_by)
     if not reason.strip():
         raise Refused("Whoever finds the policy revoked should know why: give --reason. Nothing was revoked.")
@@ -167,50 +191,77 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
     return ended
 
 
-def approve_by_policies(
-    store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
-) -> list[Approval]:
-    """Approve what the accepted policies of a namespace take, the likeliest first up to each one's limit: an approval a policy.
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What policies did in one night: their approvals, and the ids of the items that they rejected."""
 
-    Nothing of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by itself.
-    ``only`` are the ids of the items that they may take. Cost without a policy: one query.
+    approvals: tuple[Approval, ...] = ()
+    rejected: tuple[str, ...] = ()
+
+    def items(self) -> frozenset[str]:
+        """The ids of all items that were decided."""
+        return frozenset((*self.rejected, *(id_ for approval in self.approvals for id_ in approval.item_ids)))
+
+
+def decide_by_policies(
+    store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
+) -> Decisions:
+    """Answer what the accepted policies of a namespace take, the surest first up to each one's limit: an approval a policy, or rejections.
+
+    Nothing is approved of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by
+    itself. What a reviewer's draft says otherwise of is left to people. ``only`` are the ids of the items that they may take. Cost
+    without a policy: one query.
     """
     with store.connect("reader") as connection:
         policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
         if not policies:
-            return []
+            return Decisions()
         plan = read_plan(connection, plan_hash)
-    if plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes):
-        return []
+    with store.connect("approver") as connection:  # who alone reads drafts
+        said = {(str(item), str(verdict)) for item, verdict in connection.execute(_SAID, (plan_hash,))}
+    approvable = not (plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes))
     losing = {row for row, _ in disclosed_losses(plan)}
-    made: list[Approval] = []
+    approvals: list[Approval] = []
+    rejected: list[str] = []
     taken: set[str] = set()
     for policy in policies:
+        if policy.verdict == "yes" and not approvable:
+            continue
         left = [s for s in plan.items if s.status == "pending" and s.id not in taken and (only is None or s.id in only)]
-        chosen = [s for s in left if policy.takes(s, losing)]
-        chosen = sorted(chosen, key=lambda s: (-s.probability, s.id))[: policy.per_night - policy.used]
-        if chosen and (approval := _approve(store, policy, plan, chosen)):
-            made.append(approval)
-            taken |= {s.id for s in chosen}
-    return made
+        surest_first, otherwise = (-1, "no") if policy.verdict == "yes" else (1, "yes")
+        fitting = [s for s in left if (s.id, otherwise) not in said and policy.takes(s, losing)]
+        chosen = sorted(fitting, key=lambda s: (surest_first * s.probability, s.id))
+        chosen = chosen[: policy.per_night - policy.used]
+        if not chosen:
+            continue
+        if policy.verdict == "no":
+            done = _reject(store, policy, plan, chosen)
+            rejected += done
+        else:
+            approval = _approve(store, policy, plan, chosen)
+            approvals += [approval] if approval else []
+            done = approval.item_ids if approval else ()
+        taken.update(done)
+    return Decisions(tuple(approvals), tuple(rejected))
 
 
-def approve_carried(store: Store, namespace: str, carried: Collection[str]) -> list[Approval]:
-    """Approve what a night without anything new proposed again (ids of items), in the plans in which it waits, the newest of them first.
+def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> Decisions:
+    """Answer what a night without anything new proposed again (ids of items), in the plans in which it waits, the newest of them first.
 
     Nothing of a dry-run's plan, which is for people to read.
     """
     with store.connect("reader") as connection:
         if not carried or not any(p.stands for p in read_policies(connection, namespace)):
-            return []
+            return Decisions()
         waiting = waiting_plans(connection, namespace)
         dry = {str(hash_) for (hash_,) in connection.execute(_DRY, (waiting,))}
-    made: list[Approval] = []
+    made = Decisions()
     left = set(carried)
     for plan_hash in waiting:
         if plan_hash not in dry:
-            made += approve_by_policies(store, namespace, plan_hash, only=left)
-            left.difference_update(id_ for approval in made for id_ in approval.item_ids)
+            more = decide_by_policies(store, namespace, plan_hash, only=left)
+            left -= more.items()
+            made = Decisions((*made.approvals, *more.approvals), (*made.rejected, *more.rejected))
     return made
 
 
@@ -219,6 +270,8 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
     found = read_policies(connection, id_=policy_id)
     if not found or found[0].revoked_by is not None:
         return f"The {found[0].name} was revoked by {found[0].revoked_by}." if found else "There is no such policy."
+    if found[0].verdict != "yes":
+        return f"The {found[0].name} says no, so it approves nothing."
     losing = {row for row, _ in disclosed_losses(plan)}
     beyond = [s for s in items if not found[0].takes(s, losing)]
     return (
@@ -228,7 +281,6 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
 
 def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Approval | None:
     """One approval by a policy, with what it says; None where the items do not pass their probes, or the policy was revoked meanwhile."""
-    note = f"By the {policy.name}: {policy.says}. {policy.agreed:,} of {policy.answered:,} like it were answered yes."
     ids = {s.id for s in chosen}
     try:
         with store.connect("approver") as connection, connection.transaction():
@@ -236,6 +288,27 @@ def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[St
             refuse_state(connection, held)
             verify_sealed(held, "approved")
             items = [s for s in held.items if s.id in ids]
-            return sign_items(store, connection, held, items, POLICY, POLICY, note=note, policy=policy.id)
+            return sign_items(store, connection, held, items, POLICY, POLICY, note=_why(policy), policy=policy.id)
     except (ProbesFailed, Refused):
         return None
+
+
+def _reject(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> tuple[str, ...]:
+    """Reject items by a policy, with what it says; returns those that were. None where the policy may not reject, or not any more."""
+    ids = {s.id for s in chosen}
+    try:
+        with store.connect("approver") as connection, connection.transaction():
+            held = lock_plan(connection, policy.namespace, plan.plan_hash)
+            refuse_state(connection, held)
+            verify_sealed(held, "rejected")
+            items = [s for s in held.items if s.id in ids and s.status == "pending"]
+            reject_items(connection, held, [(s, _why(policy)) for s in items], POLICY, policy=policy.id)
+    except Refused:
+        return ()
+    return tuple(s.id for s in items)
+
+
+def _why(policy: Policy) -> str:
+    """What stands beside a decision of a policy."""
+    many = f"{policy.agreed:,} of {policy.answered:,} like it were answered {policy.verdict}"
+    return f"By the {policy.name}: {policy.says}. {many}."

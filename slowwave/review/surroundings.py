@@ -27,7 +27,8 @@ UNION ALL
   FROM night.journal j WHERE j.row_id = ANY(%(rows)s::uuid[]) AND j.namespace_id = %(namespace)s
   GROUP BY j.run_id, j.item_id ORDER BY 1 DESC LIMIT %(most)s)
 UNION ALL
-(SELECT DISTINCT r.recorded_at, CASE WHEN w.rejection_id IS NULL THEN 'rejected' ELSE 'withdrawn' END, r.operation, r.rejected_by, r.reason
+(SELECT DISTINCT r.recorded_at, CASE WHEN w.rejection_id IS NULL THEN 'rejected' ELSE 'withdrawn' END, r.operation,
+  night.signed_as(r.rejected_by, r.policy_id), r.reason
   FROM night.rejections r LEFT JOIN night.withdrawals w ON w.rejection_id = r.id
   WHERE r.namespace_id = %(namespace)s AND r.row_ids && %(rows)s::uuid[] ORDER BY 1 DESC LIMIT %(most)s)
 ORDER BY 1 DESC LIMIT %(most)s

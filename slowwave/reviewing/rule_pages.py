@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from slowwave.errors import Refused
+from slowwave.plans.countersigning import read_rule
 from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.policies import MOST_A_NIGHT, read_policies, revoke_policy
 from slowwave.reports.waterfall import percent
@@ -46,12 +47,13 @@ class RulePages:
         drafts = read_drafts(self._desk.store, namespace, plan.plan_hash)
         with self._desk.store.connect("reader") as connection:
             policies = read_policies(connection, namespace)
+            signing = read_rule(connection, namespace)
         found = queue(plan, drafts)
         waiting = {w.id: w for w in found.items}
         rules: list[dict[str, Any]] = [
             {
                 "of": rule,
-                "key": rule.kind.key,
+                "key": rule.key,
                 "says": quotable(_capital(rule.kind.sentence())),
                 "bound": percent(rule.bound),
                 "sample": [queue_row(waiting[id_], f"{path}?item={id_}") for id_ in rule.open[:SAMPLE]],
@@ -61,6 +63,7 @@ class RulePages:
         values = {
             **bar_values(plan, found, self._reviewer(request)),
             **{"rules": rules, "enough": ENOUGH, "share": f"{AGREED:.0%}", "most": MOST_A_NIGHT},
+            "more_eyes": signing.signatures > 1 or signing.not_author,
             "policies": [{"of": one, "says": quotable(_capital(one.says))} for one in reversed(policies)],
         }
         return page("rules.html", values)

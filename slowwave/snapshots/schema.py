@@ -32,13 +32,13 @@ SNAPSHOT_TABLES: Final = {table.name: table for table in (*EXPORTED, rejections,
 
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 
-_LEFT_OUT: Final = frozenset({*DERIVED_COLUMNS, "namespace_id"})
+_LEFT_OUT: Final = frozenset({*DERIVED_COLUMNS, "namespace_id", "policy_id"})
 
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The Arrow schema of a table's rows in a snapshot, in the order of its columns.
 
-    Left out are ``namespace_id`` (a snapshot has only one) and the columns that triggers keep. Every field is nullable,
+    Left out are ``namespace_id`` (a snapshot has only one), ``policy_id``, and the columns that triggers keep. Every field is nullable,
     as the results of Arrow's own functions are, so that schemas compare equal. A type without a mapping raises
     ``TypeError``.
     """

@@ -650,12 +650,14 @@ policies = Table(
     Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.question_kinds
     Column("says", Text, nullable=False),
     Column("answered", Integer, nullable=False),
-    Column("agreed", Integer, nullable=False),  # of those, with yes
-    Column("least", Double, nullable=False),  # probability of what it approves
+    Column("agreed", Integer, nullable=False),  # of those, with its verdict
+    Column("least", Double, nullable=False),  # probability of what it decides, from here
     Column("per_night", Integer, nullable=False),
     Column("accepted_by", Text, nullable=False),
     Column("login", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
+    Column("verdict", Text, nullable=False, server_default="yes"),
+    Column("most", Double, nullable=False, server_default="1"),  # to here
     schema="night",
 )
 
@@ -862,6 +864,7 @@ rejections = Table(
     Column("plan_hash", Text),
     Column("item_id", Uuid),
     _instant("recorded_at", required=True, now=True),
+    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # by which it was given, where a person accepted one
     schema="night",
 )
 

@@ -27,7 +27,7 @@ from slowwave.snapshots.files import load_snapshot
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import USERS, collection
-from tests.memories import ask
+from tests.memories import ask, behind_triggers
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -129,11 +129,11 @@ def test_what_was_read_with_others_is_read_again_when_something_happened_since(s
     for statement in (
         f"""UPDATE memory.namespaces SET settings = settings || '{{"enabled": true}}' WHERE slug = '{name}'""",
         f"INSERT INTO night.rejections (id, namespace_id, operation, subject, reason, rejected_by) "
-        f"SELECT gen_random_uuid(), id, 'a', 'b', '', 'mara' "
+        f"SELECT gen_random_uuid(), id, 'a', 'b', 'so', 'mara' "
         f"FROM memory.namespaces WHERE slug = '{name}'",
     ):
         fresh = export_snapshot(store, name)
-        run_as_owner(store, statement)
+        behind_triggers(store, statement)
         assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
     fresh = export_snapshot(store, name)
     run_night(store, name, force=True)

@@ -1,4 +1,4 @@
-"""A policy that a person accepted approves what is of its kind on later nights, up to its limit, and stops when something is taken back."""
+"""A policy that a person accepted decides what is of its kind on later nights, up to its limit, and stops when something is taken back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.countersigning import countersign, set_rule
 from slowwave.plans.gate import Approval
-from slowwave.plans.policies import Policy, approve_by_policies, read_policies, revoke_policy
+from slowwave.plans.items import Item
+from slowwave.plans.policies import Policy, decide_by_policies, read_policies, revoke_policy
+from slowwave.plans.question_kinds import Verdict
 from slowwave.reports.model import Report
+from slowwave.review.reconsidering import reconsider
 from slowwave.review.rules import accept_rule
+from slowwave.review.surroundings import surroundings
 from slowwave.reviewing.desk import Desk
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
@@ -26,18 +30,20 @@ from tests.review.reviews import Review, alike_by_initial, asking_of_a_kind
 from tests.review.test_rules import TEN, answer, likeliest, rules
 
 
-def accepted(store: Store, per_night: int | None = None) -> tuple[Review, Policy]:
-    """A policy of mara's, of ten answers to the least likely questions, and the plan of another night with these but for three."""
+def accepted(store: Store, per_night: int | None = None, verdict: Verdict = "yes") -> tuple[Review, Policy]:
+    """A policy of mara's, of ten answers to the least likely questions, for a no to the likeliest, and the plan of another night with these
+    but for three."""
     review = asking_of_a_kind(store, 14)
-    answer(review, likeliest(review)[-TEN:])
+    answer(review, likeliest(review)[-TEN:] if verdict == "yes" else likeliest(review)[:TEN], verdict)
     (rule,) = rules(review)
-    policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara", per_night=per_night)
-    items = alike_by_initial(export_snapshot(store, review.slug))[3:]
+    policy = accept_rule(store, review.stored(), rule.key, accepted_by="mara", per_night=per_night)
+    items = alike_by_initial(export_snapshot(store, review.slug))
+    items = items[3:] if verdict == "yes" else items[:-3]
     return replace(review, plan=write_a_plan(store, review.world, items=items)[1]), policy
 
 
 def by_policy(review: Review) -> list[Approval]:
-    return approve_by_policies(review.store, review.slug, review.hash)
+    return list(decide_by_policies(review.store, review.slug, review.hash).approvals)
 
 
 def test_the_next_night_approves_the_likeliest_up_to_the_limit_and_says_by_what(store: Store) -> None:
@@ -54,7 +60,7 @@ def test_the_next_night_approves_the_likeliest_up_to_the_limit_and_says_by_what(
     undo_run(store, run.run_id, items=[approval.item_ids[0]])
     with store.connect("reader") as connection:
         (now,) = read_policies(connection, review.slug)
-    assert (now.approved, now.undone, now.stands) == (3, 1, False)
+    assert (now.decided, now.undone, now.stands) == (3, 1, False)
     assert "taken back" in now.state
 
 
@@ -81,7 +87,7 @@ def test_a_night_with_nothing_new_decides_what_still_waits(store: Store) -> None
     review = asking_of_a_kind(store, 14)
     answer(review, likeliest(review)[-TEN:])
     (rule,) = rules(review)
-    policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara", per_night=2)
+    policy = accept_rule(store, review.stored(), rule.key, accepted_by="mara", per_night=2)
     found = alike_by_initial(export_snapshot(store, review.slug))[3:6]
 
     def night() -> Night:
@@ -104,6 +110,70 @@ def test_a_night_with_nothing_new_decides_what_still_waits(store: Store) -> None
     assert apply_approval(store, str(id_)).counts["applied"] == 2
     del found[1:]
     assert (night().state, review.rows("approvals")) == ("empty", 1)
+
+
+def test_a_no_rejects_the_least_likely_up_to_the_limit_and_goes_with_its_policy(store: Store) -> None:
+    """Three, in the policy's name, which no later night proposes; the likeliest are a person's, and so is the very least, of which a draft
+    says yes. One that is reconsidered stops the policy, and all come back once it is revoked."""
+    review, policy = accepted(store, verdict="no")
+    assert (policy.verdict, policy.least, policy.state) == ("no", 0, "rejects")
+    other, *least = likeliest(review)[:-5:-1]
+    answer(review, [other], by="otto")
+    done = decide_by_policies(store, review.slug, review.hash)
+    assert (set(done.rejected), done.approvals) == (set(least), ())
+    assert {id_ for id_, status in review.statuses().items() if status == "rejected"} == set(least)
+    assert decide_by_policies(store, review.slug, review.hash).rejected == (), "it is used up for this night"
+    (item,) = (s for s in review.stored().items if s.id == least[0])
+    with store.connect("reader") as connection:
+        assert surroundings(connection, review.stored(), item).history[0].about == policy.name
+    told = ask(store, "SELECT reason, rejected_by, policy_id::text FROM night.rejections")
+    assert (
+        told == [(f"By the {policy.name}: {policy.says}. 10 of 10 like it were answered no.", "policy", policy.id)] * 3
+    )
+
+    def stand() -> int:
+        return export_snapshot(store, review.slug).table("rejections").num_rows
+
+    assert stand() == 3
+    reconsider(store, review.slug, least[:1], withdrawn_by="otto", reason="one person")
+    with store.connect("reader") as connection:
+        (now,) = read_policies(connection, review.slug)
+    assert (stand(), now.decided, now.undone, now.stands) == (2, 3, 1, False)
+    assert now.state == "stopped: something that it rejected was taken back"
+    revoke_policy(store, review.slug, policy.id, revoked_by="otto", reason="two families")
+    assert (stand(), review.rows("withdrawals")) == (0, 3)
+    assert ask(store, "SELECT DISTINCT withdrawn_by, reason FROM night.withdrawals WHERE reason <> 'one person'") == [
+        ("otto", "two families")
+    ]
+
+
+def test_a_night_rejects_by_itself_also_what_still_waits_and_contradicts(store: Store) -> None:
+    """A night with something new, then one without; neither where more eyes than its author's are asked for."""
+    review, policy = accepted(store, per_night=4, verdict="no")
+    snapshot = export_snapshot(store, review.slug)
+    found, (against, *_) = alike_by_initial(snapshot), alike_by_initial(snapshot, conflict=1)
+
+    def night(*items: Item) -> Night:
+        return seal_proposal(
+            *(store, review.slug, "dedupe_entities"),
+            lambda _: Proposal(items, Report("dedupe_entities", "pairs")),
+            of="another night",
+        )
+
+    set_rule(store, review.slug, signatures=1, not_author=True, set_by="root")
+    assert night(*found[:3]).rejected == 0
+    set_rule(store, review.slug, signatures=1, set_by="root")
+    again = night(*found[:3])
+    assert (again.state, again.new_items, again.rejected) == ("empty", 0, 3)
+    new = night(replace(found[-1], probability=0.1, evidence=against.evidence), found[-2])
+    assert (new.rejected, new.state, new.to_json()["rejected_items"]) == (1, "awaiting_approval", 1)
+    assert new.plan
+    of_plan = "SELECT item_id::text, status FROM night.plan_items WHERE plan_hash = %s"
+    told = {(found[-1].id, "rejected"), (found[-2].id, "pending")}
+    assert set(ask(store, of_plan, new.plan.plan_hash)) == told, "likelier than what was answered no"
+    with store.connect("reader") as connection:
+        (now,) = read_policies(connection, review.slug)
+    assert (now.id, now.decided, now.used) == (policy.id, 4, 4)
 
 
 def test_what_is_revoked_approves_nothing_and_what_it_approved_is_not_applied(store: Store) -> None:
@@ -137,7 +207,7 @@ def test_apply_looks_at_each_item_again(store: Store, monkeypatch: pytest.Monkey
     """An approval in a policy's name of what is of another kind is refused, whoever wrote it."""
     review, _ = accepted(store)
     (approval,) = by_policy(review)
-    monkeypatch.setattr("slowwave.plans.policies.kinds_of", lambda _: ())
+    monkeypatch.setattr("slowwave.plans.policies.kinds_of", lambda *_: ())
     with pytest.raises(Refused, match="may not approve 3 of the items"):
         apply_approval(store, approval.id)
 

@@ -18,7 +18,8 @@ def test_questions_are_of_the_same_kinds_whatever_their_values_and_weights(store
     by_names = QuestionKind("dedupe_entities", "The names agree but for an initial", (), "The evidence is short.")
     both = replace(by_names, equal=("The values of email are equal",))
     assert kinds == {by_names, both}
-    assert both.sentence() == "the names agree but for an initial, the values of email are equal"
+    told = "the names agree but for an initial, the values of email are equal (the evidence is short)"
+    assert both.sentence() == told
     assert json.loads(both.key) == both.to_json()
 
 
@@ -35,3 +36,17 @@ def test_what_contradicts_or_asks_something_else_is_of_no_kind(store: Store) -> 
     ]
     assert len(others) > len(CONTRADICTORY) + 3
     assert not any(kinds_of(other) for other in (item, *others))
+
+
+def test_a_no_may_rest_on_what_contradicts_and_names_what_differs(store: Store) -> None:
+    """By the names alone and with the phones that differ; e-mail, which agrees, is no reason. What asks something else is of none."""
+    item, fine = sorted(asking_of_a_kind(store, 4, conflict=1).stored().items, key=lambda s: s.probability)[:2]
+    by_names = QuestionKind("dedupe_entities", "The names agree but for an initial", (), "The evidence is short.")
+    phones = replace(by_names, differ=("The values of phone differ",))
+    assert (kinds_of(item, "no"), kinds_of(fine, "no")) == ({by_names, phones}, {by_names})
+    assert phones.sentence() == "the names agree but for an initial, the values of phone differ (the evidence is short)"
+    assert json.loads(phones.key) == phones.to_json()
+    for why in CONTRADICTORY:
+        contradicting = replace(fine, evidence=json.dumps({**json.loads(fine.evidence), "reason": why}))
+        assert kinds_of(contradicting, "no") == {replace(by_names, doubt=why)}
+    assert not kinds_of(replace(fine, question="value_lost"), "no")

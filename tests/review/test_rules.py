@@ -43,12 +43,12 @@ def test_enough_alike_make_a_rule_with_its_bound_and_a_limit(store: Store) -> No
     assert (rule.answered, rule.agreed, rule.open) == (TEN, TEN, tuple(items[:2]))
     assert (round(rule.bound, 3), rule.per_night) == (0.722, 3)
     assert "10 of 10 answered yes (at least 72.2 %" in rule.sentence()
-    policy = accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara")
+    policy = accept_rule(store, review.stored(), rule.key, accepted_by="mara")
     assert (policy.per_night, policy.accepted_by, policy.stands, policy.least) == (3, "mara", True, rule.least)
     with store.connect("reader") as connection:
         assert rules(review, read_policies(connection, review.slug)) == []
     with pytest.raises(Refused, match="already"):
-        accept_rule(store, review.stored(), rule.kind.key, accepted_by="otto")
+        accept_rule(store, review.stored(), rule.key, accepted_by="otto")
 
 
 def test_what_was_answered_at_once_or_by_two_that_disagree_bears_nothing_out(store: Store) -> None:
@@ -69,7 +69,27 @@ def test_what_was_answered_at_once_or_by_two_that_disagree_bears_nothing_out(sto
     answer(review, items[:1], "no")
     assert rules(review) == []
     with pytest.raises(Refused, match="do not bear"):
-        accept_rule(store, review.stored(), rule.kind.key, accepted_by="mara")
+        accept_rule(store, review.stored(), rule.key, accepted_by="mara")
+
+
+def test_a_rule_of_no_reaches_up_to_the_likeliest_no(store: Store) -> None:
+    """What is likelier is not of it; with one yes above them a rule of each verdict, and each is accepted by itself."""
+    review = asking_of_a_kind(store, 14)
+    items = likeliest(review)[::-1]
+    answer(review, items[2 : ENOUGH + 2], "no")
+    (rule,) = rules(review)
+    assert (rule.verdict, rule.answered, rule.agreed, rule.open) == ("no", ENOUGH, ENOUGH, tuple(items[:2]))
+    found = {s.id: s.probability for s in review.stored().items}
+    assert (rule.least, rule.most) == (0, found[items[ENOUGH + 1]])
+    assert "5 of 5 answered no (at least 56.6 % are" in rule.sentence()
+    answer(review, items[-ENOUGH:])
+    assert {(r.verdict, r.agreed) for r in rules(review)} == {("no", ENOUGH), ("yes", ENOUGH)}
+    policy = accept_rule(store, review.stored(), rule.key, accepted_by="mara")
+    assert (policy.verdict, policy.least, policy.most, policy.per_night) == ("no", 0, rule.most, 2)
+    with store.connect("reader") as connection:
+        (other,) = rules(review, read_policies(connection, review.slug))
+    assert other.verdict == "yes"
+    assert accept_rule(store, review.stored(), other.key, accepted_by="mara").verdict == "yes"
 
 
 @pytest.mark.parametrize(

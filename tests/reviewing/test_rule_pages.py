@@ -7,6 +7,8 @@ from html import unescape
 
 from starlette.testclient import TestClient
 
+from slowwave.plans.countersigning import set_rule
+from slowwave.review.rules import ENOUGH
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.review.reviews import asking_of_a_kind
@@ -36,3 +38,24 @@ def test_a_rule_is_offered_accepted_and_revoked(store: Store, browser: TestClien
     assert post(browser, f"{path}/rules/revoke", policy=policy, reason=" ").status_code == 409
     assert post(browser, f"{path}/rules/revoke", policy=policy, reason="two families").status_code == 303
     assert "revoked by mara: two families" in browser.get(f"{path}/rules").text
+
+
+def test_a_rule_of_no_is_offered_in_words_beside_those_of_yes(store: Store, browser: TestClient) -> None:
+    """Each with its verdict; where two have to sign the page says that a no rejects nothing."""
+    review = asking_of_a_kind(store, 14)
+    path = f"/plans/{review.hash}/rules"
+    answer(review, likeliest(review)[-ENOUGH:], "no")
+    answer(review, likeliest(review)[:ENOUGH])
+    offered = browser.get(path).text
+    for verdict in ("yes", "no"):
+        assert f"{verdict.capitalize()}: <bdi>The names agree but for an initial" in offered
+        assert f"5 of 5 such questions were answered {verdict}" in offered
+    (key,) = (found for found in re.findall(r'name="key" value="([^"]*)"', offered) if found.startswith("no "))
+    assert post(browser, path, key=unescape(key), per_night="2").status_code == 303
+    assert ask(store, "SELECT verdict, least, agreed FROM night.policies") == [("no", 0, ENOUGH)]
+    assert ("answered no · 2 a night at most · rejected 0" in browser.get(path).text, "rejects nothing" in offered) == (
+        True,
+        False,
+    )
+    set_rule(store, review.slug, signatures=2, set_by="root")
+    assert "rejects nothing" in browser.get(path).text

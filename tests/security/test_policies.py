@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.policies import Policy, approve_by_policies
+from slowwave.plans.policies import Policy, decide_by_policies
 from slowwave.store.connect import ROLES, Store
 from tests.memories import ask
 from tests.plans.test_policies import accepted
@@ -95,4 +95,4 @@ def test_the_approver_s_login_has_a_policy_approve_no_more_than_was_accepted(sto
         )
         with pytest.raises(psycopg.Error, match="does not stand"):
             approver.execute(_approve(review, policy, items[2:3]).encode())
-    assert approve_by_policies(store, review.slug, review.hash) == []
+    assert decide_by_policies(store, review.slug, review.hash).approvals == ()

@@ -1,10 +1,10 @@
 """What people have decided about merges, as labelled pairs: they teach the weights of the next night.
 
 A pair is labelled with its rows as the plan showed them, not as they are: a survivor has taken over what the absorbed row said,
-and would agree with it in everything. Merges that a policy approved count like those of people: a night after them would else
-learn from what is left alone, in which hardly anything matches. Pairs of which the plan was in doubt are answers besides: a person
-was asked about each, so they tell how far scores are to be believed, which a merge that was sure beforehand does not. What must not
-come back belongs to ``slowwave.operations.planners.rejections``.
+and would agree with it in everything. Merges that a policy approved or rejected count like those of people: a night after them would
+else learn from what is left alone, in which hardly anything matches, or everything does. Pairs of which the plan was in doubt are
+answers besides: a person was asked about each, so they tell how far scores are to be believed, which a merge that was sure beforehand
+does not. What must not come back belongs to ``slowwave.operations.planners.rejections``.
 """
 
 from __future__ import annotations

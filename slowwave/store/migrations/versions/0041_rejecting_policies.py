@@ -1,0 +1,16 @@
+"""Policies that say no, and rejections that the database holds to what a person or a policy may reject."""
+
+from pathlib import Path
+from typing import cast
+
+import psycopg
+from alembic import op
+
+revision = "0041"
+down_revision = "0040"
+
+
+def upgrade() -> None:
+    """One script, sent as it is, inside the migration's transaction."""
+    connection = cast("psycopg.Connection", op.get_bind().connection.driver_connection)
+    connection.execute(Path(__file__).with_suffix(".sql").read_bytes())
