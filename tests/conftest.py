@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,15 @@ from slowwave.demo import load_demo
 from slowwave.language.embedder import OfflineEmbedder
 from slowwave.store import server
 from slowwave.store.bootstrap import create_database
+from slowwave.store.collector import SELDOM
 from slowwave.store.connect import Store
 from slowwave.store.idle import close_idle
 from slowwave.store.migrate import migrate
 from tests.clusters import cloned, fast_folder, majors, make_quick
 from tests.lending import Lender, connect_and_keep, connect_as_in_production
+
+# As the command line does; half of what a worker's collection cost went to looking for cycles among the modules of all tests.
+gc.set_threshold(*SELDOM)
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -54,6 +59,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for some in kinds
         for item in some[len(some) * n // workers : len(some) * (n + 1) // workers]
     ]
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: the garbage collector need not look at them again."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
