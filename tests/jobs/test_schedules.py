@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from slowwave.night.night import run_night
 from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
@@ -29,8 +30,8 @@ def test_a_night_is_asked_for_once_for_every_namespace(store: Store) -> None:
 def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None:
     """Nothing was written since its last night: the tick says so, and runs nothing."""
     world, other = new_world(store, 7), new_world(store, 400)
+    run_night(store, world.slug)
     with project(store, world.slug) as night:
-        assert night.run("night_job", world.slug).success
         skipped = night.tick(NIGHT)
         assert isinstance(skipped, dg.SkipReason)
         assert f"{world.slug} is unchanged since the night of" in (skipped.skip_message or "")
@@ -47,6 +48,9 @@ def test_on_sundays_a_night_has_the_weekly_operations(store: Store) -> None:
         owner.execute("UPDATE memory.namespaces SET settings = settings || '{\"gate_min_sessions\": 1}'")
     with project(store, world.slug) as night:
         assert night.run("night_job", world.slug).success
+        skipped = night.tick(NIGHT)
+        assert isinstance(skipped, dg.SkipReason)
+        assert f"{world.slug} is unchanged since the night of" in (skipped.skip_message or "")
         skipped = night.tick(SUNDAY)
         assert isinstance(skipped, dg.SkipReason)
         assert f"too_soon: {world.slug} had a night 0.0 hours ago" in (skipped.skip_message or "")
