@@ -22,6 +22,7 @@ from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, behind_triggers, remember
+from tests.nights import new_world
 
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -102,15 +103,16 @@ def test_what_was_rejected_stays_away_until_its_rows_change(demo: Store) -> None
     """A person says no to a merge and to a doubtful pair; a new night says nothing of them, until a name changes."""
     namespace = NAMESPACES[0]
     doubtful = _contested(demo, namespace)
-    night = run_night(demo, namespace)
+    night = run_night(demo, namespace, ops="dedupe_entities")
     assert night.plan is not None
     merge = next(i for i in night.plan.items if i.operation == "dedupe_entities" and i.decision == "merge")
     review = next(i for i in night.plan.items if set(i.mutation.row_ids()) == doubtful)
     assert review.decision == "review"
     ids = [merge.id, review.id]
     reject(demo, namespace, night.plan.plan_hash, rejected_by="me", reason="two different things", items=ids)
-    again = run_night(demo, namespace, force=True)
+    again = run_night(demo, namespace, ops="dedupe_entities")
     assert again.plan is not None
+    assert {i.operation for i in again.plan.items} == {"dedupe_entities"}, "of others it says what it said"
     rows = set(merge.mutation.row_ids())
     for refused in (rows, doubtful):
         assert not any(refused <= set(i.mutation.row_ids()) for i in again.plan.items)
@@ -119,7 +121,7 @@ def test_what_was_rejected_stays_away_until_its_rows_change(demo: Store) -> None
             "UPDATE memory.entities SET description = description || ' Again.' WHERE id = ANY(%s::uuid[])",
             (list(rows),),
         )
-    still = run_night(demo, namespace)
+    still = run_night(demo, namespace, ops="dedupe_entities")
     assert still.plan is not None
     assert not any(rows <= set(i.mutation.row_ids()) for i in still.plan.items), (
         "a description is not what the no was about"
@@ -144,17 +146,16 @@ def test_a_night_with_an_impossible_setting_crashes_in_words_and_leaves_nothing(
     assert unchanged(demo, NAMESPACES[1]) == "", "a namespace that never had a night is not unchanged"
 
 
-def test_a_night_of_some_operations_is_no_whole_night(demo: Store) -> None:
+def test_a_night_of_some_operations_is_no_whole_night(store: Store) -> None:
     """Whoever asked for the orphans alone has not looked at the rest: the next night runs, and knows the figures of the one before."""
-    namespace = NAMESPACES[0]
-    run_night(demo, namespace)
-    assert unchanged(demo, namespace)
-    assert not run_night(demo, namespace, ops="orphans").skipped
-    with demo.connect("owner") as connection:
-        connection.execute("UPDATE memory.entities SET name = name || '.' WHERE name LIKE 'A%'")
-    assert run_night(demo, namespace, ops="orphans").plan is not None
-    assert unchanged(demo, namespace) == ""
-    whole = run_night(demo, namespace)
+    namespace = new_world(store).slug
+    run_night(store, namespace)
+    assert unchanged(store, namespace)
+    assert not run_night(store, namespace, ops="orphans").skipped
+    ask(store, "UPDATE memory.entities SET name = name || '.' RETURNING id")
+    assert run_night(store, namespace, ops="orphans").plan is not None
+    assert unchanged(store, namespace) == ""
+    whole = run_night(store, namespace)
     assert not whole.skipped
     assert "there is no earlier night" not in whole.reports["schema_drift"].headline
 

@@ -59,10 +59,10 @@ def test_each_has_the_plan_of_a_night_alone(store: Store, monkeypatch: pytest.Mo
     nights = {
         name: run_night(store, name, now=AT) for name in names
     }  # with the figures of a night before, as the next have
+    read.clear()
     together = dict(run_nights(store, names, now=AT))
     assert {name: said(night) for name, night in together.items()} == {n: said(night) for n, night in nights.items()}
-    read.clear()
-    assert hashes(store, names) == expected
+    assert {name: night.plan.plan_hash for name, night in nights.items() if night.plan} == expected
     assert read == [4]
     monkeypatch.setattr(several, "AT_ONCE", 24)
     assert hashes(store, names) == expected
