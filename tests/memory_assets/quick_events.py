@@ -95,8 +95,8 @@ class QuickEvents(InMemoryEventLogStorage):
         return (partitions_def_name, partition_key) in self._known
 
     def dispose(self) -> None:
-        self._one.engine.dispose()
         self._one.close()
+        self._one.engine.dispose()
         super().dispose()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
@@ -55,7 +56,7 @@ def namespace(store: Store) -> None:
 
 
 def test_facts_and_events_from_the_night_to_the_store_and_back(store: Store) -> None:
-    """One night by name; approved, applied, every check of it holds; a second night is silent; undone, all is as it was."""
+    """One night by name; approved, applied, every check of it holds; a night after is silent; undone, all is as it was."""
     namespace(store)
     before = digest(store, "acme")
     with project(store, "acme") as night:
@@ -93,12 +94,12 @@ def test_facts_and_events_from_the_night_to_the_store_and_back(store: Store) -> 
         assert ask(store, history, ago(50)) == [("Oslo",)], "asked about that day, the store still knows"
         assert ask(store, "SELECT access_count FROM memory.memories WHERE state = 'active'") == [(5,)]
 
-        again = night.run("night_job", "acme", tags={"slowwave/ops": ",".join(OPERATIONS)})
-        assert again.success
-        assert [night.metadata(again, "plan", n)["items"].value for n in PLANNERS] == [0, 0, 0]
-        undo_run(store, applied.run_id)
-        assert digest(store, "acme") == before
-        refused = night.run("night_job", "acme", tags={"slowwave/ops": ",".join(PLANNERS)})
-        assert refused.success
-        assert night.metadata(refused, "night", "plan")["new_items"].value == 0, "what was undone is not proposed again"
+    again = run_night(store, "acme", ops=",".join(OPERATIONS))
+    assert again.plan is not None
+    assert (again.plan.items, again.plan.deferred) == ((), {})
+    undo_run(store, applied.run_id)
+    assert digest(store, "acme") == before
+    refused = run_night(store, "acme", ops=",".join(PLANNERS))
+    assert refused.plan is not None
+    assert refused.new_items == 0, "what was undone is not proposed again"
     assert ask(store, "SELECT count(*) FROM memory.memories WHERE merged_into = %s", uid("stopped again")) == [(0,)]

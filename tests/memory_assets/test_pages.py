@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.applying.executor import apply_approval
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import remember
@@ -26,5 +27,6 @@ def test_pages_from_the_night_to_the_file(store: Store, tmp_path: Path, monkeypa
         approval = approve(store, "acme", plan_hash, approver="mara")
         assert apply_approval(store, approval.id).counts["applied"] == 2
         assert "Tea is at four." in (tmp_path / "w" / "acme" / "MEMORY.md").read_text()
-        again = night.run("night_job", "acme", tags={"slowwave/ops": "compile_pages"})
-        assert night.metadata(again, "plan", "compile_pages")["items"].value == 0
+    again = run_night(store, "acme", ops="compile_pages")
+    assert again.plan is not None
+    assert (again.plan.items, again.plan.deferred) == ((), {})

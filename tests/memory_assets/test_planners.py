@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
@@ -67,12 +68,8 @@ def test_schema_edges_and_retention_from_the_night_to_the_store_and_back(store: 
         assert ask(
             store, "SELECT entity_type, invalidated_at IS NULL FROM memory.entities WHERE id = %s", uid("grafana 1")
         ) == [("tool", True)]
-        undo_run(store, applied.run_id)
-        assert digest(store, "acme") == before
-        again = night.run("night_job", "acme", tags={"slowwave/ops": "purge_expired"})
-        assert again.success
-        newest = (
-            "SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE r.dagster_run_id = %s"
-        )
-        fresh = night.value(newest, again.run_id)
-        assert night.value("SELECT count(*) FROM night.plan_items WHERE plan_hash = %s", fresh) == 0
+    undo_run(store, applied.run_id)
+    assert digest(store, "acme") == before
+    again = run_night(store, "acme", ops="purge_expired")
+    assert again.plan is not None
+    assert ask(store, "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s", again.plan.plan_hash) == [(0,)]
