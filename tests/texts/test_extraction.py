@@ -215,6 +215,9 @@ def test_support_tickets_yield_their_cast():
         "\n",
         "John. ",
         "AA-1",
+        "<!-- ",
+        "A is a ",
+        ".. a\n",
     ],
 )
 def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str):
