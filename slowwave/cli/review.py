@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from typing import Annotated, Final
 
@@ -9,6 +10,7 @@ import typer
 
 from slowwave.cli.session import err, open_store, out, say, suggest
 from slowwave.errors import Refused, StoreError
+from slowwave.store import server
 
 PORT: Final = 4600
 
@@ -21,7 +23,9 @@ def review(
             "--as", "--by", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
         ),
     ] = "",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes one that is free.")] = PORT,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes one that is free.", show_default=str(PORT))
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; elsewhere than on loopback a proxy has to log people in.")
     ] = ("127.0.0.1"),
@@ -31,13 +35,24 @@ def review(
         typer.Option(help="An IP address that the proxy comes from; again for another. No one else is believed."),
     ] = None,
     origin: Annotated[str, typer.Option(help="The page's address in people's browsers, behind a proxy.")] = "",
+    link: Annotated[
+        bool,
+        typer.Option(
+            "--link",
+            help="Start nothing: print another link of the page that runs here, for a browser elsewhere (ssh).",
+        ),
+    ] = False,
 ) -> None:
     """Review plans in a browser: answer what they ask, sign once, apply, undo."""
+    if link:
+        _another_link(port)
+        return
     missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
     if missing:
         raise StoreError("What serves the review page is not installed. Install slowwave[serve].")
     from slowwave.reviewing.app import review_app
     from slowwave.reviewing.entrance import entrance_of
+    from slowwave.reviewing.running import noted
     from slowwave.serving.listening import answer, listener
 
     proxied = bool(user_header or proxy or origin)
@@ -45,7 +60,7 @@ def review(
         raise Refused(
             "Drafts and signatures bear the name of who reviews: give yours with --as NAME. Nothing was served."
         )
-    with listener(host, port) as bound:
+    with listener(host, PORT if port is None else port) as bound:
         taken = int(bound.getsockname()[1])
         entrance = entrance_of(host, taken, reviewer=as_, user_header=user_header, proxies=proxy or (), origin=origin)
         app = review_app(open_store(), entrance, namespace)
@@ -54,4 +69,19 @@ def review(
         else:
             suggest("Open this link: it lets you in, once. Ctrl-C ends the page", entrance.link())
             out.file.flush()  # whoever reads the link from a pipe waits for it
-        answer(app, bound)
+        with noted(server.default_home(), entrance):
+            answer(app, bound)
+
+
+def _another_link(port: int | None) -> None:
+    """The link alone on standard output, and how to reach it from elsewhere beside it."""
+    from slowwave.reviewing.entrance import GRANT_SECONDS
+    from slowwave.reviewing.running import running_page
+
+    page = running_page(server.default_home(), port)
+    say(
+        f"It lets {page.reviewer} in, once, within {GRANT_SECONDS // 60} minutes. From another machine, first: "
+        f"ssh -L {page.port}:127.0.0.1:{page.port} THIS-MACHINE",
+        console=err,
+    )
+    sys.stdout.write(f"{page.link()}\n")

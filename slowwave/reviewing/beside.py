@@ -16,7 +16,9 @@ from typing import Final
 
 from slowwave.reviewing.app import review_app
 from slowwave.reviewing.entrance import entrance_of
+from slowwave.reviewing.running import noted
 from slowwave.serving.listening import answer
+from slowwave.store import server
 from slowwave.store.opening import open_store
 
 _LOOK_SECONDS: Final = 0.5
@@ -33,7 +35,8 @@ def main(name: str, descriptor: int, port_of_ui: int | None = None) -> None:
         told = f"The review page, as {name}. This link lets you in, once:\n  {entrance.link()}"
         Thread(target=_tell, args=(told, str(host), port_of_ui), daemon=True).start()
         Thread(target=_end_with, args=(parent,), daemon=True).start()
-        answer(app, bound)
+        with noted(server.default_home(), entrance):
+            answer(app, bound)
 
 
 def _tell(link: str, host: str, port: int | None) -> None:

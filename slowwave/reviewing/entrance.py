@@ -23,6 +23,9 @@ from slowwave.serving.gate import is_loopback
 HOURS: Final = 12
 """How long a session lasts: a working day, then another link."""
 
+GRANT_SECONDS: Final = 600
+"""How long a link that was made outside of the page's process lets in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
@@ -43,16 +46,18 @@ class Reviewer:
 @dataclass(slots=True)
 class Entrance:
     """``origins`` are the addresses under which the page answers (scheme, host and port), ``reviewer`` the name of whoever has the link;
-    with a ``proxy`` there is no link. ``clock`` counts seconds.
+    with a ``proxy`` there is no link. ``clock`` counts seconds, ``wall`` those since 1970, which other processes count as well.
     """
 
     origins: tuple[str, ...]
     reviewer: str = ""
     proxy: Proxy | None = None
     clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     _links: set[str] = field(default_factory=set[str], repr=False)
     _sessions: dict[str, float] = field(default_factory=dict[str, float], repr=False)
+    _used: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
     @property
     def cookie(self) -> str:
@@ -70,12 +75,17 @@ class Entrance:
         self._links.add(_hashed(token))
         return f"{self.origins[0]}/enter?token={token}"
 
+    def key(self) -> str:
+        """What ``granted`` signs tokens with that this entrance takes."""
+        return hmac.new(self._secret, b"links", hashlib.sha256).hexdigest()
+
     def enter(self, token: str) -> str | None:
         """The id of a new session for the token of a link, which opens nothing afterwards; None where it opens nothing now."""
         wanted = _hashed(token)
-        if wanted not in self._links:
+        if wanted in self._links:
+            self._links.discard(wanted)
+        elif not self._takes(token, wanted):
             return None
-        self._links.discard(wanted)
         session = secrets.token_urlsafe(32)
         self._sessions[_hashed(session)] = self.clock() + HOURS * 3600
         return session
@@ -101,8 +111,28 @@ class Entrance:
         check_reviewer(named[0])
         return Reviewer(named[0], self._form_token(f"login {named[0]}"))
 
+    def _takes(self, token: str, hashed: str) -> bool:
+        """Whether a token was granted with the key, in time, and not used before; it is from now on."""
+        now = self.wall()
+        end, _, rest = token.partition(".")
+        nonce, _, signed = rest.partition(".")
+        if not (self.reviewer and end.isascii() and end.isdigit() and len(end) <= 12 and nonce and signed.isascii()):
+            return False
+        if not hmac.compare_digest(signed, _signed(self.key(), f"{end}.{nonce}")):
+            return False
+        if not now < int(end) <= now + GRANT_SECONDS or hashed in self._used:
+            return False
+        self._used = {used: until for used, until in self._used.items() if until > now} | {hashed: float(end)}
+        return True
+
     def _form_token(self, of: str) -> str:
         return hmac.new(self._secret, of.encode(), hashlib.sha256).hexdigest()
+
+
+def granted(key: str, now: float | None = None) -> str:
+    """A token that lets in once, for ``GRANT_SECONDS``, at the entrance whose ``key`` it is."""
+    told = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
+    return f"{told}.{_signed(key, told)}"
 
 
 def check_reviewer(name: str) -> None:
@@ -164,6 +194,10 @@ def _address(told: str) -> str:
         return str(ipaddress.ip_address(told.strip()))
     except ValueError:
         raise Refused(f"--proxy {told[:80]!r} is no IP address. Nothing was served.") from None
+
+
+def _signed(key: str, told: str) -> str:
+    return hmac.new(key.encode(), told.encode(), hashlib.sha256).hexdigest()
 
 
 def _hashed(token: str) -> str:

@@ -39,9 +39,15 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Pa
                 assert plan.plan_hash[:12] in shown.text
                 assert "server" not in shown.headers
             assert httpx.get(link, timeout=60).status_code == 401
+            note = until(lambda: list(tmp_path.glob("review-*.json")))[0]
+            assert note.stat().st_mode & 0o077 == 0
+            other = subprocess.run([PROGRAM, "review", "--link"], env=environment, capture_output=True, text=True)
+            assert other.stdout.startswith(f"{link.partition('token=')[0]}token="), other.stderr
+            assert [httpx.get(other.stdout.strip(), timeout=60).status_code for _ in range(2)] == [200, 401]
         finally:
             server.send_signal(signal.SIGINT)
             assert server.wait(60) == 0
+    assert not note.exists()
     assert link.partition("token=")[2] not in log.read_text()
     assert SLUG not in log.read_text()
 
@@ -54,6 +60,7 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Pa
         (("--as", "mara", "--host", "0.0.0.0"), "could sign"),  # noqa: S104
         (("--user-header", "X-User"), "all three"),
         (("nobody", "--as", "mara"), "nobody"),
+        (("--link",), "review --as NAME"),
     ],
 )
 def test_what_may_not_be_is_refused_before_anybody_is_let_in(run: Run, arguments: tuple[str, ...], why: str) -> None:

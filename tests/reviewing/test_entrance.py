@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.reviewing.entrance import HOURS, Entrance, Proxy, entrance_of
+from slowwave.reviewing.entrance import GRANT_SECONDS, HOURS, Entrance, Proxy, entrance_of, granted
 
 PROXIED = {"user_header": "X-User", "proxies": ["10.0.0.5"], "origin": "https://review.example.com/"}
 
@@ -30,6 +30,37 @@ def test_a_link_lets_in_once_and_its_session_ends_with_the_working_day() -> None
     assert session not in repr(entrance)
     now[0] = HOURS * 3600
     assert entrance.by_session(session) is None
+
+
+def test_a_link_made_elsewhere_with_the_key_lets_in_once_and_in_time() -> None:
+    """Another key, another time, one with more to it: nothing of that lets in, and nor does anything where a proxy does."""
+    now = [1_000_000.0]
+    entrance = Entrance(("http://127.0.0.1:1",), "mara", wall=lambda: now[0])
+    made = granted(entrance.key(), now[0])
+    end, nonce, signed = made.split(".")
+    later = f"{int(end) + 1}.{nonce}.{signed}"
+    far = granted(entrance.key(), now[0] + 1)
+    for wrong in (
+        "",
+        "..",
+        later,
+        far,
+        f"{made}0",
+        f"{end}.{nonce}.é",
+        granted(Entrance(("http://a",), "mara").key(), now[0]),
+    ):
+        assert entrance.enter(wrong) is None, wrong
+    session = entrance.enter(made)
+    assert session is not None
+    assert entrance.by_session(session) is not None
+    assert entrance.enter(made) is None
+    late = granted(entrance.key(), now[0])
+    now[0] += GRANT_SECONDS
+    assert entrance.enter(late) is None
+    proxied = Entrance(
+        ("https://review.example",), proxy=Proxy(frozenset(("10.0.0.1",)), "x-user"), wall=lambda: now[0]
+    )
+    assert proxied.enter(granted(proxied.key(), now[0])) is None
 
 
 def test_two_sessions_have_forms_of_their_own() -> None:
