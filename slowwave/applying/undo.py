@@ -292,7 +292,8 @@ def _find(connection: Connection, target: str, namespace: str | None) -> Run:
             f"apply run; `slowwave runs tail {argument(target)}` lists them. Nothing was undone."
         )
     raise Refused(
-        f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail NAMESPACE` lists the runs."
+        f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail {argument(namespace) if namespace else 'NAMESPACE'}` "
+        "lists the runs."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowwave.cli.listing import telling
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, show_table, suggest
 from slowwave.plans.commands import APPROVER, argument
 
@@ -47,15 +48,16 @@ def list_(
     if json:
         show_json([conflict.to_json() for conflict in found])
         return
+    digits = telling([c.id for c in found])
     show_table(
         "Conflicts",
         ("conflict", "reason", "resolution", "a", "b"),
-        [(c.id, c.reason, _resolved(c), f"{c.row_a_id} {c.a}", f"{c.row_b_id} {c.b}") for c in found[:_SHOWN]],
+        [(c.id[:digits], c.reason, _resolved(c), c.a or c.row_a_id, c.b or c.row_b_id) for c in found[:_SHOWN]],
     )
     if len(found) > _SHOWN:
         say(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
     if asking := [c for c in found if c.resolution in ("detected", "deferred")]:
-        about = f"{argument(namespace)} {asking[0].id} --right a --by {APPROVER}"
+        about = f"{argument(namespace)} {asking[0].id[:digits]} --right a --by {APPROVER}"
         suggest("Rule on one, for a, b or both", f"{program()} conflicts resolve {about}")
 
 

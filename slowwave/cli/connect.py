@@ -254,7 +254,12 @@ def list_stores(json: Json = False) -> None:
         show_json([dict(zip(columns, row, strict=True)) for row in found])
         return
     shown = [(*row[:3], row[3] or "not named", "yes" if row[4] else "no") for row in found]
-    show_table("Connected stores", ("store", "binding", "namespaces", "embedding model", "writing"), shown)
+    show_table(
+        "Connected stores",
+        ("store", "binding", "namespaces", "embedding model", "writing"),
+        shown,
+        first="connect --help",
+    )
 
 
 app.command("write")(write)

@@ -122,7 +122,7 @@ def status(namespace: Every = "ALL", json: Json = False) -> None:
         },
     }
     shown = [[row[key] for key in columns.values()] for row in rows]
-    show_table("Corpora", list(columns), shown)
+    show_table("Corpora", list(columns), shown, first="corpus add NAMESPACE FOLDER")
 
 
 @app.command()

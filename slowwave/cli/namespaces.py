@@ -35,4 +35,4 @@ def namespaces(json: Json = False) -> None:
             ]
             for row in rows
         ]
-        show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown)
+        show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown, first="demo")

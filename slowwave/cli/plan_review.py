@@ -19,7 +19,7 @@ from slowwave.cli.question_card import LONGEST, show_card
 from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
 from slowwave.cli.signatures import suggest_apply
 from slowwave.errors import Refused
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import APPROVER, argument
 from slowwave.plans.latest import find_plan, latest_plan, no_plan
 from slowwave.reports.waterfall import percent
 from slowwave.review.sorts import SORTS
@@ -102,6 +102,10 @@ def review(
     """Ask what a plan leaves to a person, a line an answer (? lists them). Answers are drafts until --sign signs them."""
     from slowwave.plans.gate import check_name
 
+    if not by:
+        raise Refused(
+            f"Answers bear the name of who gives them: `slowwave plans review {argument(namespace)} --by {APPROVER}`. Nothing was written."
+        )
     check_name(by)
     chosen = _SORTS.get(sort)
     if chosen is None:

@@ -5,9 +5,9 @@ Over 400 lines: each command imports what it needs itself, so that ``--help`` wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 from rich.text import Text
@@ -30,7 +30,7 @@ from slowwave.cli.session import (
 )
 from slowwave.cli.signatures import countersign, suggest_apply
 from slowwave.errors import Refused
-from slowwave.plans.commands import APPROVER, NOTE, Undecided, argument, reject_command, undecided
+from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, argument, reject_command, undecided
 from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
@@ -54,7 +54,7 @@ _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
 _STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
-Hash = Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")]
+Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]
 Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
 Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
 
@@ -231,7 +231,7 @@ def diff(
 @app.command()
 def approve(
     namespace: Namespace,
-    plan_hash: Hash,
+    plan_hash: Hash = None,
     approver: Annotated[str, typer.Option("--approver", "--by", help="Who signs.")] = "",
     items: Items = None,
     without: Annotated[
@@ -245,10 +245,11 @@ def approve(
     """Approve a plan: everything but review items, or the items named. What is approved has to pass its probes by itself."""
     from slowwave.plans.gate import approve as sign
 
+    store = open_store()
     approval = sign(
-        open_store(),
+        store,
         namespace,
-        plan_hash,
+        plan_hash or _unnamed(store, namespace, approve_command),
         approver=approver,
         channel="cli",
         items=_split(items),
@@ -272,8 +273,8 @@ def approve(
 @app.command()
 def reject(
     namespace: Namespace,
-    plan_hash: Hash,
     reason: Annotated[str, typer.Option(help="Why; the next night remembers it.")],
+    plan_hash: Hash = None,
     rejected_by: Annotated[str, typer.Option("--by", help="Who rejects.")] = "",
     items: Items = None,
     json: Json = False,
@@ -281,9 +282,11 @@ def reject(
     """Reject a plan or some of its items; they are not proposed again unless their rows change."""
     from slowwave.plans.gate import reject as turn_down
 
-    count = turn_down(open_store(), namespace, plan_hash, rejected_by=rejected_by, reason=reason, items=_split(items))
+    store = open_store()
+    named = plan_hash or _unnamed(store, namespace, reject_command)
+    count = turn_down(store, namespace, named, rejected_by=rejected_by, reason=reason, items=_split(items))
     if json:
-        show_json({"plan_hash": plan_hash, "rejected": count})
+        show_json({"plan_hash": named, "rejected": count})
     else:
         out.print(f"Rejected {counted(count, 'item')}.")
 
@@ -326,6 +329,18 @@ def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str =
         if hash_ is None:
             raise Refused(no_plan(connection, namespace))
         return read_plan(connection, hash_, item=item)
+
+
+def _unnamed(store: Store, namespace: str, command: Callable[[str, str], str]) -> NoReturn:
+    """Refuse to decide on a plan that was not named, with the command that names the latest."""
+    with store.connect("reader") as connection:
+        hash_ = latest_plan(connection, namespace)
+        if hash_ is None:
+            raise Refused(no_plan(connection, namespace))
+    raise Refused(
+        f"Which plan is meant has to be said, by its hash, so that what is decided is what was looked at. The latest: "
+        f"`{command(namespace, hash_)}`. Nothing was written."
+    )
 
 
 def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:

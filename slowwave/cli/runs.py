@@ -63,12 +63,12 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
 
 def undo(
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="[NAMESPACE] TARGET",
             help="Run id, its first characters, `last`, or an item's id; its namespace may stand before it.",
         ),
-    ],
+    ] = None,
     items: Annotated[str | None, typer.Option("--items", help="Only these items, separated by commas.")] = None,
     operation: Annotated[str | None, typer.Option(help="Only what this operation did.")] = None,
     namespace: InNamespace = None,
@@ -78,6 +78,12 @@ def undo(
     """Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it."""
     from slowwave.api.dreams import dream_undo
 
+    if not names:
+        of = argument(namespace) if namespace else "NAMESPACE"
+        raise Refused(
+            f"What is to be undone has to be named: `slowwave undo {of} last` takes back the newest apply run, and "
+            f"`slowwave runs tail {of}` lists the runs. Nothing was done."
+        )
     if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):
         raise Refused(f"{' '.join(names)[:200]} is no namespace and what to undo in it. Nothing was done.")
     target, namespace = names[-1], names[0] if len(names) == 2 else namespace

@@ -71,10 +71,16 @@ def show_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table of plain text, or a list where the terminal is narrow: memory text cannot speak in markup or control sequences."""
-    for line in listing(title, columns, rows, width_of(out)):
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, first: str = "") -> None:
+    """A table of plain text, or a list where the terminal is narrow: memory text cannot speak in markup or control sequences.
+
+    ``first`` is the command, without the program, that makes the first row of one that is empty.
+    """
+    told = list(rows)
+    for line in listing(title, columns, told, width_of(out)):
         out.print(line)
+    if first and not told:
+        suggest("The first", f"{program()} {first}")
 
 
 def say(sentence: str, *, indent: int = 0, console: Console = out) -> None:

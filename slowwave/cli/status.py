@@ -52,7 +52,7 @@ def status(
         sys.stdout.write(digest(found, now))
         return
     stale = any(one.stale for one in found)
-    columns = ("namespace", "stands", "waits", *(("stale",) if stale else ()), "last night", "next")
+    columns = ("namespace", "stands", "waits", *(("stale",) if stale else ()), "last night", "next night")
     show_table(
         "Namespaces",
         columns,
@@ -78,7 +78,7 @@ def status(
 def _waits(one: Standing) -> str:
     """Items to approve and questions, as short as a line needs it."""
     asked = counted(one.questions, "question") if one.questions else ""
-    items = f"{one.to_approve:,}{'' if asked else ' items'}" if one.to_approve else ""
+    items = counted(one.to_approve, "item") if one.to_approve else ""
     signed = f"{one.approvals:,} to apply" if one.approvals else ""
     half = f"{one.half_signed:,} to sign" if one.half_signed else ""
-    return ", ".join(part for part in (" + ".join(part for part in (items, asked) if part), half, signed) if part)
+    return ", ".join(part for part in (items, asked, half, signed) if part)

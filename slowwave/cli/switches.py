@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Annotated
 
 import typer
 
+from slowwave.cli.listing import one_line
 from slowwave.cli.session import Json, Namespace, open_store, say, show_json
 from slowwave.errors import Refused
 
@@ -62,4 +64,5 @@ def namespace(
         show_json(shown)
     else:
         for name, value in shown.items():
-            say(f"{name}: {value}")
+            told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+            say(f"{name}: {one_line(dumps(told, ensure_ascii=False), 10_000) if isinstance(told, dict) else told}")

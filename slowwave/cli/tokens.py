@@ -47,7 +47,9 @@ def list_tokens(
         show_json([asdict(row) for row in rows])
         return
     shown = [(row.id, row.namespace, row.name, ",".join(row.scopes), left(row)) for row in rows]
-    show_table("Tokens", ("id", "namespace", "name", "scopes", "validity"), shown)
+    show_table(
+        "Tokens", ("id", "namespace", "name", "scopes", "validity"), shown, first="tokens new --namespace NAMESPACE"
+    )
 
 
 @app.command("revoke")

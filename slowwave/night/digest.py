@@ -70,8 +70,10 @@ def ago(then: datetime | None, now: datetime) -> str:
 
 
 def ahead(then: datetime | str, now: datetime) -> str:
-    """In how long, or the word that keeps it from happening."""
-    return then if isinstance(then, str) else f"in {_span((then - now).total_seconds())}"
+    """In how long, or what keeps it from happening: without a change of the namespace there is no night."""
+    if isinstance(then, str):
+        return "on change" if then == "unchanged" else then
+    return f"in {_span((then - now).total_seconds())}"
 
 
 def waits(one: Standing) -> str:

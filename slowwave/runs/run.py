@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -108,14 +109,19 @@ def find_run(
     None or several are refused, and so is a run of another namespace than the one named.
     """
     what = "run" if len(modes) > 1 else f"{modes[0]} run"
+    listed = f"`slowwave runs tail {shlex.quote(namespace) if namespace else 'NAMESPACE'}` lists"
     if name == "last":
         found = _read(connection, _NEWEST, modes=list(modes), namespace=namespace)
     else:
         bounds = id_range(name)
         found = _read(connection, _BY_ID, first=bounds[0], last=bounds[1], modes=list(modes)) if bounds else []
+    if name == "last" and not found:
+        raise Refused(
+            f"{namespace or 'The store'} has no {what} yet, so there is no last one. Nothing was done. {listed} what there was."
+        )
     if len(found) != 1:
         message = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
-        raise Refused(f"{name[:64]!r} {message}. `slowwave runs tail NAMESPACE` lists them.")
+        raise Refused(f"{name[:64]!r} {message}. {listed} them.")
     if namespace is not None and found[0].namespace != namespace:
         raise Refused(f"Run {found[0].run_id} is one of {found[0].namespace}, not of {namespace}. Nothing was done.")
     return found[0]

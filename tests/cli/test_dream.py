@@ -117,6 +117,6 @@ def test_the_switch_and_read_only_namespaces(store: Store, run: Run) -> None:
     assert read(run, "namespace", slug, "--read-only")["read_only"] is True
     code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")
     assert (code, "read-only" in err) == (2, True)
-    assert "read_only: True" in run("namespace", slug)[1]
+    assert "read_only: yes" in run("namespace", slug)[1]
     assert read(run, "namespace", slug, "--writable")["read_only"] is False
     assert read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")["state"] == "completed"

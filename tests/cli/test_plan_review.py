@@ -148,7 +148,7 @@ def test_the_questions_are_data(run: Run, review: Review) -> None:
 
 
 def test_without_a_name_or_with_an_order_there_is_not_nothing_is_asked(run: Run, review: Review) -> None:
-    assert "must be named" in run("plans", "review", review.slug)[2]
+    assert f"review {review.slug} --by" in run("plans", "review", review.slug)[2]
     assert "is none of" in run("plans", "review", review.slug, "--by", "mara", "--sort", "age")[2]
 
 

@@ -23,7 +23,7 @@ def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatc
     out = run("status")[1]
     (line,) = [line for line in out.splitlines() if line.startswith(world.slug)]
     assert "needs a person" in line
-    assert f"{len(plan.items) - 1} + 1 question" in line
+    assert f"{len(plan.items) - 1} items, 1 question" in line
     assert "no night yet" in next(line for line in out.splitlines() if line.startswith("quiet"))
     assert f"slowwave plans show {world.slug}" in out
     found = json.loads(run("status", "--json")[1])

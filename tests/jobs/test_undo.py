@@ -53,6 +53,6 @@ def test_what_is_no_run_is_refused(store: Store) -> None:
     """Nothing to undo, and what is no name of a run."""
     world = new_world(store)
     with project(store, world.slug) as jobs:
-        assert "is no apply run" in failure(undo(jobs, run="last"))
+        assert "no apply run" in failure(undo(jobs, run="last"))
         assert "A run is named by" in failure(undo(jobs, run="%"))
         assert "A run is named by" in failure(undo(jobs, run="last", items=["x"]))
