@@ -16,7 +16,9 @@ from memory_assets.checks.pages import page_results
 from memory_assets.metadata import operation_metadata, snapshot_metadata
 from memory_assets.plan import plan_metadata
 from memory_assets.snapshot import ABOUT, PLAN
+from memory_assets.status import STATUS, status_metadata
 from memory_assets.stores import observed
+from slowwave.night.morning import morning_page
 from slowwave.night.outcome import Night
 from slowwave.night.page import page_of
 from slowwave.operations import Inputs, Proposal
@@ -50,6 +52,13 @@ def report_night(
     for event in events:
         instance.report_runless_asset_event(event)
     return len(events)
+
+
+def report_status(store: Store, instance: dg.DagsterInstance | None = None) -> None:
+    """Write how all namespaces stand to ``instance``, else to that of the environment, as ``status_job`` does."""
+    page, standing = morning_page(store)
+    event = dg.AssetMaterialization(STATUS, metadata=status_metadata(page, standing))
+    (instance or dg.DagsterInstance.get()).report_runless_asset_event(event)
 
 
 def night_events(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]) -> Iterator[Reported]:

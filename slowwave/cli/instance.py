@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.cli.session import err, say
 from slowwave.store import server
+from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
     from slowwave.night.outcome import Night
@@ -36,8 +37,8 @@ _SECONDS: Final = "5"
 
 @dataclass(slots=True)
 class Reporter:
-    """Tells the instance in ``home`` of nights of ``store`` that are done, ``whole`` or their plans alone. After a failure it says so once
-    and rests."""
+    """Tells the instance in ``home`` of nights of ``store`` that are done, ``whole`` or their plans alone, and after a whole one how all
+    namespaces stand. After a failure it says so once and rests."""
 
     store: Store
     home: Path
@@ -52,6 +53,8 @@ class Reporter:
             with _environment(self.home):
                 shell: Any = importlib.import_module(SHELL)
                 shell.report_night(night, inputs, proposals, whole=self.whole, store=self.store)
+                if self.whole:
+                    shell.report_status(self.store)
         except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
             self.failed = True
             say(

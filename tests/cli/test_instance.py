@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import instance
+from slowwave.night.morning import morning_page
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
@@ -31,6 +33,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             "store": isinstance(more["store"], Store),
         }
     )
+    module.report_status = lambda store: told.append({"status": [one.plan_hash for one in morning_page(store)[1]]})
     monkeypatch.setitem(sys.modules, "memory_assets.reported", module)
     return told
 
@@ -52,7 +55,11 @@ def test_a_night_is_told_to_the_instance_of_the_environment(
     slug = new_world(store).slug
     code, _, err = run("night", slug)
     assert (code, err) == (0, "")
-    assert shell == [{"namespace": slug, "home": str(home), "timeout": "5", "whole": True, "store": True}]
+    night, status = shell
+    assert night == {"namespace": slug, "home": str(home), "timeout": "5", "whole": True, "store": True}
+    assert status == {"status": [plan["plan_hash"] for plan in json.loads(run("plans", "list", "--json")[1])]}, (
+        "as it stands after the night"
+    )
     assert "PGCONNECT_TIMEOUT" not in os.environ
 
 

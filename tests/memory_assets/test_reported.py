@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from memory_assets.reported import night_events, report_night
+from memory_assets.reported import night_events, report_night, report_status
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.operations import Inputs, Proposal
@@ -101,6 +101,18 @@ def test_of_many_nights_the_plans_alone_are_told(nights: TwoNights) -> None:
     with ephemeral() as instance:
         assert report_night(*nights.given, instance, whole=False) == 1
         events(instance, nights.slug, {dg.AssetKey(["night", "plan"])})
+
+
+def test_how_all_stand_is_a_page_at_once(nights: TwoNights) -> None:
+    """What waits, and the command that shows it: the page of the status is not empty until the next morning."""
+    key = dg.AssetKey(["night", "status"])
+    with ephemeral() as instance:
+        report_status(nights.project.store, instance)
+        (record,) = instance.fetch_materializations(key, limit=2).records
+    assert record.asset_materialization
+    told = record.asset_materialization.metadata
+    assert (told["namespaces"].value, told["needs_a_person"].value) == (1, 1)
+    assert f"slowwave plans show {nights.slug}" in str(told["status"].value)
 
 
 def test_no_text_of_memory_is_told_where_it_is_hidden(nights: TwoNights) -> None:
