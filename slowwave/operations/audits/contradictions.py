@@ -72,8 +72,10 @@ def contradictions(inputs: Inputs) -> Report:
         findings=tuple(_finding(c) for c in conflicts),
         table=tuple(
             {
-                **{"reason": c.reason, "a says": says.get(c.a, c.a), "b says": says.get(c.b, c.b)},
-                **{"table": c.table, "rule": c.evidence.get("rule", "")},
+                "reason": c.reason,
+                "a says": says.get(c.a, c.a),
+                "b says": says.get(c.b, c.b),
+                "table": c.table,
             }
             for c in quoted
         ),
