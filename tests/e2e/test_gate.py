@@ -15,11 +15,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import httpx
 import pytest
 
+from slowwave.cli import instance
 from slowwave.cli.session import open_store
 from slowwave.config.settings import Settings
 from slowwave.demo.load import load_demo
@@ -29,7 +30,14 @@ from slowwave.store.connect import Store
 from tests.clusters import make_quick
 from tests.waiting import until
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 pytestmark = pytest.mark.slow
+
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+MARKDOWN: Final = "td .dagster-markdown"
+"""Where Dagster shows what is ours of a page."""
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "demo-harbor"
@@ -167,6 +175,35 @@ def start_a_night(ui: Ui) -> None:
     assert launched["launchRun"]["__typename"] == "LaunchRunSuccess", launched
 
 
+def look_at_the_morning(ui: Ui, browser: Browser, pictures: Path) -> None:
+    """The pages that a morning begins with, light and dark: how all namespaces stand, and the plan. What is ours of the status page is read
+    by axe; the rest of it is Dagster's."""
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import expect
+
+    from memory_assets.reported import report_status
+
+    with instance._environment(Path(os.environ["SLOWWAVE_HOME"]) / "dagster"):
+        report_status(ui.store)
+    pages = {"status": "status", "plan": f"plan?view=partitions&partition={NAMESPACE}"}
+    for scheme in SCHEMES:
+        page = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 1100}).new_page()
+        for name, path in pages.items():
+            page.goto(f"{ui.address}/assets/night/{path}")
+            shown = page.get_by_role("row").filter(
+                has=page.get_by_text({"status": "status", "plan": "summary"}[name], exact=True)
+            )
+            expect(shown.get_by_text(NAMESPACE if name == "status" else "wait for approval").first).to_be_visible(
+                timeout=60_000
+            )
+            page.screenshot(path=pictures / f"{name}-{scheme}-1280.png")
+            if name == "status":
+                expect(shown.get_by_text(f"slowwave plans show {NAMESPACE}")).to_be_visible()
+                found = Axe().run(page, context=MARKDOWN, options={"runOnly": ["wcag2a", "wcag2aa"]})
+                assert found.violations_count == 0, found.generate_report()
+        page.close()
+
+
 @pytest.mark.browser
 @pytest.mark.timeout(900)
 def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -> None:
@@ -181,6 +218,7 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
     plan_hash = ui.value(plan)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        look_at_the_morning(ui, browser, pictures)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(f"{ui.address}/assets/night/plan?view=partitions&partition={NAMESPACE}")
         link = page.get_by_role("link", name="Approve this plan")
