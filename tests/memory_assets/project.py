@@ -30,6 +30,11 @@ class Project:
             instance=self.instance, partition_key=namespace, raise_on_error=False, **options
         )
 
+    def some(self, *keys: str) -> list[dg.AssetKey]:
+        """The snapshot, its models and some assets: what a run is given that is to leave out the rest of its job."""
+        found = self.defs.resolve_asset_graph().get_all_asset_keys()
+        return [key for key in found if key.path[0] in ("snapshot", "model") or key.to_user_string() in keys]
+
     def approve(self, namespace: str, **config: Any) -> dg.ExecuteInProcessResult:
         """The approval as the Launchpad would start it."""
         return self.run("approve_plan", namespace, run_config={"ops": {"night__approval": {"config": config}}})

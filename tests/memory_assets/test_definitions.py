@@ -62,7 +62,7 @@ def test_no_run_can_be_pointed_at_another_database(store: Store, override: objec
         result = job.execute_in_process(
             instance=night.instance,
             partition_key=world.slug,
-            asset_selection=[k for k in job.asset_layer.selected_asset_keys if k.path[0] == "snapshot"],
+            asset_selection=night.some(),
             run_config={"resources": {"store": {"config": override}}},
         )
         assert result.success

@@ -136,9 +136,12 @@ def quoting(inputs: Inputs) -> Report:
 def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The event log keeps its kind and its place in the code; a run in this process the same in the ledger."""
     instead(monkeypatch, "census", quoting)
+    census = {"slowwave/ops": "census"}
     set_level(marked, "all")
     with project(marked, NAMESPACE) as night:
-        result = night.run("night_job", NAMESPACE, tags={"slowwave/ops": "census"})
+        result = night.run(
+            "night_job", NAMESPACE, tags=census, asset_selection=night.some("audit/census", "night/plan")
+        )
         assert not result.success
         assert "ValueError (" in failure(result)
         assert not {what for what, text in logged(night) if found(text)}
@@ -146,7 +149,10 @@ def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypat
         assert crash_dagster_run(marked, result.run_id, "It failed.") == 1
     set_level(marked, "none")
     with project(marked, NAMESPACE) as night:
-        assert MARKER in failure(night.run("night_job", NAMESPACE, tags={"slowwave/ops": "census"}))
+        result = night.run(
+            "night_job", NAMESPACE, tags=census, asset_selection=night.some("audit/census", "night/plan")
+        )
+        assert MARKER in failure(result)
 
 
 @pytest.mark.parametrize("level", ["all", "summary"])

@@ -8,6 +8,7 @@ import pytest
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
+from tests.memories import ask
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
 from tests.stand_ins import instead
@@ -37,7 +38,7 @@ def test_a_night_that_fails_is_marked_as_crashed(store: Store, monkeypatch: pyte
 
     instead(monkeypatch, "census", broken)
     with project(store, world.slug) as p:
-        result = p.run("night_job", world.slug)
+        result = p.run("night_job", world.slug, asset_selection=p.some("audit/census", "night/plan"))
         assert not result.success
         state = "SELECT state FROM night.runs WHERE dagster_run_id = %s"
         assert p.value(state, result.run_id) == "planning"
@@ -50,10 +51,11 @@ def test_a_night_that_fails_is_marked_as_crashed(store: Store, monkeypatch: pyte
 def test_the_end_of_an_applied_plan_is_not_rewritten(store: Store) -> None:
     """A run that ended well stays as it is, whatever a sensor is told about it."""
     world = new_world(store)
+    write_a_plan(store, world)
     with project(store, world.slug) as p:
-        result = p.run("night_job", world.slug)
-        context = ended(p, result, dg.DagsterEventType.RUN_SUCCESS)
-        cancelled_runs(context)
+        result = p.run("reaudit_job", world.slug, asset_selection=p.some())
+        ask(store, "UPDATE night.runs SET dagster_run_id = %s", result.run_id)
+        cancelled_runs(ended(p, result, dg.DagsterEventType.RUN_SUCCESS))
         assert p.value("SELECT state FROM night.runs WHERE dagster_run_id = %s", result.run_id) == "awaiting_approval"
 
 
