@@ -6,16 +6,19 @@ following the advice changed nothing.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from slowwave.cli import session
+from slowwave.cli.main import main
 from slowwave.store import server
 from slowwave.store.connect import ROLES
+from slowwave.store.idle import close_idle
 from tests.clusters import external, majors, run
 
 pytestmark = pytest.mark.slow
@@ -26,17 +29,34 @@ MESSAGES = (
 )
 
 
-def _slowwave(cluster: server.Server, folder: Path, *commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands in a shell, as someone whose store is ``t_store`` and whose login owns it."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SLOWWAVE_", "PG"))} | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "SLOWWAVE_DATABASE_URL": cluster.url("t_store", "t_owner", "owner"),
-        "SLOWWAVE_HOME": str(folder / "home"),
-        "COLUMNS": "2000",
-    }
-    return subprocess.run(
-        ["sh", "-ec", "\n".join(commands)], env=environment, cwd=folder, capture_output=True, text=True, check=False
-    )
+Owner = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def owner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Owner:
+    """Run commands till one fails, by someone whose store is ``t_store`` and whose login owns it; gives the exit code and what was said."""
+    for console in (session.out, session.err):
+        monkeypatch.setattr(console, "_width", 2000)
+
+    def call(cluster: server.Server, *commands: str) -> tuple[int, str]:
+        monkeypatch.setenv("SLOWWAVE_DATABASE_URL", cluster.url("t_store", "t_owner", "owner"))
+        code = 0
+        capsys.readouterr()
+        try:
+            for command in " && ".join(commands).split(" && "):
+                monkeypatch.setattr(sys, "argv", shlex.split(command))
+                try:
+                    main()
+                except SystemExit as ended:
+                    code = int(ended.code or 0)
+                if code:
+                    break
+        finally:
+            close_idle()  # the cluster ends with the test
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return call
 
 
 def _steps() -> str:
@@ -47,7 +67,7 @@ def _steps() -> str:
 
 
 @pytest.mark.parametrize("major", majors())
-def test_the_steps_of_the_page_end_in_a_store_that_works(tmp_path: Path, major: int) -> None:
+def test_the_steps_of_the_page_end_in_a_store_that_works(tmp_path: Path, owner: Owner, major: int) -> None:
     """An owner who may create roles: after migrate and doctor, importing, planning and reading all work."""
     messages = tmp_path / "messages.jsonl"
     messages.write_text(MESSAGES)
@@ -58,20 +78,16 @@ def test_the_steps_of_the_page_end_in_a_store_that_works(tmp_path: Path, major: 
             "CREATE DATABASE t_store OWNER t_owner",
         )
         run(cluster.url("t_store"), "CREATE EXTENSION vector")
-        prepared = _slowwave(cluster, tmp_path, _steps())
-        assert prepared.returncode == 0, prepared.stdout + prepared.stderr
-        used = _slowwave(
-            cluster,
-            tmp_path,
-            f"slowwave import messages {messages}",
-            "slowwave night desk",
-            "slowwave plans list desk",
+        prepared, said = owner(cluster, _steps())
+        assert prepared == 0, said
+        used, said = owner(
+            cluster, f"slowwave import messages {messages}", "slowwave night desk", "slowwave plans list desk"
         )
-        assert used.returncode == 0, used.stdout + used.stderr
+        assert used == 0, said
 
 
 @pytest.mark.parametrize("major", [major for major in majors() if major >= 16])
-def test_what_the_doctor_tells_the_administrator_to_run_is_enough(tmp_path: Path, major: int) -> None:
+def test_what_the_doctor_tells_the_administrator_to_run_is_enough(tmp_path: Path, owner: Owner, major: int) -> None:
     """Roles that an administrator made and granted without the right to take them: the doctor's statements are run as printed."""
     roles = [f"slowwave_{role}" for role in (*ROLES, "recorder")]
     with external(tmp_path / "cluster", majors()[major]) as cluster:
@@ -83,12 +99,10 @@ def test_what_the_doctor_tells_the_administrator_to_run_is_enough(tmp_path: Path
             *(f"GRANT {role} TO t_owner WITH SET FALSE" for role in roles),
         )
         run(cluster.url("t_store"), "CREATE EXTENSION vector")
-        _slowwave(cluster, tmp_path, "slowwave migrate")
-        told = _slowwave(cluster, tmp_path, "slowwave doctor")
-        assert told.returncode == 1
-        statements = re.findall(
-            r"GRANT slowwave_\w+ to (?:the login|\w+)(?: WITH [A-Z, ]+)?", told.stdout, re.IGNORECASE
-        )
+        owner(cluster, "slowwave migrate")
+        code, told = owner(cluster, "slowwave doctor")
+        assert code == 1
+        statements = re.findall(r"GRANT slowwave_\w+ to (?:the login|\w+)(?: WITH [A-Z, ]+)?", told, re.IGNORECASE)
         run(cluster.url("t_store"), *(statement.replace("the login", "t_owner") for statement in statements))
-        healed = _slowwave(cluster, tmp_path, _steps())
-        assert healed.returncode == 0, healed.stdout + healed.stderr
+        healed, said = owner(cluster, _steps())
+        assert healed == 0, said
