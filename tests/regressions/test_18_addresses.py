@@ -13,6 +13,9 @@ import sys
 
 import pytest
 
+from slowwave.cli import session
+from slowwave.cli.main import main
+
 pytestmark = pytest.mark.slow
 
 SECRET = "hunter2pw"
@@ -50,13 +53,21 @@ def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
         f"host=127.0.0.1 password={SECRET} port=x",
     ],
 )
-def test_a_wrong_address_is_a_sentence_without_its_password(address: str) -> None:
-    """For whichever variable it stands in."""
-    shown = program("namespaces", SLOWWAVE_DATABASE_URL=address)
-    assert (shown.returncode, shown.stdout) == (1, "")
-    assert "SLOWWAVE_DATABASE_URL" in shown.stderr
-    assert "Traceback" not in shown.stderr
-    assert SECRET not in shown.stderr
+def test_a_wrong_address_is_a_sentence_without_its_password(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For whichever variable it stands in; whatever the program let through would end this test."""
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", address)
+    monkeypatch.setattr(sys, "argv", ["slowwave", "namespaces"])
+    for console in (session.out, session.err):
+        monkeypatch.setattr(console, "_width", 80)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out) == (1, "")
+    assert "SLOWWAVE_DATABASE_URL" in shown.err
+    assert "Traceback" not in shown.err
+    assert SECRET not in shown.err
 
 
 @pytest.mark.parametrize("command", ["doctor", "migrate"])
