@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.applying.executor import apply_approval
@@ -31,7 +31,7 @@ FEW = max(2, settings().max_examples // 12)
 _numbers = count(10)
 
 
-@settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FEW)
 @given(st.data())
 def test_any_of_a_plan_is_applied_and_undone_in_any_order_while_agents_write(store: Store, data: st.DataObject) -> None:
     """An agent adds lines, or rewrites one that an item is about: then the item is stale, or its undo refused, and the block is named. What
