@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -186,7 +187,8 @@ def test_what_an_ended_process_had_not_told_is_a_failure() -> None:
 
 
 def test_a_copy_made_later_sees_the_variables_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the processes are copies of may have been started before a variable was set, and after another was."""
+    """What the processes are copies of may have been started before a variable was set, and after another was. On Linux it has loaded what
+    all of them read."""
     monkeypatch.setenv("SLOWWAVE_WHOSE", "first")
     dict(in_processes(1, [["a"]], what_is_seen))
     monkeypatch.delenv("SLOWWAVE_WHOSE")
@@ -196,6 +198,14 @@ def test_a_copy_made_later_sees_the_variables_of_whoever_asks(monkeypatch: pytes
         "SLOWWAVE_WHOSE": "",
         "SLOWWAVE_OTHER": "second",
     }
+    loaded = dict(in_processes(1, [["slowwave.night.preloaded"]], what_is_loaded))["slowwave.night.preloaded"]
+    assert isinstance(loaded, Night)
+    assert bool(loaded.run_id) == (sys.platform == "linux")
+
+
+def what_is_loaded(names: Sequence[str]) -> list[tuple[str, Night | SlowwaveError]]:
+    """The modules of those names that a process has before it asked for any."""
+    return [(name, Night(name, run_id=name if name in sys.modules else "")) for name in names]
 
 
 def what_is_seen(names: Sequence[str]) -> list[tuple[str, Night | SlowwaveError]]:
