@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.reports.plot import Bars, svg_data_uri
+from slowwave.texts.counted import counted
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]()<>|!#~&{}])")
 _LINKS = re.compile(r"(?i)((?:https?|ftp|www)(?=[:.])|@)")
@@ -91,13 +92,17 @@ def why_nothing(
     sentences = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
     off = [r.operation for r in reports if r.skipped]
     left = [
-        (rejected, "were rejected or undone before, and their rows have not changed since"),
-        (out_of_scope, "lie outside the scope that was asked for"),
-        (carried, "wait for review in the plan before"),
+        (
+            rejected,
+            "was rejected or undone before, and its rows have not changed since",
+            "were rejected or undone before, and their rows have not changed since",
+        ),
+        (out_of_scope, "lies outside the scope that was asked for", "lie outside the scope that was asked for"),
+        (carried, "waits for review in the plan before", "wait for review in the plan before"),
     ]
-    sentences += [f"{n:,} proposals {what}." for n, what in left if n]
+    sentences += [f"{counted(n, f'proposal {one}', f'proposals {many}')}." for n, one, many in left if n]
     if held_back[0]:
-        sentences.append(f"{held_back[0]:,} proposals are not planned. {held_back[1]}")
+        sentences.append(f"{counted(held_back[0], 'proposal is', 'proposals are')} not planned. {held_back[1]}")
     return (*sentences, *([f"Did not run: {', '.join(off)}."] if off else []))
 
 

@@ -82,7 +82,7 @@ def test_a_silent_night_proves_that_it_looked() -> None:
     assert why_nothing(reports, rejected=2, out_of_scope=1, carried=3) == (
         "dedupe_entities: 0 merges among 1,200 entities.",
         "2 proposals were rejected or undone before, and their rows have not changed since.",
-        "1 proposals lie outside the scope that was asked for.",
+        "1 proposal lies outside the scope that was asked for.",
         "3 proposals wait for review in the plan before.",
         "Did not run: purge_expired.",
     )
