@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.bindings.writing import why_not_writable
 from slowwave.errors import DreamCancelled
 from slowwave.folders.changes import look_at_store
+from slowwave.night.filtered import filtered, plan_summary
 from slowwave.night.inputs import read_inputs
-from slowwave.night.outcome import Night, per_operation
-from slowwave.night.proof import not_rejected, prove
+from slowwave.night.outcome import Night
+from slowwave.night.proof import prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
 from slowwave.night.snapshot import take_snapshot
 from slowwave.night.stream import completed, open_stream, report_done
-from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.ledger import (
@@ -30,11 +30,10 @@ from slowwave.plans.ledger import (
     write_findings,
     write_plan,
 )
-from slowwave.plans.lowering import lower_items
 from slowwave.plans.policies import Decisions, decide_by_policies, decide_carried
-from slowwave.plans.scope import DreamScope, within
+from slowwave.plans.scope import DreamScope
 from slowwave.plans.seal import AS_OF, Header
-from slowwave.reports.model import Report, why_nothing
+from slowwave.reports.model import Report
 from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.planning import check_cancelled
@@ -53,6 +52,23 @@ OPERATIONS: Final = (*AUDITS, *PLANNERS)
 
 Finished = Callable[[Night, Inputs, Mapping[str, Proposal]], None]
 """Called with a night that is done, what it read, and what its planners proposed. It raises nothing: the night stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTogether:
+    """What was looked at for the nights of several namespaces at once.
+
+    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
+    ``snapshot`` is the namespace as it was read with others a moment ago: it is small, so the run says seldom where it is; where anything
+    happened since, it is read again. ``base`` is where the snapshots of this database lie, for whoever knows it already.
+    """
+
+    noted: bool = False
+    snapshot: Snapshot | None = None
+    base: str = ""
+
+
+_ALONE: Final = ReadTogether()
 
 STEPS: Final = len(OPERATIONS) + 3
 """How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
@@ -78,9 +94,7 @@ def run_night(
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
     now: datetime | None = None,
-    noted: bool = False,
-    exported: Snapshot | None = None,
-    base: str = "",
+    shared: ReadTogether = _ALONE,
     done: Finished | None = None,
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
@@ -88,10 +102,7 @@ def run_night(
     An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; ``run_id`` is a run that is open
     already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
     gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
-    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
-    ``exported`` is the namespace as it was read with others a moment ago (``slowwave.night.several``): it is small, so the run says seldom
-    where it is. Where anything happened since, the namespace is read again. ``base`` is where the snapshots of this database lie, for
-    whoever knows it already.
+    ``shared`` is what was looked at with other namespaces (``slowwave.night.several``).
     ``done`` is called at the end of a night that made a plan, not of one that was skipped.
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
@@ -99,20 +110,20 @@ def run_night(
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None
-    if not noted:
+    if not shared.noted:
         look_at_store(store, namespace)
     if not force and asked_for_all and (reason := unchanged(store, namespace)):
         return Night(namespace, skipped=reason)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
-    say = _steps(store, run_id, progress, every=0.0 if exported is None else _SELDOM)
+    say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
     try:
-        with beating(store, "planner", run_id, _expiry(store, namespace, exported)):
+        with beating(store, "planner", run_id, _expiry(store, namespace, shared.snapshot)):
             say("snapshot")
             with stream.phase("snapshot"):
                 snapshot = load_snapshot(
-                    take_snapshot(store, namespace, base, now=now, exported=exported, run_id=run_id)
+                    take_snapshot(store, namespace, shared.base, now=now, exported=shared.snapshot, run_id=run_id)
                 )
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)
@@ -194,46 +205,18 @@ def make_plan(
     snapshot, settings = inputs.snapshot, inputs.settings
     sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S{AS_OF}%f}" if now else snapshot.snapshot_id
     header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
-    proposed = [i for p in proposals.values() for i in p.items]
-    with store.connect("reader") as connection:
-        held_back = why_not_writable(connection, snapshot.namespace_id)
-    items = not_rejected(snapshot, [] if held_back else proposed)
-    inside = within(scope, snapshot, items)
-    lowered = lower_items(store, snapshot.namespace_id, inside)
-    plan, probes = prove(header, lowered.items, inputs, proposals, scope=scope, ops=ops)
+    made_of = filtered(store, snapshot, proposals, scope)
+    plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}
-    summary = {
-        "items": per_operation(plan.items),
-        "deferred": len(plan.deferred),
-        "rejected_before": 0 if held_back else len(proposed) - len(items),
-        **({"held_back": per_operation(proposed), "why_held_back": held_back} if held_back else {}),
-        "out_of_scope": len(items) - len(inside),
-        "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
-        "skipped": {
-            name: report.skipped
-            for name, report in (*reports.items(), *((n, p.report) for n, p in proposals.items()))
-            if report.skipped
-        },
-        "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in reports.items()},
-        "planners": {
-            name: {"headline": p.report.headline, "numbers": dict(p.report.numbers)} for name, p in proposals.items()
-        },
-        "sentences": [*probes.sentences, *lowered.sentences()],
-        **({"left_out": dict(lowered.off)} if lowered.off else {}),
-        "needs_force": list(probes.needs_force),
-        "snapshot_id": snapshot.snapshot_id,
-        **({"proposed_by": [by]} if by else {}),
-        "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
-    }
     state = write_plan(
         store,
         plan,
         run_id=run_id,
         expiry_days=settings.plan_expiry_days,
         probes=probes.results,
-        summary=summary,
+        summary=plan_summary(plan, probes, made_of, inputs, reports, proposals, by),
         carried=carried,
         change_counter=snapshot.change_counter,
     )
@@ -262,19 +245,8 @@ def make_plan(
         probes,
         len(plan.items) - len(carried),
         len(carried),
-        why_nothing=()
-        if len(plan.items) > len(carried)
-        else (
-            *why_nothing(
-                [p.report for p in proposals.values()],
-                rejected=0 if held_back else len(proposed) - len(items),
-                held_back=(len(proposed), held_back),
-                out_of_scope=len(items) - len(inside),
-                carried=len(carried),
-            ),
-            *lowered.sentences(),
-        ),
-        held_back=(len(proposed) if held_back else 0, held_back),
+        why_nothing=() if len(plan.items) > len(carried) else made_of.why_nothing(proposals, len(carried)),
+        held_back=(len(made_of.proposed) if made_of.held_back else 0, made_of.held_back),
         rejected=len(decided.rejected),
     )
 

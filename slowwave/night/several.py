@@ -19,7 +19,7 @@ import pyarrow as pa
 from slowwave.bindings.changes import noted_rows
 from slowwave.bindings.writing import each_store_once
 from slowwave.errors import SlowwaveError
-from slowwave.night.night import Finished, Progress, run_night
+from slowwave.night.night import Finished, Progress, ReadTogether, run_night
 from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
@@ -114,9 +114,7 @@ def _in_turn(
                                 ops=ops,
                                 progress=tell,
                                 now=now,
-                                noted=noted,
-                                exported=read.get(name),
-                                base=base,
+                                shared=ReadTogether(noted, read.get(name), base),
                                 done=done,
                             )
                     except SlowwaveError as problem:

@@ -1,0 +1,59 @@
+"""Of what planners propose, a plan takes neither what was rejected nor what lies outside the scope, and says how much that was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slowwave.night.filtered import filtered, plan_summary
+from slowwave.night.outcome import Probes
+from slowwave.operations import BUDGET_SPENT, Proposal
+from slowwave.plans.scope import DreamScope
+from slowwave.plans.seal import Header, seal
+from slowwave.reports.model import Finding, Report
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.schema import SNAPSHOT_TABLES
+from slowwave.store.connect import Store
+from tests.nights import archive_items, new_world, pair_items
+from tests.snapshots import make_inputs, make_table, uid
+
+
+def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> None:
+    """One merge was rejected, and the scope names the rows of another: of all others it says that they lie outside."""
+    snapshot = export_snapshot(store, new_world(store).slug)
+    merges, states = pair_items(snapshot), archive_items(snapshot)
+    rejected, inside = merges[0], merges[1]
+    row = {
+        **{"id": uid("no"), "operation": rejected.operation},
+        **{"subject": rejected.subject(), "reason": "", "rejected_by": "mara", "recorded_at": snapshot.taken_at},
+    }
+    table = make_table(SNAPSHOT_TABLES["rejections"], [row])
+    snapshot = replace(snapshot, tables={**snapshot.tables, "rejections": table})
+    proposals = {
+        "dedupe_entities": Proposal(tuple(merges), Report("dedupe_entities", "Pairs.", {BUDGET_SPENT: 3})),
+        "archive_stale": Proposal(tuple(states), Report("archive_stale", "Old ones.", {"old": len(states)})),
+        "promote_memories": Proposal((), Report("promote_memories", "", skipped="It is off.")),
+    }
+    found = filtered(store, snapshot, proposals, DreamScope(entity_ids=frozenset(inside.mutation.row_ids()[:1])))
+    assert [i.id for i in found.lowered.items] == [inside.id]
+    assert (found.rejected, found.out_of_scope, found.held_back) == (1, len(merges) + len(states) - 2, "")
+    assert len(filtered(store, snapshot, proposals, DreamScope()).lowered.items) == len(merges) + len(states) - 1
+
+    why = " ".join(found.why_nothing(proposals, carried=4))
+    assert "1 proposal was rejected" in why
+    assert f"{found.out_of_scope} proposals lie outside" in why
+    assert "4 proposals wait" in why
+    assert "Did not run: promote_memories." in why
+
+    audits = {"census": Report("census", "Two.", {"rows": 2}, (Finding("Odd.", ()),), details={"person": 2})}
+    plan = seal(Header(snapshot.namespace_id, "acme", "s", "f"), found.lowered.items, ())
+    probes = Probes({}, ("All is well.",), ("It harms recall.",))
+    summary = plan_summary(plan, probes, found, make_inputs(snapshot, baselines={"old": {"n": 1}}), audits, proposals)
+    assert summary["items"] == {"dedupe_entities": {inside.decision: 1}}
+    assert (summary["rejected_before"], summary["out_of_scope"]) == (found.rejected, found.out_of_scope)
+    assert (summary["budget_spent"], summary["needs_force"]) == (3, ["It harms recall."])
+    assert summary["skipped"] == {"promote_memories": "It is off."}
+    assert summary["audits"] == {"census": {"headline": "Two.", "numbers": {"rows": 2}}}
+    assert summary["baselines"] == {"old": {"n": 1}, "census": {"person": 2}}
+    assert "proposed_by" not in summary
+    by = plan_summary(plan, probes, found, make_inputs(snapshot), audits, proposals, "an agent")["proposed_by"]
+    assert by == ["an agent"]
