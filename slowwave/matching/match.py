@@ -7,10 +7,10 @@ each that the other lacks only an identifier makes one. Where a type is too smal
 its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
 
 In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
-a pair is likely but not sure, where ``BORNE_OUT`` pairs or more stand across their cores and every one of them is likely. A pair with
-a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without vectors, rows
-worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped. A vetoed pair goes nowhere, but for
-one kind: one identifier in conflict while another is equal.
+a pair is likely but not sure, where enough pairs stand across their cores and every one of them is likely (``slowwave.matching.grouping``).
+A pair with a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without
+vectors, rows worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped. A vetoed pair goes
+nowhere, but for one kind: one identifier in conflict while another is equal.
 
 Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
 weighed by what was answered of such pairs, instead of being a bar. It is one module because the steps of a decision share one
@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters, learning, thresholds
 from slowwave.matching.answers import AnsweredRows, Answers
+from slowwave.matching.clusters import Says
 from slowwave.matching.comparisons import RARE, UNMISTAKABLE
 from slowwave.matching.evidence import Evidence, Labelled, WeightsByType
+from slowwave.matching.grouping import Grouping, Within, whole
 from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
@@ -50,9 +52,6 @@ Flags = NDArray[np.bool_]
 UNLEARNT: Final = 0.99
 MARGIN: Final[Mapping[Aim, float]] = {"precision": 2.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
-
-BORNE_OUT: Final = 3
-"""Pairs across the cores of two clusters that make up for a pair that is not sure by itself, if they all agree."""
 
 ANSWER: Final = "answer"
 """The reason of a pair that a person has answered to be two things."""
@@ -222,6 +221,7 @@ class _Task:
     counts: Mapping[str, int]
     dropped: tuple[str, ...]
     candidate_pairs: tuple[Ints, Ints]
+    unasked: dict[Aim, Within] = field(default_factory=dict[Aim, Within])
 
 
 def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
@@ -309,15 +309,18 @@ def _may(scores: Scores, names: OtherNames, i: Ints, j: Ints) -> Flags:
     return (learnt | scores.corrected) & ~scores.contested
 
 
-def _decide(
-    task: _Task,
-    evidence: Evidence,
-    vetoes: Vetoes,
-    judged: Judged,
-    counts: Counter[str],
-    answered: AnsweredRows,
-    aim: Aim,
-) -> Matches:
+class _Groupable(NamedTuple):
+    """How judged pairs may make groups: the threshold of each type, the pairs, and which pairs of rows ``conflicts`` keeps apart whatever
+    else is known, ``refuses`` as their names are two as well, or ``holds``."""
+
+    limits: Reals
+    grouping: Grouping
+    conflicts: Says
+    refuses: Says
+    holds: Says
+
+
+def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, aim: Aim) -> _Groupable:
     population, settings, names = task.population, task.settings, task.names
     i, j, scores = judged.i, judged.j, judged.scores
     limits = thresholds.of(
@@ -330,16 +333,21 @@ def _decide(
     edges = np.flatnonzero(judged.may & (scores.probability >= limits[population.kind[i]]))
     sources = _unique_sources(population, settings)
 
-    def forbids(x: Ints, y: Ints) -> Flags:
+    def conflicts(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             a, b = x[at], y[at]
             no = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
-            no |= _same_source(population, sources, a, b)
-            two = np.flatnonzero(~no & names.apart(a, b, known=True))
-            no[two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
-            found.append(no)
+            found.append(no | _same_source(population, sources, a, b))
         return np.concatenate(found)
+
+    def forbids(x: Ints, y: Ints) -> Flags:
+        no = conflicts(x, y)
+        for at in _chunks(len(x)):
+            a, b = x[at], y[at]
+            two = np.flatnonzero(~no[at] & names.apart(a, b, known=True))
+            no[at][two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
+        return no
 
     def agrees(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
@@ -360,30 +368,56 @@ def _decide(
             found.append(held & (s.probability >= least))
         return np.concatenate(found)
 
-    refuses, holds = clusters.once(forbids, len(population)), clusters.once(agrees, len(population))
+    grouping = Grouping(
+        *(len(population), i, j, scores.odds, edges),
+        likely=np.flatnonzero(judged.may & (scores.probability >= _AGREES)),
+        margin=MARGIN[aim],
+    )
+    n = len(population)
+    return _Groupable(limits, grouping, conflicts, clusters.once(forbids, n), clusters.once(agrees, n))
+
+
+def _unasked(task: _Task, aim: Aim) -> Within:
+    """The pairs within the groups that the evidence makes by itself, which are looked for once."""
+    if aim not in task.unasked:
+        judged = _judge(
+            task.population, task.settings, task.evidence, task.vetoes, task.names, task.i, task.j, Counter()
+        )
+        can = _groupable(task, task.evidence, task.vetoes, judged, aim)
+        task.unasked[aim] = can.grouping.within(can.grouping.grown(can.refuses, can.holds))
+    return task.unasked[aim]
+
+
+def _decide(
+    task: _Task,
+    evidence: Evidence,
+    vetoes: Vetoes,
+    judged: Judged,
+    counts: Counter[str],
+    answered: AnsweredRows,
+    aim: Aim,
+) -> Matches:
+    population, settings = task.population, task.settings
+    i, j, scores = judged.i, judged.j, judged.scores
+    limits, grouping, conflicts, refuses, holds = _groupable(task, evidence, vetoes, judged, aim)
     told = learning.joined(population.ids, vetoes, answered)
     counts.update(told.counts)
-    grown = clusters.grow(len(population), i[edges], j[edges], refuses, holds, told.label)
-    ambiguous = clusters.ambiguous(grown, i[edges], j[edges], scores.odds[edges], MARGIN[aim])
-    if ambiguous.any():
-        edges = edges[~ambiguous[i[edges]] & ~ambiguous[j[edges]]]
-        grown = clusters.grow(len(population), i[edges], j[edges], refuses, holds, told.label)
-    joined = edges[grown.joined]
-    refused = np.zeros(len(i), bool)
-    refused[edges[grown.refused]] = True
-    refused |= ambiguous[i] | ambiguous[j]
-    borne_out = np.flatnonzero(judged.may & (scores.probability >= _AGREES) & ~ambiguous[i] & ~ambiguous[j])
-    borne_out = borne_out[grown.label[i[borne_out]] != grown.label[j[borne_out]]]
-    grown = clusters.grow(len(population), i[borne_out], j[borne_out], refuses, holds, grown.label, BORNE_OUT)
-    joined = np.concatenate([joined, borne_out[grown.joined]])
-    doubts = Doubts(judged, grown.label, refused)
+    start, links = told.label, [*told.links]
+    expected_false = 0.0
+    if len(answered.i):
+        unasked = _unasked(task, aim)
+        after = evidence.score(unasked.i, unasked.j)
+        start, kept = whole(len(population), unasked, after.odds, MARGIN[aim], conflicts, told.label)
+        links += zip(kept.i.tolist(), kept.j.tolist(), strict=True)
+        expected_false = float((1 - evidence.score(kept.i, kept.j).probability).sum())
+    grown = grouping.grown(refuses, holds, start)
+    links += zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
+    doubts = Doubts(judged, grown.label, grown.refused)
     asked, settles = doubts.questions(settings.operations.dedupe_entities.review_pairs_per_row)
     ids = population.ids
     merge_links: dict[int, list[tuple[str, str]]] = {}
-    for one, other in told.links:
+    for one, other in links:
         merge_links.setdefault(int(grown.label[one]), []).append((str(ids[one]), str(ids[other])))
-    for at in joined.tolist():
-        merge_links.setdefault(int(grown.label[i[at]]), []).append((str(ids[i[at]]), str(ids[j[at]])))
     labels = sorted(merge_links)
     merges = tuple(tuple(sorted({id_ for pair in merge_links[label] for id_ in pair})) for label in labels)
     likely = doubts.probability(asked)
@@ -395,13 +429,13 @@ def _decide(
     counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
     counts["doubtful pairs"] = int(apart.sum())
     counts["merged away"] = sum(len(m) - 1 for m in merges)
-    counts["bridges refused"] = int(refused[apart].sum())
+    counts["bridges refused"] = int(grown.refused[apart].sum())
     return Matches(
         merges=merges,
         review=review,
         merge_links=tuple(tuple(merge_links[label]) for label in labels),
         thresholds={population.type_name(k): float(limits[k]) for k in np.unique(population.kind[i]).tolist()},
-        expected_false=round(float((1 - scores.probability[joined]).sum()), 2),
+        expected_false=round(expected_false + float((1 - scores.probability[grown.joined]).sum()), 2),
         counts=dict(counts),
         dropped=task.dropped,
         model=evidence.model,

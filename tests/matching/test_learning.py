@@ -158,6 +158,38 @@ def test_contradictory_answers_are_refused() -> None:
         match_entities(table, answers=[("a", "b", True), ("b", "c", True), ("a", "c", False)])
 
 
+def two_houses() -> pa.Table:
+    """Three rows of one works and two of one mill, of which nothing says that they are one thing."""
+    works = entities(("a", "Acme Works"), ("b", "Acme Works"), ("c", "Acme Works"), url="acme.example")
+    return pa.concat_tables(
+        [
+            works,
+            entities(
+                ("d", "Zenith Paper Mill and Printing House"),
+                ("e", "Zenith Paper Mill and Printing House"),
+                city="Oslo",
+            ),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "merges"),
+    [
+        ([], [("a", "b", "c"), ("d", "e")]),
+        ([("b", "e", True)], [("a", "b", "c", "d", "e")]),
+        ([("b", "e", False)], [("a", "b", "c"), ("d", "e")]),
+        ([("a", "d", True), ("d", "e", False)], [("a", "b", "c", "d")]),
+        ([("a", "d", True), ("c", "e", False)], [("a", "b", "c", "d")]),
+    ],
+    ids=["no answer", "a yes joins two groups", "a no joins none", "a no takes one out", "a no through a chain"],
+)
+def test_a_yes_joins_two_groups_and_a_no_keeps_apart(answers: Given, merges: list[tuple[str, ...]]) -> None:
+    """The evidence makes two groups, and says nothing for one. In the last case c and e cannot both be with the rest: c suits two of its
+    rows, e one."""
+    assert sorted(match_entities(two_houses(), answers=answers).merges) == merges
+
+
 def restaurants() -> tuple[pa.Table, dict[str, str]]:
     made = worlds.make("restaurants", 0.4)
     table = pa.table(

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 from benchmarks import worlds
 from slowwave.config.settings import Settings
 from slowwave.matching import Matches, match_entities
-from slowwave.matching.match import BORNE_OUT
+from slowwave.matching.grouping import BORNE_OUT
 from slowwave.matching.review import DOUBTED, FORESTS, forests
 
 ROWS = 9
