@@ -105,7 +105,8 @@ def queue(
     pending = [s for s in plan.items if s.status == "pending"]
     asked = [s for s in pending if s.decision == "review"]
     taught = learn(asked, drafts)
-    worth = information(asked, taught.likely)
+    merges = [s for s in pending if s.decision != "review" and s.kind == "merge_rows" and s.id not in drafts]
+    worth = information(asked, taught.likely, merges=merges, drafts=drafts)
     waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught, names) for s in asked]
     words = search.casefold().split()
     shown = [

@@ -21,7 +21,8 @@ def test_every_order_is_asked_to_its_end_and_told(tmp_path: Path) -> None:
     assert found.keys() == review_orders.ORDERS.keys()
     assert len({of.first for of in found.values()}) == 1
     for of in found.values():
-        assert (of.last.f1 or 0) >= of.first
+        assert (of.signed.f1 or 0) >= of.first
+        assert (of.learnt.f1 or 0) > 0
         assert all(n is None or (n % 10 == 0 and n <= 40) for n in of.answers.values())
     (row, *_) = review_orders.part({"world": found}, 40).rows
     assert row[:2] == ["world", "by chance"]
