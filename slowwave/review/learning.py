@@ -30,7 +30,7 @@ Reals = NDArray[np.float64]
 ENOUGH: Final = 5
 """Answers of an operation from which its other questions are judged anew."""
 
-SURE: Final = 0.9
+SURE: Final = 0.95
 """Probability, of yes or of no, from which questions look decided."""
 
 LIKE: Final = 3

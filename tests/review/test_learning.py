@@ -101,8 +101,8 @@ def test_one_answer_otherwise_and_nothing_of_the_kind_looks_decided() -> None:
     """However sure the rest is: what tells that one from the others is not known."""
     asked, drafts = alike(30, 6.0), said({f"q{k:02d}": "yes" for k in range(12)})
     assert len(learn(asked, drafts).decided[0].items) == 18
-    otherwise = learn(asked, drafts | said({"q12": "no"}))
-    assert min(otherwise.likely.values()) >= SURE
+    otherwise = learn(asked, drafts | said({"q12": "no"}), 0.9)
+    assert min(otherwise.likely.values()) >= 0.9
     assert otherwise.decided == ()
 
 
