@@ -41,8 +41,8 @@ def in_processes(
                 yield from done.result()
             except BrokenProcessPool:
                 gone = StoreError(
-                    "A process of this night was ended from outside, for want of memory perhaps. Nothing was applied; run the night "
-                    "again, with fewer --jobs."
+                    "A process of this night was ended from outside, for want of memory perhaps, or never began, as in a script that "
+                    "asks for nights outside `if __name__ == '__main__':`. Nothing was applied; run the night again, with fewer --jobs."
                 )
                 yield from ((name, gone) for name in names)
 
