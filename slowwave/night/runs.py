@@ -82,9 +82,7 @@ def unchanged(store: Store, namespace: str) -> str:
     overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
     same = Settings.for_namespace(overlay).fingerprint() == last.settings_fingerprint
     if same and last.removed:
-        return (
-            f"{REMOVED}, so its rows are not read: connect the store {last.removed} again (`slowwave connect --help`)"
-        )
+        return f"{REMOVED}, so its rows are not read: connect the store {last.removed} again (docs/stores.md says how)"
     return f"unchanged since the night of {last.started_at:%Y-%m-%d %H:%M} UTC" if same else ""
 
 
