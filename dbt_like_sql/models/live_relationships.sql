@@ -28,19 +28,22 @@ folded as (
   from live
   group by source_entity_id, target_entity_id, relationship_type
 ),
-counted as (
+counted as materialized (  -- before the number of chunks is joined: else DuckDB joins that to all pairs of entities
   select
     f.id,
     f.source_document_ids,
     f.weight,
     cast(len(f.source_chunk_ids) as double) as together,
     cast(greatest(len(s.source_chunk_ids), len(f.source_chunk_ids)) as double) as one,
-    cast(greatest(len(t.source_chunk_ids), len(f.source_chunk_ids)) as double) as other,
-    (select cast(count(distinct c) + 1 as double) from (select unnest(source_chunk_ids) as c from live_entities)) as chunks
+    cast(greatest(len(t.source_chunk_ids), len(f.source_chunk_ids)) as double) as other
   from folded as f
   join live_entities as s on s.id = f.source_entity_id
   join live_entities as t on t.id = f.target_entity_id
   where upper(f.relationship_type) = 'ASSOCIATED_WITH' and len(f.source_chunk_ids) > 0
+),
+named as (
+  select cast(count(distinct chunk) + 1 as double) as chunks
+  from (select unnest(source_chunk_ids) as chunk from live_entities)
 ),
 informed as (
   select
@@ -48,7 +51,7 @@ informed as (
     source_document_ids,
     weight,
     greatest(0, case when together >= chunks then 1 else ln(together * chunks / (one * other)) / -ln(together / chunks) end) as information
-  from counted
+  from counted cross join named
 ),
 placed as (
   select id, row_number() over (partition by document order by weight * information desc, id) as place
