@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.cli.session import err, say
 from slowwave.store import server
-from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
     from slowwave.night.outcome import Night

@@ -21,10 +21,14 @@ UNTYPED: Final = frozenset(
 
 def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
     """The type under which each row is compared: a row without a type takes the only one that rows of its name have."""
-    known = _types_by_name(types, names)
+    kinds: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    folded = [fold(name) for name in names]
+    for type_, name in sorted(zip(types, folded, strict=True)):
+        if name and (kind := fold(type_)) not in UNTYPED:
+            kinds[name].setdefault(kind, type_)
+    only = {name: next(iter(known.values())) for name, known in kinds.items() if len(known) == 1}
     return [
-        next(iter(known[fold(name)])) if fold(type_) in UNTYPED and len(known[fold(name)]) == 1 else type_
-        for type_, name in zip(types, names, strict=True)
+        only.get(name, type_) if fold(type_) in UNTYPED else type_ for type_, name in zip(types, folded, strict=True)
     ]
 
 
@@ -39,14 +43,3 @@ def namesakes(ids: Sequence[str], types: Sequence[str], names: Sequence[str]) ->
         in_order = list(rows.values())
         pairs += [(min(a, b), max(a, b)) for a, b in pairwise(in_order)]
     return sorted(pairs)
-
-
-def _types_by_name(types: Sequence[str], names: Sequence[str]) -> defaultdict[str, dict[str, None]]:
-    known: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for type_, name in sorted(zip(types, names, strict=True)):
-        if (kind := fold(type_)) not in UNTYPED and (folded := fold(name)):
-            known[folded].setdefault(kind, type_)
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for name, kinds in known.items():
-        found[name] = dict.fromkeys(kinds.values())
-    return found
