@@ -51,12 +51,10 @@ class NightTotals:
     def add(self, one: Night) -> None:
         """Count one night."""
         from slowwave.night.outcome import per_operation
-        from slowwave.night.runs import REMOVED
 
         self.looked += 1
-        removed = one.skipped.startswith(REMOVED)
-        self.removed += removed
-        self.unchanged += bool(one.skipped) and not removed
+        self.removed += bool(one.removed_store)
+        self.unchanged += bool(one.skipped) and not one.removed_store
         self.new += one.new_items
         self.carried += one.carried_items
         self.findings.update({name: len(r.findings) for name, r in one.reports.items() if r.findings})

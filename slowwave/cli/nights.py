@@ -239,10 +239,8 @@ def score_night(one: Night) -> list[dict[str, object]]:
 
 def show_night(one: Night, store: Store) -> None:
     """One night as tables: findings per audit, items per planner, probes, and what to do next."""
-    from slowwave.night.runs import REMOVED
-
     if one.skipped:
-        hint = "" if one.skipped.startswith(REMOVED) else " (--force plans all the same.)"
+        hint = "" if one.removed_store else " (--force plans all the same.)"
         say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items.{hint}")
         return
     show_table(

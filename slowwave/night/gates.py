@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
-from slowwave.night.runs import last_nights, unchanged
+from slowwave.night.runs import Unchanged, last_nights, unchanged
 from slowwave.runs.claims import holders
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
@@ -121,7 +121,7 @@ def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
 def holds_back_audits(connection: Connection, namespace: str, settings: Settings) -> bool:
     """Whether a gate keeps the schedule from auditing the namespace for as long as nothing else happens in it."""
     asked = _Asked(namespace, settings, weekly=False, hurried=settings.reflection_mode == "always")
-    closed = _closed(connection, asked, unchanged=lambda: "")
+    closed = _closed(connection, asked, unchanged=lambda: None)
     return closed is not None and closed.gate in ("disabled", "read_only", "too_few_new_records")
 
 
@@ -133,7 +133,7 @@ class _Asked:
     hurried: bool
 
 
-def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], str]) -> Closed | None:
+def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Unchanged | None]) -> Closed | None:
     """The gates in their order; what none of the former needs is asked last."""
     name, settings = asked.namespace, asked.settings
     scope = namespace_id(connection, name)
@@ -141,8 +141,9 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], st
         return Closed("disabled", f"{name} is disabled: `enabled` is false in its settings or in SLOWWAVE_ENABLED.")
     if connection.execute(_READ_ONLY, (scope,)).fetchone():
         return Closed("read_only", f"{name} is read-only: nothing that a night plans could be applied to it.")
-    if not asked.weekly and (since := unchanged()):
-        return Closed("unchanged", f"{name} is {since}: nothing was written, and no setting or verdict changed.")
+    if not asked.weekly and (same := unchanged()):
+        since = f"{name} is {same.why}: nothing was written, and no setting or verdict changed."
+        return Closed("unchanged", f"{name} has nothing to do: {same.why}." if same.removed else since)
     if asked.weekly and (why := _budget_spent(connection, scope, settings)):
         return Closed("budget_spent", f"{name} {why}")
     if not asked.hurried and (held := _cadence(connection, asked, scope)):

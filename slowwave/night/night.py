@@ -112,8 +112,8 @@ def run_night(
     asked_for_all = names is None and not scope.narrows and now is None
     if not shared.noted:
         look_at_store(store, namespace)
-    if not force and asked_for_all and (reason := unchanged(store, namespace)):
-        return Night(namespace, skipped=reason)
+    if not force and asked_for_all and (same := unchanged(store, namespace)):
+        return Night(namespace, skipped=same.why, removed_store=same.removed)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
     say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()

@@ -26,8 +26,9 @@ class Probes:
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
     """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` names the gate that closed, if one did; ``held_back`` is how many proposals are for no plan there, and why;
-    ``rejected`` is how many questions accepted policies rejected. ``state`` is the plan's, see ``slowwave.plans.states``.
+    ``skipped`` says why there was none, and ``removed_store`` which store is connected no more, if that is why; ``held_back`` is how many
+    proposals are for no plan there, and why; ``rejected`` is how many questions accepted policies rejected. ``state`` is the plan's, see
+    ``slowwave.plans.states``.
     """
 
     namespace: str
@@ -41,6 +42,7 @@ class Night:
     new_items: int = 0
     carried_items: int = 0
     skipped: str = ""
+    removed_store: str = ""
     why_nothing: tuple[str, ...] = ()
     held_back: tuple[int, str] = (0, "")
     rejected: int = 0

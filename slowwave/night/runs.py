@@ -26,9 +26,6 @@ from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 
-REMOVED: Final = "its store was removed"
-"""How the reason begins why there was no night of a namespace whose store is connected no more."""
-
 LONGEST_REASON: Final = 500
 """Characters of a reason that are kept."""
 
@@ -70,20 +67,34 @@ class _LastWhole:
     removed: str | None
 
 
-def unchanged(store: Store, namespace: str) -> str:
-    """Why a night would find nothing new, or an empty string: same change counter, settings and verdicts, a plan run that is still valid.
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """``since`` which night nothing has changed, and the store whose namespace it is where that was ``removed``: its rows are not read."""
+
+    since: datetime
+    removed: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why a night would find nothing new, to stand behind a name or a colon."""
+        if self.removed:
+            return f"its store {self.removed} was removed, so its rows are not read: connect it again (docs/stores.md says how)"
+        return f"unchanged since the night of {self.since:%Y-%m-%d %H:%M} UTC"
+
+
+def unchanged(store: Store, namespace: str) -> Unchanged | None:
+    """Whether a night would find nothing new: same change counter, settings and verdicts, a plan run that is still valid.
 
     A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_LastWhole)) as cursor:
         last = cursor.execute(_LAST_WHOLE, (namespace,)).fetchone()
     if last is None or not last.unchanged:
-        return ""
+        return None
     overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
-    same = Settings.for_namespace(overlay).fingerprint() == last.settings_fingerprint
-    if same and last.removed:
-        return f"{REMOVED}, so its rows are not read: connect the store {last.removed} again (docs/stores.md says how)"
-    return f"unchanged since the night of {last.started_at:%Y-%m-%d %H:%M} UTC" if same else ""
+    if Settings.for_namespace(overlay).fingerprint() != last.settings_fingerprint:
+        return None
+    return Unchanged(last.started_at, last.removed or "")
 
 
 @dataclass(frozen=True, slots=True)

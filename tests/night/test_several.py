@@ -13,8 +13,11 @@ import pytest
 
 from slowwave.bindings import checks
 from slowwave.bindings.changes import note_changes
+from slowwave.bindings.connected import disconnect
+from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, DreamDisabledError, SlowwaveError, StoreError
 from slowwave.night import several
+from slowwave.night.gates import gate
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
@@ -118,6 +121,16 @@ def test_what_did_not_change_is_skipped_and_one_that_fails_stops_no_other(store:
     assert changed.endswith(f"-{USERS[0]}")
     assert isinstance(found[names[-1]], DreamDisabledError)
     assert sum(isinstance(night, Night) and bool(night.skipped) for night in found.values()) == 2
+    with store.connect("owner") as connection:
+        disconnect(connection, "mem0")
+    skipped = next(name for name, night in found.items() if isinstance(night, Night) and night.skipped)
+    gone, held = dict(run_nights(store, names))[skipped], gate(store, skipped, Settings.for_namespace({}))
+    assert isinstance(gone, Night)
+    assert gone.removed_store == "mem0"
+    assert held is not None
+    assert held.gate == "unchanged"
+    assert "mem0 was removed" in held.sentence
+    assert "nothing was written" not in held.sentence
 
 
 def test_what_was_read_with_others_is_read_again_when_something_happened_since(store: Store) -> None:
