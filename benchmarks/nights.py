@@ -34,7 +34,6 @@ from slowwave.imports.messages import import_messages
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
-from slowwave.recall.wake_request import WakeRequest, wake
 from slowwave.search.request import SearchRequest, SearchScope
 from slowwave.search.search import search_on
 from slowwave.store import server
@@ -50,8 +49,6 @@ BRIEF: Final = ("after", "Recall@10", "MRR", "stale among ten", "answers untold"
 MARKS: Final = ("<!-- nights -->", "<!-- end of nights -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 K: Final = 10
-WAKE: Final = 1_500
-"""Tokens of the wake block that is looked at: the largest there is."""
 
 CONTROLS: Final = ("random memories left out", "the newest memories kept")
 _KINDS: Final = ("episodic", "semantic", "procedural", "working", "event", "claim", "topic", "summary")
@@ -68,17 +65,15 @@ class Question:
 
 @dataclass(slots=True)
 class Figures:
-    """Sums over questions and namespaces at one time, and how many there are."""
+    """Sums over questions and namespaces at one time, and how many questions there are."""
 
     asked: int = 0
-    spaces: int = 0
     found: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     ranks: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     stale: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     untold: int = 0
     tokens: int = 0
-    wake_tokens: int = 0
-    wake_answers: int = 0
+    read: int = 0
     items: int = 0
     reviews: int = 0
     failed: int = 0
@@ -91,21 +86,19 @@ class Figures:
             for where in WHERE
             for cell in (f"{self.found[where] / n:.3f}", f"{self.ranks[where] / n:.3f}", f"{self.stale[where] / n:.2f}")
         ]
-        wake = (
-            f"{self.wake_answers / n:.3f} of {self.wake_tokens // max(self.spaces, 1):,}" if self.wake_tokens else "–"
-        )
-        return [*both, f"{self.untold:,}", f"{self.tokens:,}", wake]
+        read = f"{self.read / max(self.found['memories'], 1):.0f}"
+        return [*both, f"{self.untold:,}", f"{self.tokens:,}", read]
 
 
 WHERE: Final[Mapping[str, SearchScope]] = {"memories": SearchScope(type=_KINDS), "all": SearchScope()}
 HEADER: Final = (
     *("after", "items", "asked", "Recall@10", "MRR", "stale", "Recall@10 of all", "MRR of all", "stale of all"),
-    *("untold", "tokens", "wake: answers, tokens"),
+    *("untold", "tokens", "to the answer"),
 )
 SAYS: Final = (
     "Recall@10, MRR and stale rows among ten are of memories alone, then of all that is searched, passages too. Untold: questions "
-    "whose answer no memory tells that search finds. Tokens: of the memories that search finds. Wake: the share of answers in the "
-    "wake block, and its tokens a namespace. Asked: items that are left to a person."
+    "whose answer no memory tells that search finds. Tokens: of the memories that search finds. To the answer: "
+    "tokens that are read until one answers, best first, of questions whose answer is among ten. Asked: items that are left to a person."
 )
 
 
@@ -288,20 +281,14 @@ def looked(store: Store, trial: Trial, prefix: str, embedder: Embedder) -> Figur
     figures = Figures()
     with store.connect("owner") as connection:
         for name, asked in trial.questions.items():
-            figures.spaces += 1
             live = _live(connection, prefix + name)
             namespace = namespace_id(connection, prefix + name)
             stands_for = _stands_for(connection, namespace)
             texts = {str(r[0]): str(r[1]) for r in connection.execute(_TEXTS, {"namespace": namespace}).fetchall()}
             figures.tokens += sum(count(text) for _, text in live)
-            block = wake(
-                connection, prefix + name, WakeRequest(agent="bench", budget_tokens=WAKE), Settings()
-            ).answer.block
-            figures.wake_tokens += count(block)
             for question in asked:
                 figures.asked += 1
                 figures.untold += not any(question.right(stands_for[id_], text) for id_, text in live)
-                figures.wake_answers += any(question.right((), line) for line in block.splitlines())
                 for where, scope in WHERE.items():
                     request = SearchRequest(query=question.query, k=K, scope=scope)
                     results = search_on(
@@ -312,7 +299,10 @@ def looked(store: Store, trial: Trial, prefix: str, embedder: Embedder) -> Figur
                     ]  # a name says nothing
                     hits = [question.right(*row) for row in told]
                     figures.found[where] += any(hits)
-                    figures.ranks[where] += next((1 / n for n, hit in enumerate(hits, 1) if hit), 0.0)
+                    if any(hits):
+                        first = hits.index(True) + 1
+                        figures.ranks[where] += 1 / first
+                        figures.read += sum(count(text) for _, text in told[:first]) if where == "memories" else 0
                     figures.stale[where] += sum(question.stale(*row) for row in told)
     return figures
 

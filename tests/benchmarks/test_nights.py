@@ -12,6 +12,7 @@ from slowwave.config.settings import Settings
 from slowwave.imports.messages import import_messages
 from slowwave.language.embedder import embedder_for
 from slowwave.store.connect import Connection, Store
+from slowwave.texts.token_count import count
 
 SAID = (
     "I drive a Fiat Panda.",
@@ -55,5 +56,6 @@ def test_what_is_stale_before_a_night_is_not_after_it(store: Store, tmp_path: Pa
         ("1.000", "1.00", "1.00"),
         ("1.000", "0.00", "0.00"),
     ]
+    assert [int(row[HEADER.index("to the answer")]) for row in rows[1:2]] == [count(SAID[3])]
     assert int(rows[1][tokens]) < int(rows[0][tokens])
     assert all(int(row[tokens]) <= int(rows[1][tokens]) for row in rows[2:])
