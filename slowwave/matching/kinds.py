@@ -21,14 +21,17 @@ UNTYPED: Final = frozenset(
 
 def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
     """The type under which each row is compared: a row without a type takes the only one that rows of its name have."""
-    kinds: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    kinds = {type_: fold(type_) for type_ in set(types)}
+    if UNTYPED.isdisjoint(kinds.values()):
+        return list(types)
     folded = [fold(name) for name in names]
-    for type_, name in sorted(zip(types, folded, strict=True)):
-        if name and (kind := fold(type_)) not in UNTYPED:
-            kinds[name].setdefault(kind, type_)
-    only = {name: next(iter(known.values())) for name, known in kinds.items() if len(known) == 1}
+    known: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, type_ in sorted({(name, t) for name, t in zip(folded, types, strict=True) if kinds[t] not in UNTYPED}):
+        known[name].setdefault(kinds[type_], type_)
+    known.pop("", None)
+    only = {name: next(iter(held.values())) for name, held in known.items() if len(held) == 1}
     return [
-        only.get(name, type_) if fold(type_) in UNTYPED else type_ for type_, name in zip(types, folded, strict=True)
+        only.get(name, type_) if kinds[type_] in UNTYPED else type_ for type_, name in zip(types, folded, strict=True)
     ]
 
 
