@@ -37,7 +37,7 @@ from slowwave.texts.quotation import quote
 from slowwave.texts.sameness import sameness
 from slowwave.texts.sentences import sentences
 from slowwave.texts.specifics import specifics
-from slowwave.texts.tokens import tokenise
+from slowwave.texts.tokens import fold, tokenise
 from slowwave.texts.vocabulary import GRAMMAR
 
 _CONTENT: Final = 2
@@ -132,8 +132,7 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
         left = _keyed(text)
         count += len(left)
         if texts := standing.texts(id_):
-            folded = [_folded(t) for t in texts]
-            left = [(s, key) for s, key in left if not any(key in t for t in folded)]
+            left = [(s, key) for s, key in left if not any(_says(t, key) for t in texts)]
             left = [(s, key) for s, key in left if not _retold(s, texts)]
         if left and (winners := standing.winners(id_)):
             stands = [(s, key) for s, key in left if not _is("contradiction", s, winners)]
@@ -262,6 +261,11 @@ def _citing(snapshot: Snapshot, ids: set[str]) -> dict[str, set[str]]:
     for passage, memory in zip(flat.filter(wanted).to_pylist(), of.to_pylist(), strict=True):
         found[passage].add(memory)
     return found
+
+
+def _says(text: str, key: str) -> bool:
+    """Whether a text says a statement in the same words; most lack the longest of them, which is found out before they are parted."""
+    return max(key.split(), key=len) in fold(text) and key in _folded(text)
 
 
 def _retold(statement: str, texts: Sequence[str]) -> bool:
