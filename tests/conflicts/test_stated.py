@@ -46,6 +46,8 @@ def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> 
             "The platform team meets daily. Petra leads the platform team.",
             "is led by",
         ),
+        ("Priya lives in Leeds.", "Priya lives in Sheffield.", "lives in"),
+        ("Priya lives in Singapore.", "Priya lives in Lyon.", "lives in"),
         ("Alice works for Acme.", "Alice joined Globex in March", "works for"),
         ("My favorite drink is tea.", "The user's day was long. My favourite drink is coffee.", "favorite drink"),
         ("Our vet is Dr. Amari.", "Our vet is Dr. Feld.", "vet (name)"),
@@ -64,6 +66,7 @@ def test_another_object_is_a_conflict(one: str, other: str, predicate: str) -> N
     [
         ("Mara lives in Oslo.", "Mara lives in Oslo, Norway."),
         ("Mara lives in Oslo.", "Mara lives in Norway."),
+        ("Priya lives in Leeds.", "Priya lives in England."),
         ("Mara lives in Oslo.", "Mara Lind lives in Bergen."),
         ("Mara lives in Oslo.", "Jonas lives in Bergen."),
         ("Mara lives in Oslo.", "Mara works for Acme."),
