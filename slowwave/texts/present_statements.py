@@ -64,8 +64,8 @@ CONTRACTED: Final = re.compile(r"(?:i|we|you|he|she|it|they|that|there)['’]\w+
 NO_PRESENT: Final = rf"(?i)\?\s*$|\b(?:{_FILE['open']}|{_FILE['past']})\b".replace("\n", "")
 """A text in which it is found is no plain statement of the present; RE2 reads it as well."""
 
-_MARKED: Final = re.compile(r"\((?:until|before) \d{4}-\d\d-\d\d\b")
-_MARK: Final = re.compile(r" \(before \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)")
+_MARKED: Final = re.compile(r"\((?:until|(?:told )?before|later, on) \d{4}-\d\d-\d\d\b")
+_MARK: Final = re.compile(r" \((?:(?:told )?before|later, on) \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)")
 _TOKEN: Final = re.compile(WORD)
 
 
@@ -80,13 +80,13 @@ def is_open(sentence: str) -> bool:
 
 
 def says_later(sentence: str) -> bool:
-    """Whether a sentence says until or before which day it is told ("(until 2026-02-11: …)")."""
+    """Whether a sentence says until which day it held, or what was told later ("(until 2026-02-11; then: …)")."""
     return _MARKED.search(sentence) is not None
 
 
 def without_later(sentence: str) -> str:
-    """A text without what its sentences say was told later, before which they stand ("(before 2026-02-11: …)")."""
-    return _MARK.sub("", sentence) if "(before " in sentence else sentence
+    """A text without what its sentences say was told later ("(later, on 2026-02-11: …)")."""
+    return _MARK.sub("", sentence)
 
 
 def is_wish(sentence: str) -> bool:

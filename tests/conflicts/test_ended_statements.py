@@ -80,7 +80,7 @@ def test_other_audiences_authors_and_orders_end_nothing() -> None:
 def test_copies_of_a_memory_are_marked_together_and_marked_ones_are_left() -> None:
     copies = said("a", LONGER), said("b", LONGER, 1)
     assert [len(e.memories) for e in ended_statements(world(*copies, said("c", SOLD, 9)))] == [2]
-    marked = "The garage is full. I drive a Fiat Panda (until 2026-02-11: “I sold the Fiat Panda”)."
+    marked = "The garage is full. I drive a Fiat Panda (until 2026-02-11; then: “I sold the Fiat Panda”)."
     assert ended(said("a", marked), said("c", SOLD, 9)) == []
 
 

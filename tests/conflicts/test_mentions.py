@@ -49,7 +49,7 @@ def test_what_mentions_it_of_the_same_person_or_matter_is_found(earlier: str, la
         ("Mara left Oslo for good.", MOVED),
         ("My brother was at the gym.", "I quit the gym."),
         ("The gym smells of paint.", "I quit the gym."),
-        ("Mara rang me up from Oslo (before 2026-02-11).", MOVED),
+        ("Mara rang me up from Oslo (told before 2026-02-11).", MOVED),
     ],
 )
 def test_what_speaks_of_another_or_says_it_itself_is_left(earlier: str, later: str) -> None:

@@ -115,7 +115,7 @@ def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
         ("We have pizza today.", "The pizza is gone."),
         ("I play the cello and the oboe.", "I gave up the cello."),
         ("I play the oboe and the cello.", "I gave up the cello."),
-        ("I drive a Fiat Panda (until 2026-04-01: “It rusts”).", "I sold the Fiat Panda and bought a Kia Niro."),
+        ("I drive a Fiat Panda (until 2026-04-01; then: “It rusts”).", "I sold the Fiat Panda and bought a Kia Niro."),
         ("I live an hour from Leeds.", "I've left Leeds and settled in Porto."),
         ("I drive a Fiat Panda. My wife takes the tram.", "I sold the Fiat Panda and bought a Kia Niro."),
     ],

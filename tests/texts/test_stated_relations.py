@@ -113,7 +113,7 @@ def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str) -> None
 
 def test_what_was_told_later_and_stands_beside_is_no_part_of_a_statement() -> None:
     """Its words of change are the later one's."""
-    (stated,) = stated_relations("Mara lives in Oslo (before 2026-02-11: “Mara lives in Bergen now”).")
+    (stated,) = stated_relations("Mara lives in Oslo (later, on 2026-02-11: “Mara lives in Bergen now”).")
     assert (stated.object, stated.change) == ("oslo", False)
     (somebody,) = stated_relations("Bastian lives in Oslo.")
     assert somebody.subject == "bastian"

@@ -1,9 +1,9 @@
 """``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
 
-What has ended belongs to ``slowwave.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
-Leeds (until 2026-04-12: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A sentence of
-what happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later: "Mara rang from
-Oslo (before 2026-04-12: “Mara moved to Bergen”)".
+What has ended belongs to ``slowwave.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in Leeds (until
+2026-04-12; then: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A sentence of what
+happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later: "Mara rang from Oslo
+(later, on 2026-04-12: “Mara moved to Bergen”)".
 
 A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
 hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
@@ -58,8 +58,8 @@ class _Change(NamedTuple):
 def mark_ended_statements(inputs: Inputs) -> Proposal:
     """A sentence that a later memory ends says until when, where the rest of its memory still holds.
 
-    So does one that mentions what has ended, or to which another value was told later, what was told then: *before* that day, not *until*,
-    as nothing of it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
+    So does one that mentions what has ended, or to which another value was told later, what was told then: *later*, not *until*, as nothing
+    of it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
     """
     found = ended_statements(inputs.snapshot)
     changes, left = _changes(inputs, found)
@@ -123,10 +123,14 @@ def _marked(one: EndedStatement, zone: str) -> str:
     """A sentence with the day on which it ended, and what was said then."""
     day = local_day(one.since, zone).isoformat()
     said = _CLOSE.sub("", re.sub(BESIDE, "", without_later(one.said.strip())))
-    told = "" if len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None) else f": “{said}”"
+    quoted = not (len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None))
+    if one.holds:
+        mark = f"later, on {day}: “{said}”" if quoted else f"told before {day}"
+    else:
+        mark = f"until {day}; then: “{said}”" if quoted else f"until {day}"
     end = _CLOSE.search(one.sentence)
     at = end.start() if end else len(one.sentence)
-    return f"{one.sentence[:at]} ({'before' if one.holds else 'until'} {day}{told}){one.sentence[at:]}"
+    return f"{one.sentence[:at]} ({mark}){one.sentence[at:]}"
 
 
 def _evidence(change: _Change) -> dict[str, object]:
@@ -134,7 +138,7 @@ def _evidence(change: _Change) -> dict[str, object]:
         "ended": [
             {
                 "sentence": quote(one.sentence, _QUOTED),
-                "before" if one.holds else "until": one.since.isoformat(),
+                "later" if one.holds else "until": one.since.isoformat(),
                 "said": quote(one.said, _QUOTED),
             }
             for one, _ in change.marks

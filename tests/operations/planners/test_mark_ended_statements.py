@@ -42,7 +42,9 @@ def test_the_sentence_says_until_when_and_why() -> None:
     """The item shows both texts; a second night finds nothing."""
     snapshot, found = proposed(said("a", LONGER) | {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}, sold())
     (item,) = found.items
-    changed = f"The garage is full. I drive a Fiat Panda (until {DAY}: “I sold the Fiat Panda and bought a Kia Niro”)."
+    changed = (
+        f"The garage is full. I drive a Fiat Panda (until {DAY}; then: “I sold the Fiat Panda and bought a Kia Niro”)."
+    )
     assert after(found) == [changed]
     assert (item.decision, item.risk, item.sources) == ("reword", "medium", (uid("a"), uid("z")))
     assert item.evidence["ended"] == [{"sentence": "I drive a Fiat Panda.", "until": FROM.isoformat(), "said": SOLD}]
@@ -52,11 +54,11 @@ def test_the_sentence_says_until_when_and_why() -> None:
 
 def test_what_happened_before_says_what_was_told_later() -> None:
     """It stays true, and a second night finds nothing; nor is a mark quoted again."""
-    told = "Mara moved from Oslo to Bergen (before 2026-03-01: “Mara lives in Graz now”)."
+    told = "Mara moved from Oslo to Bergen (later, on 2026-03-01: “Mara lives in Graz now”)."
     snapshot, found = proposed(said("a", "Mara rang from Oslo."), sold(told))
-    assert after(found) == [f"Mara rang from Oslo (before {DAY}: “Mara moved from Oslo to Bergen”)."]
+    assert after(found) == [f"Mara rang from Oslo (later, on {DAY}: “Mara moved from Oslo to Bergen”)."]
     assert found.items[0].evidence["ended"] == [
-        {"sentence": "Mara rang from Oslo.", "before": FROM.isoformat(), "said": "Mara moved from Oslo to Bergen."}
+        {"sentence": "Mara rang from Oslo.", "later": FROM.isoformat(), "said": "Mara moved from Oslo to Bergen."}
     ]
     assert not mark_ended_statements(make_inputs(simulate(snapshot, found.items))).items
 
@@ -88,7 +90,7 @@ def test_a_date_beside_what_is_quoted_is_left_out() -> None:
         said("a", LONGER), sold("I sold the Fiat Panda last week (2026-02-02/2026-02-08) and bought a Kia Niro.")
     )
     assert after(found) == [
-        f"The garage is full. I drive a Fiat Panda (until {DAY}: “I sold the Fiat Panda last week and bought a Kia Niro”)."
+        f"The garage is full. I drive a Fiat Panda (until {DAY}; then: “I sold the Fiat Panda last week and bought a Kia Niro”)."
     ]
 
 
@@ -115,7 +117,7 @@ def test_a_memory_with_a_secret_is_left_to_screening() -> None:
 def test_the_day_is_that_of_the_zone() -> None:
     inputs = make_inputs(world(said("a", LONGER), sold()))
     found = mark_ended_statements(replace(inputs, settings=Settings(dates_zone="Europe/Oslo")))
-    assert str(after(found)[0]).count("(until 2026-02-12: ") == 1
+    assert str(after(found)[0]).count("(until 2026-02-12; then: ") == 1
 
 
 @given(st.lists(st.sampled_from(["The garage is full.", "Is it?", "- milk", "Tea!", "I drive a Fiat Panda.", "“So.”"])))
@@ -123,7 +125,7 @@ def test_nothing_but_marks_is_added(parts: list[str]) -> None:
     """Whatever stands around it: without what stands in brackets the text is what it was."""
     text = "\n".join(parts)
     _, found = proposed(said("a", text), sold())
-    mark = f" (until {DAY}: “I sold the Fiat Panda and bought a Kia Niro”)"
+    mark = f" (until {DAY}; then: “I sold the Fiat Panda and bought a Kia Niro”)"
     for changed in map(str, after(found)):
         assert changed != text
         assert changed.replace(mark, "") == text
