@@ -26,6 +26,9 @@ _FIRST: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FAR_ENOUGH: Final = 21
 """Days to a feast from which "last" and "next" mean the nearest one."""
 
+_AROUND: Final = 60
+"""Days around a feast in which what was done for it tells which one is meant."""
+
 
 def season_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "The spring of 2021", "fall 2022"."""
@@ -97,6 +100,9 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None
     elif not when:
         n = {"past": -1, "future": 1}.get(tense, 0)
+        if led and led[1] == "for" and n < 0:  # "I bought a coat for Christmas": one that was, or one to come
+            since, until = (abs((place.today - d).days) for d in (back[-1][1], ahead[0][1]))
+            n = 0 if min(since, until) > _AROUND else -1 if since < until else 1
     if not n:
         return None
     return _feast_value(name, (back[-1] if n < 0 else ahead[0])[0], match, whole)
