@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Final
 
@@ -125,7 +127,27 @@ def lost_lines(found: Losses) -> list[str]:
 
 
 _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
+_PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_AROUND: Final = 9  # parts, which are words, signs and what is between them
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
+
+
+def reworded_line(before: str, after: str) -> str:
+    """A text that is reworded, in a line: [-what goes-] and {+what comes+} with a few words around each."""
+    old, new = _PARTS.findall(before), _PARTS.findall(after)
+    shown: list[str] = []
+    end = 0
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
+        if group[0][1] > end:
+            shown.append("…")
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                shown.append("".join(old[a:b]))
+                continue
+            shown += [_BRACKETS["lost"].format("".join(old[a:b]))] * (a < b)
+            shown += [_BRACKETS["new"].format("".join(new[c:d]))] * (c < d)
+        end = group[-1][2]
+    return "".join([*shown, *["…"] * (end < len(old))])
 
 
 def text_of(table: str, value: Value) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from slowwave.bindings.names import texts_of
 from slowwave.errors import SlowwaveError
+from slowwave.plans.diff import reworded_line
 from slowwave.plans.items import Item
 from slowwave.plans.writings import KINDS, about
 from slowwave.store.connect import Connection
@@ -74,19 +75,27 @@ def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def called(item: Item, names: Mapping[str, str]) -> str:
-    """What an item is about, in a line: its rows by their names, and of two that do not fit together both."""
+    """What an item is about, in a line: its rows by their names, what goes before what stays instead, of two that do not fit together
+    both, and of a text that is reworded what goes and what comes."""
     mutation, evidence = item.mutation, item.evidence
     if mutation.kind in KINDS:
         return about(mutation)
     if (winner := evidence.get("winner")) and (loser := evidence.get("loser")):
-        return f"{quotable(str(winner))} ≠ {quotable(str(loser))}"
+        decided = item.decision != "review"
+        return " → ".join(_quoted(loser, winner)) if decided else " ≠ ".join(_quoted(winner, loser))
     if (earlier := evidence.get("earlier")) and (later := evidence.get("later")):
-        return f"{quotable(str(earlier))} → {quotable(str(later))}"
+        return " → ".join(_quoted(earlier, later))
+    if mutation.kind == "new_version" and (before := evidence.get("before")) and (after := evidence.get("after")):
+        return reworded_line(*_quoted(before, after))
     own = own_names(item, names)
     rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
     if said := [own[row.id] for row in rows]:
         return " = ".join(said) if mutation.keep else _few(said)
     return " = ".join(_said(item)) or f"new {mutation.table}"
+
+
+def _quoted(*texts: object) -> list[str]:
+    return [str(quotable(str(text))) for text in texts]
 
 
 def _few(names: list[str]) -> str:

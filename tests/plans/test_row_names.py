@@ -56,8 +56,12 @@ def test_an_item_is_called_by_what_it_is_about() -> None:
     assert called(Item("x", "merge", merge, {"names": ["Mara", "Mara R."]}), {}) == "Mara = Mara R."
     some = Mutation("set_state", "memories", rows=rows)
     assert called(Item("x", "y", some), {uid("a"): "It rained."}) == "It rained. and 1 more"
-    assert called(Item("x", "y", some, {"winner": "A", "loser": "B"}), {}) == "A ≠ B"
+    assert called(Item("x", "review", some, {"winner": "A", "loser": "B"}), {}) == "A ≠ B"
+    assert called(Item("x", "resolve", some, {"winner": "A", "loser": "B"}), {}) == "B → A"
     assert called(Item("x", "y", some, {"earlier": "A", "later": "B"}), {}) == "A → B"
+    version = Mutation("new_version", "memories", rows=rows[:1])
+    words = {"before": "Petra leaves tomorrow.", "after": "Petra leaves tomorrow (2026-10-25)."}
+    assert called(Item("x", "reword", version, words), {}) == "Petra leaves tomorrow{+ (2026-10-25)+}."
     assert called(Item("x", "y", Mutation("set_state", "memories", rows=(Row(uid("a"), "m-7"),))), {}) == "m-7"
     assert uid("a")[:8] in called(Item("x", "y", some), {})
     assert named_rows([Item("x", "y", some)]) == set(some.row_ids())
