@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from slowwave.imports.mentions import MOST_NAMES, NEIGHBOURS, read_names
 from slowwave.imports.messages import import_messages
 from slowwave.texts.extraction import LONGEST_NAME
+from slowwave.texts.secrets import secrets
+
+TOKEN = "ghp_" + "X7uMq2Zr9LbT4wVn8KcYd3FhJs6PgE1oAKkq"
 
 
 def test_no_text_brings_more_names_than_may_be():
@@ -34,6 +39,22 @@ def test_names_of_one_sentence_are_tied_and_no_others():
         for n, a in enumerate(people)
         for b in people[n + 1 : n + 1 + NEIGHBOURS]
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Jane Smith pushed with {TOKEN} today.",
+        f"Jane Smith: my password is Liverpool{1892}.",
+        f"Jane Smith connects to mongodb+srv://app:{'KfPICIWSHqSDABxo'}@cluster0.ab1cd.mongodb.net/app.",
+    ],
+)
+def test_a_secret_is_no_name(said: str) -> None:
+    """Nor is a piece of one: an entity of it would be found by whoever searches, long after its memory was set aside."""
+    (secret,) = secrets(said)
+    read = read_names(said)
+    assert ("person", "jane smith") in read.found
+    assert not any(said[secret.start : secret.end][:12].casefold() in name.casefold() for _, name in read.found)
 
 
 def test_a_name_without_a_type_is_the_one_that_has_one(store, embedder, jsonl):
