@@ -57,7 +57,9 @@ SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.statu
   ARRAY(SELECT c::text FROM unnest(m.source_chunk_ids) AS c WHERE c = ANY (%(ids)s::uuid[])),
   CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary',
   ARRAY(SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
-    WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s),
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s
+    UNION ALL SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.state = 'quarantined'),
   coalesce(coalesce(d.valid_to, m.valid_to, t.valid_to) <= %(at)s, false)
 FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
   LEFT JOIN memory.entities t ON t.id = r.id
@@ -70,7 +72,7 @@ class _Row:
     """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
 
     ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage; ``ended`` are the texts of
-    memories made of a passage that have ended. ``over``: the row itself has.
+    memories made of a passage that have ended or are quarantined. ``over``: the row itself has.
     """
 
     id: str
@@ -316,7 +318,7 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
     """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it. A passage is out
-    when it says no more than a memory made of it that has ended, and a row when its ``valid_to`` has passed.
+    when it says no more than a memory made of it that has ended or is quarantined, and a row when its ``valid_to`` has passed.
     """
     if row.over:
         return True

@@ -396,6 +396,26 @@ def test_a_passage_that_says_no_more_than_an_ended_memory_is_retired_with_it(sto
     assert told(as_of=ago(5))
 
 
+@pytest.mark.parametrize(("passage", "gone"), [("The tea is kept in the tin.", True), (LONG, False)])
+@pytest.mark.parametrize("mode", ["bm25", "exact"])
+def test_a_passage_that_says_no_more_than_a_quarantined_memory_is_not_told(
+    store: Store, passage: str, gone: bool, mode: str
+):
+    """Whatever day is asked about: what was set aside is no knowledge of then. One that says more stands on."""
+    rows = made_of(passage, "The tea is kept in the tin.")
+    rows["memories"][0] |= {"recorded_at": ago(9), "state": "quarantined"}
+    rows["chunks"][0]["recorded_at"] = ago(9)
+    remember(store, "acme", **rows)
+
+    def told(**fields: object) -> bool:
+        results = asked(store, "tea", mode=mode, **fields).results
+        return uid("passage") in {id_ for r in results for id_ in (r.id, *(other.id for other in r.also_in))}
+
+    assert told() is not gone
+    assert told(as_of=ago(5)) is not gone
+    assert told(include_retired=True)
+
+
 def test_a_model_that_fails_leaves_words_and_a_warning(store: Store):
     corpus(store, file("page", "a.md", "tea"))
     response = asked(store, "tea", Broken())
