@@ -32,6 +32,9 @@ _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
     *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
+OTHER_VALUES: Final = "other_values"
+"""Attribute of a survivor under which the values of absorbed rows stand, by name, where it keeps another: ``{"price": [9.5]}``."""
+
 _CELL: Final = attrgetter("cell.table", "cell.row", "cell.column", "cell.key")
 _ROW: Final = attrgetter("table", "row")
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
@@ -166,13 +169,34 @@ def _survivor(
 
 
 def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
-    """The survivor's attributes, completed by those that only absorbed rows have; unchanged text when none are new."""
-    merged: dict[str, object] = json.loads(str(keep["attributes"]))
-    before = set(merged)
+    """The survivor's attributes, completed by those that only absorbed rows have, and with the values of theirs for which it keeps another
+    beside them; unchanged text when there are none."""
+    merged: dict[str, Any] = json.loads(str(keep["attributes"]))
+    before = json.dumps(merged, sort_keys=True)
     for e in absorbed:
-        for name, value in json.loads(str(e["attributes"])).items():
-            merged.setdefault(name, value)
-    return keep["attributes"] if before == set(merged) else json.dumps(merged, sort_keys=True, ensure_ascii=False)
+        theirs: dict[str, Any] = json.loads(str(e["attributes"]))
+        further = theirs.pop(OTHER_VALUES, {})
+        for name, value in theirs.items():
+            _keep_beside(merged, name, merged.setdefault(name, value), value)
+        for name, values in further.items() if isinstance(further, dict) else ():
+            _keep_beside(merged, name, merged.get(name), values)
+    after = json.dumps(merged, sort_keys=True, ensure_ascii=False)
+    return keep["attributes"] if before == json.dumps(merged, sort_keys=True) else after
+
+
+def _keep_beside(merged: dict[str, Any], name: str, kept: Any, value: Any) -> None:
+    """Put the values that are not kept among the other ones. Where a source's own attribute has that name they are lost, and a person is
+    asked (``slowwave.probes.specifics``)."""
+    known, values = (v if isinstance(v, list) else [v] for v in (kept, value))
+    for one in values:
+        if (
+            one not in known
+            and one not in (None, "")
+            and isinstance(others := merged.setdefault(OTHER_VALUES, {}), dict)
+        ):
+            stand = others.setdefault(name, [])
+            if isinstance(stand, list) and one not in stand:
+                stand.append(one)
 
 
 def _retire(id_: str, seen: Fields, keep: str) -> list[Write]:

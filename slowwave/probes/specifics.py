@@ -3,7 +3,7 @@
 Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.texts.specifics``). Reachable is
 what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
 attributes, what a fact says, and the live chunks and documents that the survivor cites. An absorbed row stays linked to it, but
-recall reads live rows only: what stands on it alone is lost, as is the value of an attribute for which the survivor keeps another.
+recall reads live rows only: what stands on it alone is lost. An attribute for which the survivor keeps another value stands beside it.
 """
 
 from __future__ import annotations

@@ -58,12 +58,43 @@ def test_the_survivor_takes_what_the_others_knew() -> None:
     (merge,) = merge_rows(world(), [Merge(ANNA, (ANNE,))])
     wrote = cells(merge, "entities", ANNA)
     assert wrote["source_chunk_ids"].value == (uid("c1"), uid("c2"))
-    assert json.loads(str(wrote["attributes"].value)) == {"email": "a@b.example", "city": "Oslo"}
+    assert json.loads(str(wrote["attributes"].value)) == {
+        "email": "a@b.example",
+        "city": "Oslo",
+        "other_values": {"email": ["x@y.example"]},
+    }
     assert wrote["description"].value == "Works on cranes."
     assert (wrote["mention_count"].action, wrote["mention_count"].value) == ("add", 2)
     assert [i.values["alias"] for i in merge.inserts] == ["Anne Berg"]
     assert merge.keep is not None
     assert merge.keep.external_id == "17"
+
+
+def test_values_that_are_not_kept_stand_beside_those_that_are() -> None:
+    """Each once, those of earlier merges too; what is equal, or says nothing, adds nothing."""
+    rows = [
+        {"id": ANNA, "name": "a", "attributes": {"price": 9.5, "tags": ["x"], "other_values": {"price": [8]}}},
+        {"id": ANNE, "name": "b", "attributes": {"price": 9.5, "tags": ["x", "y"], "other_values": {"price": [8, 7]}}},
+        {"id": BOB, "name": "c", "attributes": {"price": "", "tags": None}},
+    ]
+    (merge,) = merge_rows(make_snapshot(entities=rows), [Merge(ANNA, (ANNE, BOB))])
+    assert json.loads(str(cells(merge, "entities", ANNA)["attributes"].value)) == {
+        "price": 9.5,
+        "tags": ["x"],
+        "other_values": {"price": [8, 7], "tags": ["y"]},
+    }
+    (same,) = merge_rows(make_snapshot(entities=rows), [Merge(ANNA, (BOB,))])
+    assert "attributes" not in cells(same, "entities", ANNA)
+
+
+def test_an_attribute_of_a_source_keeps_its_name() -> None:
+    """One that is called as other values are is no place for them: what is not kept is lost, and a person is asked."""
+    rows = [
+        {"id": ANNA, "name": "a", "attributes": {"price": 9.5, "other_values": "none"}},
+        {"id": ANNE, "name": "b", "attributes": {"price": 8}},
+    ]
+    (merge,) = merge_rows(make_snapshot(entities=rows), [Merge(ANNA, (ANNE,))])
+    assert "attributes" not in cells(merge, "entities", ANNA)
 
 
 def test_the_survivor_began_when_the_first_of_them_did() -> None:

@@ -74,7 +74,7 @@ def test_where_all_is_at_fault_nothing_is_left_to_advise():
 def test_a_loss_that_the_plan_tells_is_decided_and_another_is_not():
     """Whoever approves a review item has read what it would lose; the refusal names items, and no value."""
     snapshot = make_snapshot(
-        entities=[entity("Mara", attributes={"fee": "12.50 EUR"}), entity("M.", attributes={"fee": "14 EUR"})]
+        entities=[entity("Mara", description="Takes 12.50 EUR."), entity("M.", description="Takes 14 EUR.")]
     )
     items = merges(snapshot, {"Mara": ["M."]})
     (loss,) = specifics_probe(snapshot, simulate(snapshot, items), items).lost
