@@ -104,6 +104,10 @@ class Attributes:
 
     columns: tuple[Column, ...]
 
+    def stated(self) -> Ints:
+        """The rows that state any attribute, what their names say left out."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(c.rows for c in self.columns if c.key != CODES)]))
+
     def of(self, kind: int) -> tuple[Column, ...]:
         """The columns of one entity type."""
         return tuple(c for c in self.columns if c.kind == kind)

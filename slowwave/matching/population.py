@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,16 +18,21 @@ from scipy import sparse
 from slowwave.matching import attributes, names
 from slowwave.matching.attributes import Attributes
 from slowwave.matching.names import Names, fold
-from slowwave.matching.vectors import unit_rows
+from slowwave.matching.vectors import cosines, unit_rows
 
 Ints = NDArray[np.int64]
+
+_SAME: Final = 0.9999
+_NEARLY_ALL: Final = 0.9
+_ENOUGH: Final = 5
+"""Pairs of one name from which names are seen to be shared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """n rows sorted by id. ``vector`` (n,) is the row in ``units`` (unit vectors) or -1; ``known_as`` (n, forms) holds every
-    folded name and alias; ``neighbours`` (n, things) and ``documents`` (n, documents) hold ones; ``sources`` (n,) codes where a row came
-    from (``source_names``), -1 unknown."""
+    """n rows sorted by id. ``vector`` (n,) is the row in ``units`` (unit vectors) or -1, as where vectors say no more than names, which
+    would count twice; ``known_as`` (n, forms) holds every folded name and alias; ``neighbours`` (n, things) and ``documents`` (n,
+    documents) hold ones; ``sources`` (n,) codes where a row came from (``source_names``), -1 unknown."""
 
     ids: NDArray[np.object_]
     types: tuple[str, ...]
@@ -71,6 +76,7 @@ class Population:
         texts = entities["attributes"].to_pylist() if "attributes" in entities.column_names else [None] * len(ids)
         sources, source_names = _sources(entities)
         units, vector = _vectors(len(ids), matrix, None if rows is None else rows[order])
+        stated = attributes.prepare(texts, kind, _by_code(shapes, named), display_names)
         return cls(
             ids=np.array(ids.to_pylist(), np.object_),
             types=types,
@@ -78,9 +84,9 @@ class Population:
             kind=kind.astype(np.int64),
             display_names=display_names,
             names=forms,
-            attributes=attributes.prepare(texts, kind, _by_code(shapes, named), display_names),
+            attributes=stated,
             units=units,
-            vector=vector,
+            vector=_beyond_names(units, vector, kind, display_names, stated),
             known_as=_known_as(ids, forms, aliases),
             neighbours=_neighbours(ids, links) if neighbours is None else _named([neighbours[int(k)] for k in order]),
             documents=_documents(entities),
@@ -110,6 +116,26 @@ def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> t
     place = np.full(len(matrix) + 1, -1, np.int64)
     place[kept] = np.arange(len(kept))
     return units, place[rows]  # row -1 reads the last place, which stays -1
+
+
+def _beyond_names(
+    units: NDArray[np.float32], vector: Ints, kind: Ints, names: Sequence[str], attributes: Attributes
+) -> Ints:
+    """``vector`` without those that are made of the names alone: rows of one name and type nearly all have the same one. Where few rows
+    share a name, those without attributes keep theirs, as nothing but the name can decide on them."""
+    held = np.flatnonzero(vector >= 0)
+    if not len(held):
+        return vector
+    called = np.unique(np.array(names, np.object_)[held], return_inverse=True)[1]
+    order = np.lexsort((called, kind[held]))
+    held, called = held[order], called[order]
+    pairs = np.flatnonzero((called[1:] == called[:-1]) & (kind[held[1:]] == kind[held[:-1]]))
+    same = cosines(units, vector[held[pairs]], vector[held[pairs + 1]]) >= _SAME
+    if not len(pairs) or same.mean() < _NEARLY_ALL:
+        return vector
+    left = vector.copy()
+    left[slice(None) if len(pairs) >= _ENOUGH else attributes.stated()] = -1
+    return left
 
 
 def _known_as(ids: pa.Array, forms: Names, aliases: pa.Table | None) -> Any:

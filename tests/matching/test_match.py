@@ -20,6 +20,12 @@ from slowwave.matching.match import Matches, match
 FEBRL = Path(__file__).parents[2] / "../shared/data/er/febrl1.csv"
 
 
+NAMES = (
+    *("Felix Jessop", "Victoria Nettles", "Nadia Castellan", "Rebecca Lindqvist", "Edward Kowalczyk"),
+    *("Mateo Ivers", "Yusuf Petrov", "Andrew Moreau", "Leila Okoro"),
+)
+
+
 def entity(id_: str, name: str, kind: str = "thing", **attributes: object) -> dict[str, object]:
     return {"id": id_, "entity_type": kind, "name": name, "attributes": json.dumps(attributes)}
 
@@ -159,10 +165,25 @@ def test_a_row_that_suits_two_which_contradict_each_other_joins_neither() -> Non
         entity("b", "Jo Marsh", date_of_birth="1980-02-01"),
         entity("c", "Jo Marsh", date_of_birth="1990-07-09"),
     ]
-    found = match(table(rows), Settings(), matrix=np.ones((3, 4), np.float32), rows=np.arange(3))
+    near = np.ones((3, 4), np.float32) + np.eye(3, 4, dtype=np.float32) / 20
+    found = match(table(rows), Settings(), matrix=near, rows=np.arange(3))
     assert found.merges == ()
     assert [(p.a, p.b) for p in found.review] == [("a", "b"), ("a", "c")]
     assert "do not all agree" in found.explain("a", "c").reason
+
+
+@pytest.mark.parametrize("names", [1, 9])
+def test_vectors_of_names_count_no_name_twice(names: int) -> None:
+    """Two people of one name, whose vectors are that name's, with other telephones: a person is asked."""
+    rows = [
+        entity(f"{side}{n}", name, phone=f"07{n}{at}3 {n}1{at}7{n}")
+        for n, name in enumerate(NAMES[:names])
+        for at, side in enumerate("ab")
+    ]
+    said = np.repeat(np.random.default_rng(7).normal(size=(names, 16)), 2, axis=0).astype(np.float32)
+    found = match(table(rows), Settings(), matrix=said, rows=np.arange(len(rows)))
+    assert found.merges == ()
+    assert len(found.review) == names
 
 
 def test_the_waterfall_adds_up_to_the_probability() -> None:

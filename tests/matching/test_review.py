@@ -185,7 +185,7 @@ def test_a_pair_that_would_join_groups_that_disagree_is_doubted() -> None:
                 json.dumps(attributes | {"email": "jo@marsh.example"} if id_ == "a" else attributes)
                 for id_, attributes in rows
             ],
-            "vector": [[1.0, 0.0]] * 3,
+            "vector": [[1.0, 0.0, 0.0], [1.0, 0.05, 0.0], [1.0, 0.0, 0.05]],
         }
     )
     found = match_entities(table)
