@@ -27,7 +27,7 @@ from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, decoded
 from slowwave.corpus.pending_files import Unwritable
 from slowwave.errors import Refused
 from slowwave.folders.history import NOTHING, Commit
-from slowwave.folders.merging import BlockRow, Merged, merged
+from slowwave.folders.merging import BlockRow, Merged, merged, nearest
 from slowwave.folders.segments import Segment
 from slowwave.folders.sources import is_folder, source_of
 from slowwave.language.embedder import Embedder
@@ -67,9 +67,8 @@ SELECT n.id, %s, %s, n.position, n.kind, n.section, n.day, n.lead, n.body, n.tai
 FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[])
   AS n (id, position, kind, section, day, lead, body, tail)
 """
-_FOLLOWED: Final = """
-UPDATE memory.folder_blocks SET said = CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END WHERE folder = %s AND path = %s
-  AND said <> CASE WHEN gone OR kind = 'left' THEN '' ELSE lead || body || tail END
+_SAID: Final = """
+UPDATE memory.folder_blocks b SET said = n.said FROM unnest(%s::uuid[], %s::text[]) AS n (id, said) WHERE b.id = n.id AND b.said <> n.said
 """
 _SEEN: Final = """
 INSERT INTO memory.folder_files (folder, path, size, mtime, hash) VALUES (%s, %s, %s, %s, %s)
@@ -296,26 +295,45 @@ class _Following:
         return ""
 
     def _bring(self, path: str, mark: FileMark) -> None:
-        """One file and its rows, in one transaction."""
+        """One file and its rows. No transaction is open while it is written, which may be a request that takes its time: that it is to be
+        written is committed before, as its rows say something else than it, and that it was, right after."""
         content = self._source.read(path, mark)
+        rows = self._agree(path, mark, content)
+        wanted = "".join(row.wanted for row in rows).encode()
+        if wanted == content:
+            return
+        brought = self._source.bring(path, content_hash(content), wanted)
+        if brought is None:
+            raise Unsettled
+        self._done.written.append(path)
+        with self._connection.transaction():
+            self._say([row.followed for row in rows])
+            self._see(path, brought, wanted)
+
+    def _agree(self, path: str, mark: FileMark, content: bytes) -> list[BlockRow]:
+        """The rows of a file, after what a person wrote into it became some of them; a file that says all they say has followed."""
         now = decoded(content)
         with self._connection.transaction():
             rows = self._rows(path)
-            if now != "".join(row.wanted for row in rows):
-                if now != "".join(row.said for row in rows):
-                    self._take(path, mark, merged(rows, self._source.segments(now, path)))
-                    self._done.read += 1
-                    rows = self._rows(path)
-                wanted = "".join(row.wanted for row in rows).encode()
-                if wanted != content:
-                    brought = self._source.bring(path, content_hash(content), wanted)
-                    if brought is None:
-                        raise Unsettled
-                    self._done.written.append(path)
-                    content, mark = wanted, brought
+            if now not in ("".join(row.wanted for row in rows), "".join(row.said for row in rows)):
+                segments = self._source.segments(now, path)
+                before = nearest(rows, segments)
+                self._say(before)
+                self._take(path, mark, merged(before, segments))
+                self._done.read += 1
+                rows = self._rows(path)
+            if now == "".join(row.wanted for row in rows):
+                self._say([row.followed for row in rows])
             self._connection.execute(_PLACED, ([row.id for row in rows], _places(path, rows)))
-            self._connection.execute(_FOLLOWED, (self._name, path))
-            self._connection.execute(_SEEN, (self._name, path, mark.size, mark.mtime, content_hash(content)))
+            self._see(path, mark, content)
+        return rows
+
+    def _say(self, rows: Sequence[BlockRow]) -> None:
+        """Note what the file says of rows. What changed of them since they were read has yet to follow."""
+        self._connection.execute(_SAID, ([row.id for row in rows], [row.said for row in rows]))
+
+    def _see(self, path: str, mark: FileMark, content: bytes) -> None:
+        self._connection.execute(_SEEN, (self._name, path, mark.size, mark.mtime, content_hash(content)))
 
     def _rows(self, path: str) -> list[BlockRow]:
         with self._connection.cursor(row_factory=class_row(BlockRow)) as cursor:

@@ -7,7 +7,7 @@ plan changed of them meanwhile; whatever a person rewrote or took out is the per
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Final
@@ -37,6 +37,11 @@ class BlockRow:
         """What the file is to say of it."""
         return "" if self.gone or self.kind == "left" else self.lead + self.body + self.tail
 
+    @property
+    def followed(self) -> BlockRow:
+        """The same row once the file says what it wants."""
+        return replace(self, said=self.wanted)
+
 
 @dataclass(frozen=True, slots=True)
 class Merged:
@@ -45,6 +50,18 @@ class Merged:
 
     parts: tuple[tuple[BlockRow | None, Segment | None], ...]
     ended: tuple[BlockRow, ...] = field(default=())
+
+    @property
+    def changes(self) -> int:
+        """Blocks that are gone or new."""
+        return len(self.ended) + sum(row is None for row, _ in self.parts)
+
+
+def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[BlockRow]:
+    """The rows with what their file said before somebody wrote into it: what it said when it was looked at last or, where a process ended
+    before it could note what it had written, what it was to say. It is the one from which fewer blocks differ."""
+    said, wanted = list(rows), [row.followed for row in rows]
+    return said if said == wanted else min(said, wanted, key=lambda before: merged(before, segments).changes)
 
 
 def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:

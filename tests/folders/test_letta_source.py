@@ -6,6 +6,8 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from itertools import count
+from multiprocessing.process import BaseProcess
 
 import pytest
 
@@ -76,6 +78,29 @@ def apply_in_a_process(store: Store, approval: str, environment: dict[str, str])
     """What a killed process runs."""
     os.environ.update(environment)
     apply_approval(store, approval)
+
+
+def undo_in_a_process(store: Store, run: str, environment: dict[str, str]) -> None:
+    """As above."""
+    os.environ.update(environment)
+    undo_run(store, run)
+
+
+def killed(letta: LettaServer, last: int, process: BaseProcess) -> None:
+    """Kill a process that waits for the answer to its request of that number."""
+    asked, dead, numbers = threading.Event(), threading.Event(), count(1)
+
+    def hold(_method: str, _id: str) -> None:
+        if next(numbers) == last:
+            asked.set()
+            dead.wait(60)
+
+    letta.after = hold
+    assert asked.wait(120)
+    process.kill()
+    process.join()
+    dead.set()
+    letta.after = lambda _method, _id: None
 
 
 def followed(store: Store) -> FolderSync:
@@ -187,39 +212,83 @@ def test_a_line_that_a_plan_rewrote_and_somebody_since_is_refused_by_its_block(
     assert "by the harbour" in letta.values()[diary]
 
 
-def test_a_process_killed_while_letta_writes_is_gone_on_with_and_nothing_is_written_twice(
-    store: Store, letta: LettaServer
+@pytest.mark.parametrize("last", [2, 3, 4], ids=["read", "written", "read-again"])
+def test_a_process_killed_around_a_write_is_gone_on_with_and_nothing_is_written_twice(
+    store: Store, letta: LettaServer, last: int
 ) -> None:
-    """Letta has the value and the process never hears of it: the same apply, begun again, sees it written and writes the other block."""
+    """The process never hears the answer to a request about the first block: the read before the write, the write, or the read after it.
+    So it is with an undo. Whoever looks next sees what was written, and writes the rest."""
     before = letta.values()
     human, project, *_ = before
     connected(store, letta)
     approval = approved(store, planned(store))
-    wrote, dead = threading.Event(), threading.Event()
-
-    def hold(method: str, _id: str) -> None:
-        if method == "PATCH":
-            wrote.set()
-            dead.wait(60)
-
-    letta.after = hold
-    process = started(apply_in_a_process, store, approval, {KEY: TOKEN})
-    assert wrote.wait(120)
-    process.kill()
-    process.join()
-    dead.set()
-    letta.after = lambda _method, _id: None
-    assert letta.written == [human]
-    due = "SELECT count(DISTINCT path) FROM memory.folder_blocks WHERE gone AND said <> ''"
+    killed(letta, last, started(apply_in_a_process, store, approval, {KEY: TOKEN}))
+    assert letta.written == [human][: last - 2]
+    due = "SELECT count(DISTINCT path) FROM memory.folder_blocks WHERE gone <> (said = '') AND kind <> 'left'"
     assert ask(store, due) == [(2,)], "the intent is in the rows"
     ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour'")
     result = apply_approval(store, approval)
     assert ask(store, due) == [(0,)]
     assert letta.written == [human, project]
     assert letta.values()[human].count("prefers tea") == 1
-    undo_run(store, result.run_id)
+    killed(letta, last, started(undo_in_a_process, store, result.run_id, {KEY: TOKEN}))
+    assert ask(store, due) == [(2,)]
+    look_at_store(store, "letta-api")
+    assert ask(store, due) == [(0,)]
     assert letta.values() == before
     assert letta.written == [human, project] * 2
+
+
+def test_an_agent_that_writes_before_a_killed_process_is_gone_on_with_takes_nothing_from_undo(
+    store: Store, letta: LettaServer
+) -> None:
+    """Letta has what the plan wrote, and no row says so yet, when an agent adds a line: the plan's lines are not taken for the agent's."""
+    human, project, *_ = letta.blocks
+    diary = letta.add("diary", "# 2026-03-02\nAnna met Clara yesterday at the harbour office.\n")
+    before = letta.values()
+    connect_letta(store, letta.url, embedder_for(Settings.for_namespace({})))
+    let_write(store, "letta_api")
+    approval = approved(store, planned(store))
+    killed(letta, 3, started(apply_in_a_process, store, approval, {KEY: TOKEN}))
+    (first,) = letta.written
+    letta.blocks[first]["value"] += "An agent adds this.\n"
+    ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour'")
+    result = apply_approval(store, approval)
+    assert sorted(letta.written) == sorted([diary, human, project])
+    killed(letta, 3, started(undo_in_a_process, store, result.run_id, {KEY: TOKEN}))
+    letta.blocks[first]["value"] += "An agent adds that.\n"
+    look_at_store(store, "letta-api")
+    assert letta.values() == {
+        **before,
+        first: f"{before[first]}An agent adds this.\nAn agent adds that.\n",
+    }
+
+
+def test_while_letta_takes_its_time_no_row_is_locked_and_what_changes_meanwhile_follows(
+    store: Store, letta: LettaServer
+) -> None:
+    """A change that is committed while a block is written is not taken for written with it."""
+    human, *_ = letta.blocks
+    connected(store, letta)
+    locks: list[tuple[object, ...]] = []
+
+    def look(method: str, id_: str) -> None:
+        locks.extend(
+            ask(
+                store,
+                "SELECT c.relname, l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE l.pid <> pg_backend_pid() "
+                "AND c.relname LIKE 'folder%%' AND l.mode LIKE 'Row%%'",
+            )
+        )
+        if (method, id_) == ("PATCH", human) and not locks:
+            ask(store, "UPDATE memory.folder_blocks SET gone = true WHERE body LIKE '%%two cats' AND NOT gone")
+
+    letta.before = look
+    applied(store, planned(store))
+    assert locks == []
+    assert "two cats" in letta.values()[human]
+    followed(store)
+    assert "two cats" not in letta.values()[human]
 
 
 def test_a_server_that_is_away_or_takes_no_key_stops_the_night_and_loses_nothing(

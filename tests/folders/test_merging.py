@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.folders.merging import BlockRow, merged
+from slowwave.folders.merging import BlockRow, merged, nearest
 from slowwave.folders.segments import Segment
 
 TEXTS = st.lists(st.sampled_from(["- a\n", "- b\n", "- c\n", "\n", "# H\n"]), max_size=12)
@@ -40,6 +40,17 @@ def test_an_edit_ends_one_row_and_leaves_the_others() -> None:
     found = merged(held, [Segment("- a\n"), Segment("- b by hand\n"), Segment("- c\n")])
     assert [row.id if row else None for row, _ in found.parts] == ["0", "1", None, "2"]
     assert [row.id for row in found.ended] == ["1"]
+
+
+def test_a_plan_that_was_written_and_never_noted_is_not_taken_for_a_persons() -> None:
+    """A person adds a line after what the plan wrote, or after what stood there before."""
+    held = rows(["- a\n", "- b\n", "- c\n"])
+    held[0] = replace(held[0], body="- A\n")
+    held[1] = replace(held[1], gone=True)
+    for texts, said in ((["- A\n", "- c\n", "- d\n"], "wanted"), (["- a\n", "- b\n", "- c\n", "- d\n"], "said")):
+        before = nearest(held, [Segment(text) for text in texts])
+        assert [row.said for row in before] == [getattr(row, said) for row in held]
+        assert not merged(before, [Segment(text) for text in texts]).ended
 
 
 def test_a_file_of_which_all_is_new_takes_no_long_time() -> None:
