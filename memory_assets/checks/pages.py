@@ -5,6 +5,7 @@ from typing import Final
 
 import dagster as dg
 
+from memory_assets.partitions import namespaces
 from slowwave.night.results import Result
 from slowwave.reports.model import Report
 
@@ -36,7 +37,7 @@ def page_results(reports: Mapping[str, Report]) -> Iterator[dg.AssetCheckResult]
 
 
 def _check(name: str, audit: str, numbers: tuple[str, ...], about: str) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=["audit", audit], name=name, description=about)
+    @dg.asset_check(asset=["audit", audit], name=name, description=about, partitions_def=namespaces)
     def check(report: Result) -> dg.AssetCheckResult:
         return _result(name, audit, numbers, report.value)
 

@@ -41,7 +41,7 @@ def nights(postgres: server.Server, tmp_path_factory: pytest.TempPathFactory) ->
         store = Store.embedded_in(postgres.url(name), postgres.home)
         slug = new_world(store).slug
         told: list[Given] = []
-        with project(store, slug) as made, pytest.MonkeyPatch.context() as patch:
+        with project(store, slug, "another") as made, pytest.MonkeyPatch.context() as patch:
             forget_environment(patch, tmp_path_factory.mktemp("night"))
             result = made.run("night_job", slug)
             run_night(store, slug, force=True, done=lambda *given: told.append(given))
@@ -58,6 +58,14 @@ def events(instance: dg.DagsterInstance, slug: str, keys: set[dg.AssetKey]) -> d
         assert record.asset_materialization is not None
         found[key] = dict(record.asset_materialization.metadata)
     return found
+
+
+def evaluated(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> dg.AssetCheckEvaluation | None:
+    """The newest evaluation of a check."""
+    for record in instance.event_log_storage.get_asset_check_execution_history(check, 1):
+        if record.event and record.event.dagster_event:
+            return record.event.dagster_event.asset_check_evaluation_data
+    return None
 
 
 def test_the_same_assets_with_the_same_metadata(nights: TwoNights) -> None:
@@ -83,15 +91,14 @@ def test_the_same_assets_with_the_same_metadata(nights: TwoNights) -> None:
 
 def test_checks_are_told_as_they_were_found(nights: TwoNights) -> None:
     """Those of models and of pages, each with its asset; a night of Dagster evaluates the same."""
-    own = {(check.asset_key, check.check_name, check.passed) for check in nights.result.get_asset_check_evaluations()}
+    own = {(c.asset_key, c.check_name, c.passed, c.partition) for c in nights.result.get_asset_check_evaluations()}
+    assert nights.slug in {partition for _, _, _, partition in own}
     with ephemeral() as instance:
         report_night(*nights.given, instance)
         told = {
-            (key, name, history[0].event.dagster_event.asset_check_evaluation_data.passed)
-            for key, name, _ in own
-            if (history := instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(key, name), 1))
-            and history[0].event
-            and history[0].event.dagster_event
+            (key, name, evaluation.passed, evaluation.partition)
+            for key, name, _, _ in own
+            if (evaluation := evaluated(instance, dg.AssetCheckKey(key, name)))
         }
     assert told == own != set()
 

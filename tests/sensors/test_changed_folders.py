@@ -117,9 +117,10 @@ def test_a_changed_folder_makes_the_night_another_than_unchanged(store: Store, t
 
 
 def test_what_audits_list_is_a_check_of_theirs(store: Store, folder: Path) -> None:
-    """A link that leads nowhere and a page at odds with itself; mended, the checks hold. Audits follow from the folders."""
+    """A link that leads nowhere and a page at odds with itself; mended, the checks hold, whatever other namespaces there are. Audits follow
+    from the folders."""
     write(folder, "b.md", "---\nstatus: active\nsuperseded_by: gone.md\n---\n# B\n")
-    with project(store, SLUG) as p:
+    with project(store, SLUG, "another") as p:
         p.run("corpus_sync_job", SLUG)
         night = p.run("night_job", SLUG)
         assert night.success
