@@ -31,12 +31,17 @@ class FilteredProposals:
     held_back: str
     lowered: LoweredItems
 
+    @property
+    def not_planned(self) -> tuple[int, str]:
+        """How many proposals are for no plan here, whatever they say, and why; none where the store may be written."""
+        return len(self.proposed) if self.held_back else 0, self.held_back
+
     def why_nothing(self, proposals: Mapping[str, Proposal], carried: int) -> tuple[str, ...]:
         """Why the plan has nothing new in it, a sentence each; ``carried`` items wait in the plan before."""
         sentences = why_nothing(
             [p.report for p in proposals.values()],
             rejected=self.rejected,
-            held_back=(len(self.proposed), self.held_back),
+            held_back=self.not_planned,
             out_of_scope=self.out_of_scope,
             carried=carried,
         )

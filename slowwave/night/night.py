@@ -246,7 +246,7 @@ def make_plan(
         len(plan.items) - len(carried),
         len(carried),
         why_nothing=() if len(plan.items) > len(carried) else made_of.why_nothing(proposals, len(carried)),
-        held_back=(len(made_of.proposed) if made_of.held_back else 0, made_of.held_back),
+        held_back=made_of.not_planned,
         rejected=len(decided.rejected),
     )
 

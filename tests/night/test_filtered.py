@@ -42,6 +42,9 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     assert "1 proposal was rejected" in why
     assert f"{found.out_of_scope} proposals lie outside" in why
     assert "4 proposals wait" in why
+    assert "not planned" not in why
+    held = " ".join(replace(found, held_back="It is only read.").why_nothing(proposals, carried=0))
+    assert f"{len(merges) + len(states)} proposals are not planned. It is only read." in held
     assert "Did not run: promote_memories." in why
 
     audits = {"census": Report("census", "Two.", {"rows": 2}, (Finding("Odd.", ()),), details={"person": 2})}
