@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,6 @@ class _Planned:
     """A namespace with items to decide: those that an approval of its plan covers, and those that are asked one by one."""
 
     namespace: str
-    plan: str
     decided: int
     reviews: int
 
@@ -38,6 +37,7 @@ class NightTotals:
     looked: int = 0
     unchanged: int = 0
     removed: int = 0
+    held: int = 0
     new: int = 0
     carried: int = 0
     deferred: int = 0
@@ -61,6 +61,7 @@ class NightTotals:
         if one.plan is None or not one.plan.items:
             proposals, why = one.held_back
             if proposals:
+                self.held += 1
                 self.held_back[why] += proposals
             return
         self.deferred += len(one.plan.deferred)
@@ -71,17 +72,19 @@ class NightTotals:
             self.by_policy.append(one.namespace)
         reviews = sum(decisions.get("review", 0) for decisions in counted.values())
         decided = len(one.plan.items) - reviews
-        self.planned.append(_Planned(one.namespace, one.plan.plan_hash, decided, reviews))
+        self.planned.append(_Planned(one.namespace, decided, reviews))
 
     def most(self) -> list[_Planned]:
         """Those with most to review first, then those with most to approve, then by name."""
         return sorted(self.planned, key=lambda p: (-p.reviews, -p.decided, p.namespace))[:LISTED]
 
-    def show(self) -> None:
-        """Print it; what failed is ``show_failures``'s to say."""
-        nothing = self.looked - self.unchanged - self.removed - len(self.planned)
+    def show(self, plan_of: Callable[[str], str | None]) -> None:
+        """Print it; what failed is ``show_failures``'s to say. ``plan_of`` says in which plan the items of a namespace wait: those that a
+        night found again wait in the one before."""
+        nothing = self.looked - self.unchanged - self.removed - self.held - len(self.planned)
         parts = [
             f"{len(self.planned):,} with a plan",
+            *([f"{self.held:,} whose proposals are not planned"] if self.held else []),
             *([f"{nothing:,} with nothing to do"] if nothing else []),
             *([f"{self.unchanged:,} unchanged"] if self.unchanged else []),
             *([f"{self.removed:,} of stores that were removed and are not read"] if self.removed else []),
@@ -103,7 +106,10 @@ class NightTotals:
             show_table(
                 "Most to review",
                 ("namespace", "questions", "to approve", "plan"),
-                [(p.namespace, f"{p.reviews:,}", f"{p.decided:,}", p.plan[:12]) for p in self.most()],
+                [
+                    (p.namespace, f"{p.reviews:,}", f"{p.decided:,}", (plan_of(p.namespace) or "")[:12])
+                    for p in self.most()
+                ],
             )
             first = argument(self.most()[0].namespace)
             suggest("A plan, then all of them in a browser", f"{program()} plans show {first}", f"{program()} review")

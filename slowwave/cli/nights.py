@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,7 +91,8 @@ def night(
         shown += [{"namespace": n, "error": str(e)} for n, e in summary.failures]
         show_json(shown if namespace == "ALL" else shown[0])
     elif not verbose and len(names) > 1:
-        summary.show()
+        with store.connect("reader") as connection:
+            summary.show(partial(latest_plan, connection))
     show_failures(summary.failures)
     if summary.failures:
         raise typer.Exit(1)

@@ -38,6 +38,10 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
         name: sum(sum(d.values()) for d in n["items"].values()) for name, n in planned.items()
     }
     assert f"slowwave plans show {table[0][0]}" in out
+    shown = {row[0]: json.loads(run("plans", "show", row[0], "--json")[1])["plan_hash"] for row in table}
+    carried = run("night", "ALL", "--force", "--ops", "resolve_conflicts")[1].splitlines()
+    waits = {line.split()[0]: line.split()[3] for line in carried if line.startswith("mem0-")}
+    assert waits == {name: hash_[:12] for name, hash_ in shown.items()}, "in the plan before"
     assert err.startswith(f"{names[-1]}: Nights are off in {names[-1]}")
     verbose = run("night", "ALL", "--force", "--verbose", "--jobs", "2")[1]
     assert all(f"{name}: audits" in verbose for name in planned)
@@ -60,9 +64,9 @@ def test_the_page_does_not_grow_with_the_namespaces(
     for n in range(3_000):
         report = Report("safety_scan", "Two.", findings=(Finding("A secret."), Finding("Another.")))
         summary.add(Night(f"user-{n}", reports={"safety_scan": report}, held_back=(2, "It is connected to be read.")))
-    summary.show()
+    summary.show(lambda _: None)
     said = capsys.readouterr().out
-    assert "3,000 namespaces: 0 with a plan, 3,000 with nothing to do." in said
+    assert "3,000 namespaces: 0 with a plan, 3,000 whose proposals are not planned." in said
     assert "Found by audits: safety_scan 6,000." in said
     assert "6,000 proposals are not planned. It is connected to be read." in said
     assert len(said.splitlines()) <= 12
