@@ -13,7 +13,7 @@ import psycopg
 from psycopg import sql
 
 from slowwave.bindings.binding import Binding, BoundTable, Derived
-from slowwave.bindings.connected import ConnectedStore, connected_stores, reading
+from slowwave.bindings.connected import TABLE, ConnectedStore, connected_stores, reading
 from slowwave.bindings.fingerprint import differences, nearest, structure_of, there, version_of
 from slowwave.bindings.rendering import Scope, held_sql, joined_sql, row_conditions, standing_sql, text_of
 from slowwave.bindings.writing import why_unfit, writing_grants
@@ -22,6 +22,7 @@ from slowwave.errors import EmbeddingError, SettingsError, SlowwaveError
 from slowwave.language.embedder import embedder_for
 from slowwave.store.connect import Connection, Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.texts.counted import counted
 
 SAME_COSINE: Final = 0.999
 """The least cosine of a stored vector and of the one that the embedder gives of its text now."""
@@ -71,9 +72,11 @@ def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[
                 f"Connect it with the names that they have, or `slowwave connect remove {of.name}`.",
             )
         ]
-    found = [*_rights(store, owner, of), *_structure(owner, of)]
-    if of.writing and not any(said.problem for said in found):
-        found += _writing(store, owner, of, [said.finding for said in found])
+    found = [*_rights(store, owner, of), *_structure(owner, of), *_retiring(of)]
+    if of.writing:
+        found += _lacking(owner, of)
+        if not any(said.problem for said in found):
+            found += _unfit(store, of)
     if any(said.problem for said in found):
         return found
     try:
@@ -172,14 +175,14 @@ def _rights(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnos
                 Diagnosis(
                     f"{bound.schema}.{bound.table} has triggers that the binding does not know: {_few(row[3])}. They would change what a "
                     "plan writes, so nothing is written to it; audits go on.",
-                    "Let whoever made them say whether they can go.",
-                    problem=False,
+                    f"Let whoever made them say whether they can go{f', or {_let_none(of)}' if of.writing else ''}.",
+                    problem=of.writing,
                 )
             )
         if row and row[2] and not statements and (hidden := _hidden(store, owner, bound)):
             found.append(
                 Diagnosis(
-                    f"Row security of {bound.schema}.{bound.table} hides {hidden:,} rows from slowwave_reader, so nights judge by a part.",
+                    hidden,
                     "Let the table's owner give it a policy that shows all rows.",
                     statements=(
                         _grant(
@@ -193,33 +196,68 @@ def _rights(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnos
     return found
 
 
-def _writing(store: Store, owner: Connection, of: ConnectedStore, said: list[str]) -> list[Diagnosis]:
-    """What keeps plans from being applied to a store to which a person let them, beside what is said already."""
-    if statements := writing_grants(owner, of.binding):
-        return [
-            Diagnosis(
-                f"Plans cannot be applied to the store {of.name}: slowwave_applier lacks rights on its tables.",
-                f"Let their owner run these statements, or let no plan be applied: `slowwave connect write {of.name} --off`.",
-                statements=tuple(statements),
-            )
-        ]
+def _lacking(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
+    """The rights without which no plan is applied to a store to which a person let them."""
+    statements = writing_grants(owner, of.binding)
+    if not statements:
+        return []
+    return [
+        Diagnosis(
+            f"Plans cannot be applied to the store {of.name}: slowwave_applier lacks rights on its tables.",
+            f"Let their owner run these statements, or {_let_none(of)}.",
+            statements=tuple(statements),
+        )
+    ]
+
+
+def _unfit(store: Store, of: ConnectedStore) -> list[Diagnosis]:
+    """What else keeps plans from being applied to such a store."""
     with store.connect("applier") as connection:  # what row security hides depends on who looks
         why = why_unfit(connection, of)
-    if not why or why in said or any(" triggers " in one for one in said):
+    return [Diagnosis(why, f"Put that right, or {_let_none(of)}.")] if why else []
+
+
+def _let_none(of: ConnectedStore) -> str:
+    return f"let no plan be applied: `slowwave connect write {of.name} --off`"
+
+
+def _retiring(of: ConnectedStore) -> list[Diagnosis]:
+    """That a person's own binding says of no way to retire a memory, which is what most plans do."""
+    bound = of.binding.tables["memories"]
+    retire = bound.retire
+    if of.kind != TABLE or of.binding.read_only or bound.read_only or retire.by != "nothing" or retire.why_not:
         return []
-    return [Diagnosis(why, f"Put that right, or let no plan be applied: `slowwave connect write {of.name} --off`.")]
+    return [
+        Diagnosis(
+            f"The file of the store {of.name} names no way to retire a row, so no plan takes a duplicate or a secret out of it.",
+            "Say `retire` in its table, as docs/stores-table.md does, and connect it again.",
+            problem=False,
+        )
+    ]
 
 
-def _hidden(store: Store, owner: Connection, bound: BoundTable) -> int:
-    """Rows that the reader does not see and the owner's login does."""
+def hidden_rows(store: Store, of: ConnectedStore) -> list[str]:
+    """Which tables of a store the nights see a part of, a sentence each. A table without row security is not counted."""
+    with store.connect("owner") as owner:
+        found = [(b, owner.execute(_RIGHTS, (b.schema, b.table)).fetchone()) for b in of.binding.tables.values()]
+        return [said for b, row in found if row and all(row[:3]) and (said := _hidden(store, owner, b))]
+
+
+def _hidden(store: Store, owner: Connection, bound: BoundTable) -> str:
+    """How many rows the reader does not see and the owner's login does, as a sentence; empty where there are none."""
     count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(bound.schema, bound.table))
     with store.connect("reader") as connection:
         seen = connection.execute(count).fetchone()
     try:
         there_are = owner.execute(count).fetchone()
     except psycopg.errors.InsufficientPrivilege:
-        return 0
-    return int(str(there_are[0])) - int(str(seen[0])) if seen and there_are else 0
+        return ""
+    hidden = int(str(there_are[0])) - int(str(seen[0])) if seen and there_are else 0
+    return (
+        f"Row security of {bound.schema}.{bound.table} hides {counted(hidden, 'row')} from slowwave_reader, so nights judge by a part."
+        if hidden > 0
+        else ""
+    )
 
 
 def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
@@ -240,7 +278,7 @@ def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
                 f"The tables of the store {of.name} are of no version that is known; against {version}: {_few(how)}. Nothing is written to "
                 "them; audits go on.",
                 "Use a version of Slowwave that knows them, or a binding of your own.",
-                problem=False,
+                problem=of.writing,
             )
         ]
     return []

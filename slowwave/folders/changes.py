@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from slowwave.bindings.changes import note_change, note_changes
+from slowwave.bindings.checks import hidden_rows
 from slowwave.bindings.connected import connected_names, store_named
 from slowwave.config.settings import Settings
 from slowwave.errors import BindingError, Refused, StoreError
@@ -18,7 +19,8 @@ _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 
 
 def look_at_stores(store: Store) -> list[str]:
-    """Every connected store; returns, as sentences, which folders could not be looked at and why. Their rows stay as they were."""
+    """Every connected store; returns, as sentences, which folders could not be looked at, whose rows stay as they were, and which tables
+    hide some of their rows."""
     with store.connect("reader") as connection:
         names = connected_names(connection)
     problems: list[str] = []
@@ -28,6 +30,8 @@ def look_at_stores(store: Store) -> list[str]:
                 of = store_named(connection, name)
             if is_folder(of):
                 follow_folder(store, of, embedder=embedder_for(Settings.for_namespace({})))
+            else:
+                problems += [f"{said} `slowwave doctor` says what to do." for said in hidden_rows(store, of)]
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):

@@ -6,8 +6,11 @@ import pytest
 
 from slowwave.bindings.checks import diagnose_stores
 from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.writing import let_write
+from slowwave.folders.changes import look_at_stores
 from slowwave.store.connect import Store
 from tests.bindings.clients import DIMENSIONS, MODEL, embedder, embedding, run_as_owner
+from tests.bindings.test_files import PAGE
 
 MADE = (
     f"CREATE TABLE memories (id uuid PRIMARY KEY, vector vector({DIMENSIONS}), payload jsonb)",
@@ -91,6 +94,39 @@ def test_a_trigger_of_others_is_named(store: Store) -> None:
     assert [(problem, "stamp_it" in finding) for finding, problem in said(store).items()] == [(False, True)]
 
 
+def test_what_keeps_plans_from_being_applied_is_a_problem_once_they_may_be(store: Store) -> None:
+    """A trigger, and rights that either login lost: all of them at once, each with its statement."""
+    run_as_owner(store, *MADE)
+    connect_store(store, "mem0", parameters=GIVEN, grant=True)
+    assert let_write(store, "mem0", grant=True) == []
+    run_as_owner(
+        store,
+        "CREATE FUNCTION public.stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+        "CREATE TRIGGER stamp_it BEFORE UPDATE ON memories FOR EACH ROW EXECUTE FUNCTION public.stamp()",
+    )
+    assert [(d.problem, "write mem0 --off" in d.remedy) for d in diagnose_stores(store)] == [(True, True)]
+    run_as_owner(
+        store, "DROP TRIGGER stamp_it ON memories", "REVOKE ALL ON memories FROM slowwave_reader, slowwave_applier"
+    )
+    run_as_owner(store, *(statement for d in diagnose_stores(store) for statement in d.statements))
+    assert said(store) == {}
+    assert not any(d.problem for d in diagnose_stores(store))
+
+
+def test_a_table_of_ones_own_that_names_no_way_to_retire_a_row_is_told_so(store: Store) -> None:
+    """Before a plan leaves out what it is there for. The page's own example names one."""
+    example = PAGE.read_text().split("```toml\n")[1].split("```")[0]
+    run_as_owner(
+        store,
+        "CREATE TABLE notes (id bigint PRIMARY KEY, user_id text, body text, metadata jsonb, created_at timestamptz, "
+        "deleted_at timestamptz, embedding vector(3))",
+    )
+    without = "\n".join(line for line in example.splitlines() if not line.startswith(("retire ", "invalidated_at")))
+    for text, told in ((without, 1), (example, 0)):
+        found = connect_store(store, "table", own_text=text, grant=True).found
+        assert sum("no way to retire" in d.finding for d in found) == told
+
+
 def test_row_security_that_hides_rows_is_told_with_how_many(store: Store) -> None:
     """And with the policy that shows them."""
     run_as_owner(
@@ -102,8 +138,10 @@ def test_row_security_that_hides_rows_is_told_with_how_many(store: Store) -> Non
     connect_store(store, "mem0", parameters=GIVEN, grant=True)
     problem = next(d for d in diagnose_stores(store) if d.problem)
     assert "hides 2 rows" in problem.finding
+    assert [problem.finding in told for told in look_at_stores(store)] == [True]
     run_as_owner(store, *problem.statements)
     assert said(store) == {}
+    assert look_at_stores(store) == []
 
 
 def test_a_table_that_is_gone_is_named(store: Store) -> None:
