@@ -7,6 +7,7 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.folders.sources import LETTA, is_folder, source_of
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.texts.counted import counted
 
 _SHOWN = 3
 
@@ -51,7 +52,7 @@ def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
         told = [f"{out.path} ({out.reason})" for out in scan.left_out]
         found.append(
             Diagnosis(
-                f"{len(told):,} {source.noun}s of the folder {of.name} are left out: {_few(told)}.",
+                f"Of the folder {of.name}, {counted(len(told), f'{source.noun} is', f'{source.noun}s are')} left out: {_few(told)}.",
                 "Look at them.",
                 problem=False,
             )

@@ -22,6 +22,7 @@ from slowwave.bindings.rendering import retired_sql, standing_sql
 from slowwave.mutations.change_limits import name_of, retired_rows
 from slowwave.plans.items import Item
 from slowwave.store.connect import Connection
+from slowwave.texts.counted import counted
 
 ROW_MS: Final = 3.0
 """Milliseconds of a row: its guards, the journal, the statement and the row itself."""
@@ -110,7 +111,7 @@ class ApplyEstimate:
         rows = sum(t.rows for t in self.tables)
         slow = [t for t in self.tables if t.hnsw]
         beside = f", {sum(t.rows for t in slow):,} of them beside a vector index (HNSW)" if slow else ""
-        said = f"An apply of all of it takes about {_told(self.seconds)}: it writes {rows:,} rows{beside}."
+        said = f"An apply of all of it takes about {_told(self.seconds)}: it writes {counted(rows, 'row')}{beside}."
         return [said, *filter(None, (share.sentence() for share in self.retired))]
 
 

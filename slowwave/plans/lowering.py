@@ -24,6 +24,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.native_rows import NativeRow, native_rows
 from slowwave.plans.items import Item
 from slowwave.store.connect import Connection, Store
+from slowwave.texts.counted import counted
 
 _REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
 """Store → why its texts are not rewritten, where several nights ask one after another."""
@@ -53,7 +54,7 @@ class LoweredItems:
         told = [f"{operation}: {why}" for operation, why in sorted(self.off.items())]
         if self.changed:
             told.append(
-                f"{self.changed:,} items rested on rows that changed while the night ran; the next one looks at them again."
+                f"{counted(self.changed, 'item')} rested on rows that changed while the night ran; the next one looks at them again."
             )
         return told
 
@@ -155,4 +156,4 @@ def _said(reasons: Counter[str]) -> str:
     """The commonest reason, and of how many items."""
     (why, times), *others = reasons.most_common()
     more = f" And {sum(n for _, n in others):,} for other reasons." if others else ""
-    return f"{times:,} items are left out. {why}{more}"
+    return f"{counted(times, 'item is', 'items are')} left out. {why}{more}"

@@ -187,7 +187,7 @@ class BlastRadius:
             else "Nothing is retired or reworded."
         )
         if self.added:
-            counted += f" {_rows(self.added)} new or only gain words, which is not counted."
+            counted += f" {_rows(self.added)} new or only {'gains' if self.added == 1 else 'gain'} words, which is not counted."
         if self.passed:
             return counted
         reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])

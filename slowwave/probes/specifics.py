@@ -21,6 +21,7 @@ from slowwave.mutations.rows import as_ids, live_ids, rows_by_id, rows_where
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 from slowwave.texts.specifics import specifics
 from slowwave.texts.tokens import tokenise
 
@@ -79,19 +80,23 @@ class SpecificsProbe:
 
     def sentence(self) -> str:
         """What an operator reads."""
-        looked = (
-            f"{self.terms:,} numbers, dates, names and negations in the rows that {self.items:,} items absorb or reword"
-        )
+        touched = f"the rows that {counted(self.items, 'item absorbs or rewords', 'items absorb or reword')}"
+        terms = counted(self.terms, "number, date, name or negation", "numbers, dates, names and negations")
+        looked = f"{terms} in {touched}"
         also = (
             f" Of the other review items, {len({loss.item for loss in self.asked}):,} would lose something: each says what."
             if self.asked
             else ""
         )
+        if not self.terms:
+            return f"Nothing is lost: {touched} hold no number, date, name or negation.{also}"
         if self.passed:
-            return f"Nothing is lost: all of {looked} stay reachable.{also}"
+            return (
+                f"Nothing is lost: {f'{looked} stays' if self.terms == 1 else f'all of {looked} stay'} reachable.{also}"
+            )
         return (
             f"{len(self.lost):,} of {looked} would no longer be reachable. "
-            f"{len(self.items_losing()):,} items go to review: look at what each would lose.{also}"
+            f"{counted(len(self.items_losing()), 'item goes', 'items go')} to review: look at what each would lose.{also}"
         )
 
 

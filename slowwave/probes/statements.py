@@ -32,6 +32,7 @@ from slowwave.rows.memories import version_texts
 from slowwave.search.rows import searched_table
 from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 from slowwave.texts.grounding import unsaid
 from slowwave.texts.quotation import quote
 from slowwave.texts.sameness import sameness
@@ -100,17 +101,20 @@ class StatementsProbe:
         """What an operator reads."""
         if not self.statements:
             return "No statement of a memory or passage is retired or reworded."
-        rows = f"{self.rows:,} memories and passages that the plan retires or rewords"
+        rows = counted(self.rows, "memory or passage", "memories and passages")
         apart = [
-            f"{count:,} {what}"
-            for count, what in (
-                (len(self.lost), "are told no longer"),
-                (len(self.forgotten), "stand in archived rows alone"),
-                (self.replaced, "gave way to what contradicts them"),
+            counted(count, one, many)
+            for count, one, many in (
+                (len(self.lost), "is told no longer", "are told no longer"),
+                (len(self.forgotten), "stands in archived rows alone", "stand in archived rows alone"),
+                (self.replaced, "gave way to what contradicts it", "gave way to what contradicts them"),
             )
             if count
         ]
-        told = f"{self.told:,} of {self.statements:,} statements ({self.share:.1%}) of {rows} are still told"
+        told = (
+            f"{self.told:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
+            f"{'is' if self.told == 1 else 'are'} still told"
+        )
         return f"{'; '.join([told, ', '.join(apart)] if apart else [told])}."
 
 

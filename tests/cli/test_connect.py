@@ -62,7 +62,7 @@ def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("connect", "folder", str(root), "--json")
     assert (code, json.loads(out)["folder"]["left"].keys()) == (0, {"\x1b[2Jodd.md"})
     code, out, _ = run("doctor")
-    assert (code, "1 files of the folder notes are left out" in out, "\x1b" in out) == (0, True, False)
+    assert (code, "Of the folder notes, 1 file is left out" in out, "\x1b" in out) == (0, True, False)
     assert run("connect", "folder", str(root / "a.md"))[0] == 2
     code, out, _ = run("night", "ALL")
     assert (code, "notes" in out) == (0, True)
@@ -219,7 +219,7 @@ def test_blocks_of_a_letta_server_are_connected_by_its_address(run: Run, monkeyp
         assert (code, json.loads(shown)["folder"]["files"]) == (0, 1)
         assert run("connect", "letta-api", server.url, "--name", "again")[0] == 2
         code, said, _ = run("doctor")
-        assert (code, "1 blocks of the folder letta_api are left out" in said) == (0, True)
+        assert (code, "Of the folder letta_api, 1 block is left out" in said) == (0, True)
     finally:
         server.close()
     code, amiss, _ = run("doctor")

@@ -31,6 +31,7 @@ from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories
 from slowwave.rows.screening_exemptions import is_held_back
+from slowwave.texts.counted import counted
 from slowwave.texts.dates import BESIDE, local_day
 from slowwave.texts.present_statements import without_later
 from slowwave.texts.quotation import quote
@@ -87,7 +88,7 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         "rejected before": len(items) - len(proposed),
         "items": len(proposed),
     }
-    headline = f"{len(proposed):,} memories tell what is over, and would say until when."
+    headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when."
     return Proposal(proposed, Report(OPERATION, headline, numbers=numbers))
 
 
