@@ -28,7 +28,12 @@ class ProbesFailed(Refused):
 
 
 class StoreError(SlowwaveError):
-    """The database is missing, unreachable or not as this version needs it."""
+    """The database is missing, unreachable or not as this version needs it. ``statements`` are SQL that somebody is to run as it is, after
+    ``said``."""
+
+    def __init__(self, said: str, *statements: str) -> None:
+        super().__init__(" ".join([said, *(f"{statement};" for statement in statements)]))
+        self.said, self.statements = said, statements
 
 
 class SettingsError(SlowwaveError):

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from slowwave.cli.listing import CUT, listing, one_line, wrapped
-from slowwave.errors import Refused, SlowwaveError
+from slowwave.errors import Refused, SlowwaveError, StoreError
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.opening import open_store as open_environment
@@ -114,12 +114,16 @@ def plain(value: object, limit: int = 200) -> str:
 def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence; returns the exit code."""
     kind = "Refused" if isinstance(problem, Refused) else "Error"
-    message = str(problem).replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    statements = problem.statements if isinstance(problem, StoreError) else ()
+    said = problem.said if isinstance(problem, StoreError) else str(problem)
+    message = said.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
     for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
         text = Text(line)
         if n == 0:
             text.stylize("bold red", 0, len(kind) + 1)
         err.print(text)
+    for statement in statements:
+        err.print(Text(f"  {one_line(statement)};"))
     return 2 if isinstance(problem, Refused) else 1
 
 

@@ -65,7 +65,8 @@ def provide(connection: psycopg.Connection[Any]) -> None:
     except psycopg.errors.InsufficientPrivilege:
         raise StoreError(
             "The migration did not begin: this login may not create or take the roles that the store's rights are given to. "
-            f"Let an administrator run: {'; '.join(wanted)}. Then run `slowwave migrate` again."
+            "Let an administrator run these, then run `slowwave migrate` again:",
+            *wanted,
         ) from None
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import typer.main
 
+from slowwave.cli import session
 from slowwave.cli.main import app
+from slowwave.errors import StoreError
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.nights import new_world, write_a_plan
@@ -48,6 +50,16 @@ def test_the_version_is_that_of_the_project(run: Run) -> None:
         r'^version = "(.+)"$', (Path(__file__).parents[2] / "pyproject.toml").read_text(), re.MULTILINE
     )
     assert run("--version") == (0, f"slowwave {version}\n", "")
+
+
+def test_statements_of_a_refusal_stand_each_on_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However narrow the terminal is: an administrator copies them."""
+    statements = [f"GRANT slowwave_{role} TO app WITH INHERIT TRUE, SET TRUE" for role in ("reader", "planner")]
+    monkeypatch.setattr(session, "width_of", lambda _: 40)
+    assert session.fail(StoreError("This login may not create the roles. Let an administrator run:", *statements)) == 1
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()[-2:]] == [f"{one};" for one in statements]
 
 
 @pytest.mark.parametrize("failed", [[], ["Recall@10 fell by 0.2."]])
