@@ -265,8 +265,10 @@ def show_night(one: Night, store: Store) -> None:
         say(f"Did not run: {', '.join(idle)}.", indent=2)
     for sentence in one.probes.sentences if one.probes else ():
         say(f"probe: {sentence}", indent=2)
+    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
     for sentence in one.why_nothing:
-        say(f"nothing new: {sentence}", indent=2)
+        if sentence not in planners and not sentence.startswith("Did not run: "):
+            say(f"nothing new: {sentence}", indent=2)
     if one.plan is None:
         return
     short = one.plan.plan_hash[:12]

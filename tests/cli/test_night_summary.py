@@ -42,6 +42,8 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
     carried = run("night", "ALL", "--force", "--ops", "resolve_conflicts")[1].splitlines()
     waits = {line.split()[0]: line.split()[3] for line in carried if line.startswith("mem0-")}
     assert waits == {name: hash_[:12] for name, hash_ in shown.items()}, "in the plan before"
+    alone = run("night", names[0], "--force", "--ops", "resolve_conflicts")[1]
+    assert ("nothing new: " in alone, "nothing new: resolve_conflicts" in alone) == (True, False), "its table says it"
     assert err.startswith(f"{names[-1]}: Nights are off in {names[-1]}")
     verbose = run("night", "ALL", "--force", "--verbose", "--jobs", "2")[1]
     assert all(f"{name}: audits" in verbose for name in planned)
