@@ -111,6 +111,8 @@ def _tell_row(told: _Told, table: str, subject: str, cells: _Cells, own: Mapping
             told.hidden += 1
         elif column in _MOVED or ((gone or successor) and column == "state") or (when and column == "valid_to"):
             continue
+        elif instant(write.seen) == instant(write.value):  # of the same minute
+            told.hidden += 1
         else:
             told.lines.append(f"{_before(subject, ':')}{column} {_change(table, write.seen, write.value)}")
 

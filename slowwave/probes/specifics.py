@@ -88,6 +88,8 @@ class SpecificsProbe:
             if self.asked
             else ""
         )
+        if not self.items:
+            return f"Nothing is lost: no item absorbs or rewords a row.{also}"
         if not self.terms:
             return f"Nothing is lost: {touched} hold no number, date, name or negation.{also}"
         if self.passed:
