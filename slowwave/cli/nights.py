@@ -20,7 +20,6 @@ from slowwave.cli.session import (
     instant_of,
     open_store,
     out,
-    plain,
     program,
     say,
     show_json,
@@ -75,7 +74,7 @@ def night(
     instant = instant_of("now", now)
     if namespace == "ALL":
         for problem in look_at_stores(store):  # all of them at once, with those that stores of others have by now
-            err.print(f"Note: {plain(problem, 2000)}")
+            say(f"Note: {problem}", console=err)
     names = chosen_namespaces(store, namespace)
     summary, shown = NightTotals(), list[dict[str, object]]()
     for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):

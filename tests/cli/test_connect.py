@@ -9,6 +9,7 @@ import pytest
 
 from slowwave.agents.langgraph_store import SlowwaveStore
 from slowwave.bindings.connecting import connect_store
+from slowwave.cli import session
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import refuse_connected
@@ -51,7 +52,7 @@ def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tm
     assert all(secret not in text for text in (out, shown, night, listed, str(kept[0])))
 
 
-def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path) -> None:
+def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its namespace has its name; what it holds is untrusted; doctor and remove know it as any store."""
     root = tmp_path / "Notes"
     root.mkdir()
@@ -67,8 +68,10 @@ def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("night", "ALL")
     assert (code, "notes" in out) == (0, True)
     root.rename(tmp_path / "away")
+    monkeypatch.setattr(session, "width_of", lambda _: 60)
     code, out, err = run("night", "ALL")
     assert "is no folder" in " ".join(err.split())
+    assert all(len(line) <= 60 for line in err.splitlines() if line.startswith(("Note", " ")))
     assert run("doctor")[0] == 1
     assert run("connect", "remove", "notes")[0] == 0
     assert run("doctor")[0] == 0
