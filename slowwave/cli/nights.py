@@ -278,7 +278,8 @@ def show_night(one: Night, store: Store) -> None:
     if one.rejected:
         say(f"Policies rejected {counted(one.rejected, 'question')} of it.")
     with store.connect("reader") as connection:
-        suggest_decision(undecided(connection, one.plan.plan_hash))
+        before = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
+        suggest_decision(undecided(connection, before or one.plan.plan_hash))
 
 
 def _nights(
