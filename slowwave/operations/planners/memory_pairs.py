@@ -31,7 +31,7 @@ NEAREST: Final = 32
 _FEW: Final = 4_096  # pairs of one block up to which each is multiplied alone
 _STRIPE: Final = 1_024  # rows of a crowded block that are compared at a time, or as many as a window holds
 _LEAST: Final = 1e-6  # a threshold of 0 means any pair that does not point apart
-_FIGURES: Final = re.compile(r"\w*\d[\w.,:/-]*")
+_FIGURES: Final = re.compile(r"(?<!\w)\w*\d[\w.,:/-]*")  # a word is tried from its beginning alone
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -41,6 +41,13 @@ def test_other_figures_are_another_block() -> None:
     assert pairs([f"order {k} was sent" for k in range(50)], [0] * 50)[0] == set()
 
 
+def test_a_text_of_one_long_word_is_read_once() -> None:
+    """Tried from each of its letters, one of 100,000 held a night up for half a minute, and this one would for a day."""
+    figures = memory_pairs._FIGURES.findall
+    assert figures("order A12-b/3 of 2026-11-02, x9y, word_7 and none") == ["A12-b/3", "2026-11-02,", "x9y,", "word_7"]
+    assert figures("x" * 5_000_000) == []
+
+
 @pytest.mark.parametrize("few", [memory_pairs.FEW, -1])
 def test_a_crowded_block_keeps_the_nearest(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred texts within 10°: all pairs, or the nearest of each, which the numbers tell."""
