@@ -32,8 +32,8 @@ demo: $(VENV)/.installed ## load the demo, run a night for each of its namespace
 	@$(BIN)/slowwave dev --prepare || true
 	@$(BIN)/slowwave demo $(if $(VERBOSE),--verbose)
 
-up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000; PORT=3001 takes another port
-	@$(BIN)/slowwave dev $(if $(PORT),--port $(PORT))
+up: $(VENV)/.installed ## UI and daemon on http://127.0.0.1:3000; PORT=3001 takes another port, VERBOSE=1 shows what they log
+	@$(BIN)/slowwave dev $(if $(PORT),--port $(PORT)) $(if $(VERBOSE),--verbose)
 
 # While pyright has one core, the other compiles the tests, which each worker would otherwise do for itself.
 test: chromium $(VENV)/.installed-dev ## everything that CI runs

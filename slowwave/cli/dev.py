@@ -20,7 +20,7 @@ import typer
 from psycopg import sql
 
 from slowwave.cli.review import PORT as REVIEW_PORT
-from slowwave.cli.session import open_store
+from slowwave.cli.session import open_store, out, say
 from slowwave.errors import Refused, StoreError
 from slowwave.store import server
 from slowwave.store.connect import LOGINS, as_login, passwords
@@ -60,18 +60,21 @@ def command(
             help="Who reviews on the page beside it; by default the account that starts it. Empty: no page.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="What its processes log as well: several lines a second.")
+    ] = False,
 ) -> None:
     """Start the UI and the daemon on this machine, and the review page beside them."""
     open_store()
     if prepare:
         _migrate(dagster_environment())
     else:
-        dev(port, account() if review_as is None else review_as)
+        dev(port, account() if review_as is None else review_as, verbose=verbose)
 
 
-def dev(port: int = 3000, review_as: str = "") -> NoReturn:
+def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoReturn:
     """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``; with ``review_as``
-    beside the review page, to which plans link.
+    beside the review page, to which plans link. What Dagster logs of ordinary work is shown when ``verbose``: it would bury the link.
 
     Raises StoreError where something is missing: the extra ``dagster``, ``workspace.yaml``, a free port, a database.
     """
@@ -90,11 +93,14 @@ def dev(port: int = 3000, review_as: str = "") -> NoReturn:
         environment |= review_beside(review_as, port)
     # It recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
-    dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", _HOST, "-p", str(port)]
+    log = "info" if verbose else "warning"
+    dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "--log-level", log]
+    say(f"The UI and its daemon, on http://{_HOST}:{port} in a few seconds. Ctrl-C ends both.")
+    out.file.flush()  # this process becomes another
     signal.signal(
         signal.SIGINT, signal.SIG_DFL
     )  # started in a script's background, Dagster would ignore every request to end
-    os.execve(sys.executable, dagster, environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
+    os.execve(sys.executable, [*dagster, "-h", _HOST, "-p", str(port)], environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
 
 
 def review_beside(name: str, port: int | None = None) -> dict[str, str]:

@@ -133,21 +133,29 @@ def test_dagster_is_started_and_never_imported() -> None:
 
 
 def test_a_ui_that_a_script_starts_in_its_background_can_be_ended(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A shell has such a process ignore interrupts, and Dagster takes every request to end for one; and it is written down."""
     home = checkout / "home"
     home.mkdir()
     seen: list[object] = []
+    started: list[list[str]] = []
+
+    def become(_: str, arguments: list[str], __: object) -> None:
+        seen.append(signal.getsignal(signal.SIGINT))
+        started.append(arguments)
+
     monkeypatch.setattr(dev, "dagster_environment", lambda: {"SLOWWAVE_HOME": str(home)})
     monkeypatch.setattr(dev, "_migrate", lambda _: None)
-    monkeypatch.setattr(os, "execve", lambda *_: seen.append(signal.getsignal(signal.SIGINT)))
+    monkeypatch.setattr(os, "execve", become)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         dev.dev(0)
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [signal.SIG_DFL]
+    assert started[0][started[0].index("--log-level") + 1] == "warning", "what it logs of each tick would bury the link"
+    assert "http://127.0.0.1:0 in a few seconds" in capsys.readouterr().out
     assert (home / "dev-0.pid").read_text() == f"{os.getpid()}\n"
 
 
