@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from slowwave.reports.model import Report
+from slowwave.reports.model import Report, rounded
 from slowwave.reports.redaction import Level, redact_report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -47,10 +47,11 @@ def snapshot_metadata(taken: Snapshot, name: str) -> dict[str, Any]:
 
 
 def table_metadata(rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
-    """At most ten rows, redacted already; text is cut at 120 characters and holds no control or direction characters."""
+    """At most ten rows, redacted already; fractions have six figures, text is cut at 120 characters and holds no control or direction
+    characters."""
     columns = list(rows[0])
     return dg.MetadataValue.table(
-        records=[dg.TableRecord({c: _cell(row.get(c)) for c in columns}) for row in rows[:10]],
+        records=[dg.TableRecord({c: _cell(rounded(row.get(c))) for c in columns}) for row in rows[:10]],
         schema=dg.TableSchema(columns=[dg.TableColumn(c, _type([row.get(c) for row in rows])) for c in columns]),
     )
 

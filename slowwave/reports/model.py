@@ -112,8 +112,13 @@ def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:
         return ""
     columns = list(rows[0])
     lines = ["| " + " | ".join(escape(c) for c in columns) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join(escape(row.get(c, "")) for c in columns) + " |" for row in rows]
+    lines += ["| " + " | ".join(escape(rounded(row.get(c, ""))) for c in columns) + " |" for row in rows]
     return "\n".join(lines)
+
+
+def rounded(value: object) -> object:
+    """A value for a table that people read: a fraction to six figures, anything else as it is."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _number(value: float) -> str:

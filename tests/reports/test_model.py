@@ -48,6 +48,12 @@ def test_a_table_keeps_its_columns_whatever_its_cells_hold() -> None:
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)
 
 
+def test_a_fraction_in_a_table_has_no_more_figures_than_are_read() -> None:
+    """What is nearly sure is not shown as sure; whole numbers are whole."""
+    table = markdown_table([{"score": 0.0010242947177475726, "p": 0.999985123, "n": 1_234_567_890}])
+    assert table.split("\n")[2] == "| 0.00102429 | 0.999985 | 1234567890 |"
+
+
 def test_a_summary_fits_inline_and_a_report_says_how_much_it_leaves_out() -> None:
     """The UI shows Markdown of under 1,000 characters without a click."""
     report = Report(
