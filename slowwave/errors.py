@@ -36,6 +36,14 @@ class StoreError(SlowwaveError):
         self.said, self.statements = said, statements
 
 
+class NoAnswer(StoreError):  # noqa: N818 - what happened, in two words
+    """A server that does not answer: what was found, and what may mend it."""
+
+    def __init__(self, finding: str, remedy: str) -> None:
+        super().__init__(f"{finding} {remedy}")
+        self.finding, self.remedy = finding, remedy
+
+
 class SettingsError(SlowwaveError):
     """A setting has a value that it cannot have."""
 

@@ -209,6 +209,9 @@ def _run(
         return
     for skipped in summary.skipped:
         say(f"left out {skipped.file} {skipped.place}: {skipped.reason}", console=err)
+    if not summary.seen and not summary.skipped:
+        say(f"{file} holds no rows. Nothing was imported.")
+        return
     added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
     if summary.screened:
         message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))

@@ -18,6 +18,7 @@ from slowwave.cli.plan_review import reconsider, review
 from slowwave.cli.session import (
     Json,
     Namespace,
+    chosen_namespaces,
     open_store,
     out,
     program,
@@ -64,7 +65,10 @@ def list_(
     namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
 ) -> None:
     """List plans, newest first."""
-    with open_store().connect("reader") as connection:
+    store = open_store()
+    if namespace is not None:
+        chosen_namespaces(store, namespace)
+    with store.connect("reader") as connection:
         rows = connection.execute(
             "SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash) "
             "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s "

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from slowwave.cli.session import err, plain
+from slowwave.cli.session import err, out, plain
 
 Tell = Callable[[int, "int | None", str], None]
 """Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
@@ -16,9 +16,10 @@ Tell = Callable[[int, "int | None", str], None]
 
 @contextmanager
 def progress(label: str) -> Generator[Tell]:
-    """A bar that moves as its function is called; it goes when the work ends."""
+    """A bar that moves as its function is called; it goes when the work ends, and results that are printed meanwhile stand above it."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    console = out if out.is_terminal and err.is_terminal else err  # a bar leaves the lines of its own console alone
+    with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)
 
         def tell(done: int, total: int | None, step: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Annotated, Final
 
 import typer
+from rich.text import Text
 
 from slowwave.cli.session import err, open_store, out, say, suggest
 from slowwave.errors import Refused, StoreError
@@ -53,14 +56,14 @@ def review(
     from slowwave.reviewing.app import review_app
     from slowwave.reviewing.entrance import entrance_of
     from slowwave.reviewing.running import noted
-    from slowwave.serving.listening import answer, listener
+    from slowwave.serving.listening import answer
 
     proxied = bool(user_header or proxy or origin)
     if not (as_ or proxied):
         raise Refused(
             "Drafts and signatures bear the name of who reviews: give yours with --as NAME. Nothing was served."
         )
-    with listener(host, PORT if port is None else port) as bound:
+    with _listener(host, PORT if port is None else port) as bound:
         taken = int(bound.getsockname()[1])
         entrance = entrance_of(host, taken, reviewer=as_, user_header=user_header, proxies=proxy or (), origin=origin)
         app = review_app(open_store(), entrance, namespace)
@@ -73,6 +76,23 @@ def review(
             answer(app, bound)
 
 
+def _listener(host: str, port: int) -> socket.socket:
+    """A socket for the page. Where a page of this account has the port already, the error names what prints a link to that."""
+    from slowwave.reviewing.running import running_page
+    from slowwave.serving.listening import listener
+
+    try:
+        return listener(host, port)
+    except StoreError:
+        with suppress(Refused):
+            page = running_page(server.default_home(), port)
+            raise StoreError(
+                f"The review page of {page.reviewer} runs at port {port}. `slowwave review --link --port {port}` prints a link to it; "
+                "--port 0 starts another page."
+            ) from None
+        raise
+
+
 def _another_link(port: int | None) -> None:
     """The link alone on standard output, and how to reach it from elsewhere beside it."""
     from slowwave.reviewing.entrance import GRANT_SECONDS
@@ -80,8 +100,8 @@ def _another_link(port: int | None) -> None:
 
     page = running_page(server.default_home(), port)
     say(
-        f"It lets {page.reviewer} in, once, within {GRANT_SECONDS // 60} minutes. From another machine, first: "
-        f"ssh -L {page.port}:127.0.0.1:{page.port} THIS-MACHINE",
+        f"It lets {page.reviewer} in, once, within {GRANT_SECONDS // 60} minutes. From another machine, first:",
         console=err,
     )
+    err.print(Text(f"  ssh -L {page.port}:127.0.0.1:{page.port} THIS-MACHINE"))
     sys.stdout.write(f"{page.link()}\n")

@@ -54,8 +54,7 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
         )
     else:
         for r in results:
-            counts = ", ".join(f"{n:,} {what}" for what, n in r.counts.items())
-            say(f"Run {r.run_id} {r.state}: {counts}.")
+            say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
             suggest("Take it back", f"{program()} undo {r.run_id}")
     if any(r.state == "cancelled" for r in results):
         raise typer.Exit(1)
@@ -122,7 +121,9 @@ def undo(
 
 
 def _announce(about: Undoing) -> None:
-    counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items()) or "nothing"
+    if not about.operations:
+        return  # what is said at the end says so
+    counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items())
     ended = "" if about.state == "completed" else f", {about.state}"
     left = f" {about.waiting:,} approved items of it are not applied yet." if about.waiting else ""
     say(
@@ -265,9 +266,15 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
         lacking = half_signed(connection, namespace)
     if lacking:
         return f"{lacking[0].sentence()} for plan {lacking[0].plan_hash[:12]} of {namespace}: `{lacking[0].command()}`."
+    state, items, expires_at = row or ("", {}, None)
+    shown = f"{shown_state(state, items, expires_at)} ({items_text(items)})"
+    if left is not None and not left.decided:
+        ask = f"{counted(left.reviews, 'question')} of it wait{'s' if left.reviews == 1 else ''}"
+        return (
+            f"Nothing is approved and unapplied in {namespace}: plan {newest[:12]} is {shown}. {ask} for a person: "
+            f"`slowwave plans show {argument(namespace)}`."
+        )
     if left is not None:
         failed = f" Its probes failed: {' '.join(left.failed)}" if left.failed else ""
         return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."
-    state, items, expires_at = row or ("", {}, None)
-    shown = shown_state(state, items, expires_at)
-    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown} ({items_text(items)})."
+    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown}."

@@ -79,6 +79,8 @@ class RowCheck:
 
 def unreadable(path: Path, error: Exception) -> NoReturn:
     """Refuse a file as a whole."""
+    if isinstance(error, OSError) and error.strerror:
+        raise ImportRefused(f"{path} cannot be read ({error.strerror}). Nothing was imported.") from None
     raise ImportRefused(
         f"{path} cannot be read ({error}). Nothing was imported. Check that it is whole and of the format that was named."
     ) from None

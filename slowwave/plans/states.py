@@ -18,6 +18,8 @@ STATES: Final = (
 
 _ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
 
+_WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
+
 
 def shown_state(state: object, items: object, expires_at: object = None) -> str:
     """The state that people are shown: ``state`` of the ledger, ``items`` by status (``night.item_counts``), the plan's expiry.
@@ -40,9 +42,9 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
 
 
 def items_text(items: object) -> str:
-    """Items by status in words, such as ``990 pending, 10 applied``."""
+    """Items by status in words, such as ``990 pending, 10 applied``; statuses of none are left out."""
     counts = _counts(items)
-    return ", ".join(f"{counts[status]:,} {status}" for status in _ORDER if status in counts) or "no items"
+    return ", ".join(f"{counts[s]:,} {_WORDS.get(s, s)}" for s in _ORDER if s in counts) or "no items"
 
 
 def _counts(items: object) -> dict[str, int]:

@@ -18,6 +18,7 @@ from slowwave.store.connect import Connection
 
 _MODES: Final[tuple[Mode, ...]] = ("plan", "apply", "undo", "deep")
 _NAMED: Final = 20  # namespaces that a refusal names
+_LEAST: Final = 4  # characters of an id that may name it
 
 _SELECT: Final = """
 SELECT r.id::text AS run_id, r.namespace_id::text AS namespace_id, n.slug AS namespace, r.mode, r.state, r.trigger,
@@ -121,7 +122,8 @@ def find_run(
         )
     if len(found) != 1:
         message = f"names more than one {what}" if found else f"is no {what}{f' of {namespace}' if namespace else ''}"
-        raise Refused(f"{name[:64]!r} {message}. {listed} them.")
+        short = f" The first {_LEAST} characters are the least that name one." if 0 < len(name) < _LEAST else ""
+        raise Refused(f"{name[:64]!r} {message}. {listed} them.{short}")
     if namespace is not None and found[0].namespace != namespace:
         raise Refused(f"Run {found[0].run_id} is one of {found[0].namespace}, not of {namespace}. Nothing was done.")
     return found[0]
@@ -146,7 +148,7 @@ def runs_of(connection: Connection, namespace_id: str, limit: int) -> list[Run]:
 def id_range(prefix: str) -> tuple[str, str] | None:
     """The first and the last id that begin with ``prefix``, so that an index finds them; None for what is no beginning of an id."""
     digits = prefix.strip().lower().replace("-", "")
-    if not 4 <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
+    if not _LEAST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
         return None
     return str(uuid.UUID(digits.ljust(32, "0"))), str(uuid.UUID(digits.ljust(32, "f")))
 

@@ -22,7 +22,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from slowwave.errors import StoreError
+from slowwave.errors import NoAnswer, StoreError
 from slowwave.store import idle
 from slowwave.store.address import checked
 from slowwave.store.idle import Connection
@@ -107,10 +107,15 @@ class Store:
                 connect_timeout=10,
             )
         except psycopg.OperationalError as problem:
-            raise StoreError(
-                f"The database at {self.address()} does not answer as {role} ({_first_line(problem)}). "
-                "Start it, or correct SLOWWAVE_DATABASE_URL; `slowwave doctor` says more."
-            ) from None
+            finding = f"The database at {_place(address)} does not answer as {role} ({_first_line(problem)})."
+            raise NoAnswer(finding, self._remedy(role)) from None
+
+    def _remedy(self, role: Role) -> str:
+        if self.embedded:
+            return "It is the embedded server: `slowwave stop` ends what is left of it, and the next command starts it anew."
+        return (
+            f"Start it, or correct host, database, user or password in {_APPLY_URL if role in self.logins else _URL}."
+        )
 
     def _act_as(self, connection: Connection, role: Role) -> None:
         """Take a role that has no login of its own."""
@@ -124,8 +129,7 @@ class Store:
 
     def address(self) -> str:
         """host:port/database, for people; never a user or a password."""
-        parts = conninfo_to_dict(self.owner)
-        return f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
+        return _place(self.owner)
 
     def sqlalchemy_url(self) -> str:
         """The owner's address for SQLAlchemy with psycopg 3. Holds the password: for engines only."""
@@ -166,6 +170,12 @@ def passwords(path: Path) -> dict[str, str]:
     hand_over(temporary)
     temporary.replace(path)
     return known
+
+
+def _place(address: str) -> str:
+    """host:port/database of an address."""
+    parts = conninfo_to_dict(address)
+    return f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
 
 
 def _first_line(problem: Exception) -> str:

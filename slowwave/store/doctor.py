@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.config.settings import Settings
-from slowwave.errors import StoreError
+from slowwave.errors import NoAnswer, StoreError
 from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
 from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
@@ -46,6 +46,8 @@ def diagnose(store: Store) -> list[Diagnosis]:
             found = [*_server(connection), *_schema(store, connection)]
             if not any(d.problem for d in found):
                 found += [*_logins(store, connection), *_rights(connection)]
+    except NoAnswer as problem:
+        return [Diagnosis(problem.finding, problem.remedy)]
     except StoreError as problem:
         return [Diagnosis(str(problem), "Start the server, or set SLOWWAVE_DATABASE_URL to one that runs.")]
     found += _embedder()

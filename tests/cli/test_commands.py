@@ -11,6 +11,7 @@ import pytest
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.nights import new_world, write_a_plan
+from tests.review.reviews import asking
 
 MESSAGES = [
     ("2026-05-01T09:00:00+00:00", "user", "Mara Reyes asked Harbor Freight about the crane in Rotterdam."),
@@ -115,7 +116,10 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
         (("night", "nobody"), "There is no namespace 'nobody'"),
         (("plans", "show", "nobody"), "There is no namespace 'nobody'"),
         (("plans", "approve", world.slug, "ffff", "--approver", "me"), "is no plan of"),
-        (("plans", "approve", world.slug, plan.plan_hash), "must be named"),
+        (("plans", "approve", world.slug, plan.plan_hash), "must be named (--approver,"),
+        (("plans", "list", "nobody"), "There is no namespace 'nobody'"),
+        (("runs", "cancel", "000"), "The first 4 characters are the least"),
+        (("import", "messages", "absent.jsonl"), "absent.jsonl cannot be read (No such file or directory). Nothing"),
         (("apply", world.slug), "waits for approval"),
         (("undo", "last"), "no apply run"),
         (("undo", world.slug, "last"), f"runs tail {world.slug}"),
@@ -175,7 +179,27 @@ def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.Mon
     assert code == 1
     assert "secret-word" not in out + err
     assert "Traceback" not in err
-    assert run("doctor")[0] == 1
+    assert "user or password in SLOWWAVE_DATABASE_URL" in err
+    code, out, _ = run("doctor")
+    assert (code, out.count("SLOWWAVE_DATABASE_URL"), "slowwave doctor" in out) == (1, 1, False), (
+        "one remedy, not itself"
+    )
+
+
+def test_what_is_done_is_not_said_to_wait(store: Store, run: Run, tmp_path: Path) -> None:
+    """A second apply, a second undo and an empty file have nothing to do, and say so in words of what stands."""
+    review = asking(store)
+    slug = review.world.slug
+    run("plans", "approve", slug, review.plan.plan_hash, "--approver", "mara")
+    assert run("apply", slug)[1].splitlines()[0].endswith(f"completed: {len(review.decided)} applied.")
+    code, _, err = run("apply", slug)
+    assert (code, "waits for approval" in err) == (2, False)
+    assert f"{len(review.asked)} questions of it wait for a person: `slowwave plans show {slug}`" in err
+    assert "Undoing" in run("undo", slug, "last")[1]
+    out = run("undo", slug, "last")[1]
+    assert ("Undoing" in out, "was left to take back" in out) == (False, True)
+    (tmp_path / "none.jsonl").write_text("")
+    assert run("import", "messages", str(tmp_path / "none.jsonl"))[1].endswith("holds no rows. Nothing was imported.\n")
 
 
 def _break_a_chunk(store: Store) -> None:

@@ -27,6 +27,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.counted import counted
 
 OPERATION: Final = "prune_edges"
 
@@ -89,7 +90,7 @@ def prune_edges(inputs: Inputs) -> Proposal:
     headline = (
         f"{len(items) - reviews:,} of {len(live):,} live relationships are weak and unsupported, and would be retired; "
     )
-    headline += f"{reviews:,} are asked about." if reviews else "none is asked about."
+    headline += f"{counted(reviews, 'is', 'are')} asked about." if reviews else "none is asked about."
     numbers = {
         "live relationships": len(live),
         "of the types that may be pruned": len(edges.table),
