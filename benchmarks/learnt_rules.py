@@ -22,9 +22,9 @@ from rich.console import Console
 from benchmarks import trial, worlds
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
-from benchmarks.review_orders import InOnePlan, whole_clusters
+from benchmarks.review_orders import BATCH, InOnePlan, whole_clusters
 from slowwave.config.settings import Settings
-from slowwave.matching import Answers, match_entities
+from slowwave.matching import match_entities
 from slowwave.plans.question_kinds import VERDICTS, Verdict, kinds_of
 from slowwave.review.drafts import Draft
 from slowwave.review.rules import LearntRule, rules_of
@@ -87,7 +87,7 @@ class _Night:
             table, gold = table.take(kept), [gold[k] for k in kept]
         ids = table["id"].to_pylist()
         of = dict(zip(ids, gold, strict=True))
-        start = match_entities(table, Settings()).learn(Answers(), "f1")
+        start = match_entities(table, Settings())
         self.plan = InOnePlan.of(start, dict(zip(ids, table["name"].to_pylist(), strict=True)))
         pairs = {item.id: self.plan.pair(item.id) for item in self.plan.items}
         self.yes = {id_: of[a] == of[b] for id_, (a, b) in pairs.items()}
@@ -113,7 +113,7 @@ def _night(world: str, scale: float, seed: int, rows: int) -> _Night:
 def accepted(night: _Night, most: int) -> list[LearntRule]:
     """The rules that so many answers of the gold, one by one in the order of the queue, bear out."""
     answers = dict[tuple[str, str], bool]()
-    while len(answers) < most and (pairs := night.plan.ask(answers)):
+    while len(answers) < most and (pairs := night.plan.ask(BATCH, answers)):
         answers |= {pair: night.yes[f"{pair[0]} {pair[1]}"] for pair in pairs}
     drafts = {
         f"{a} {b}": Draft(f"{a} {b}", "yes" if same else "no", "", "gold", _BEGAN + timedelta(seconds=n))

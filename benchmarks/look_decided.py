@@ -21,9 +21,9 @@ from rich.console import Console
 from benchmarks import matching, trial, worlds
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
-from benchmarks.review_orders import InOnePlan, whole_clusters
+from benchmarks.review_orders import BATCH, InOnePlan, whole_clusters
 from slowwave.config.settings import Settings
-from slowwave.matching import Answers, match_entities
+from slowwave.matching import match_entities
 from slowwave.review.drafts import Draft
 
 AT: Final = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99)
@@ -74,13 +74,13 @@ def drafted(path: Path, most: int, rows: int) -> dict[float, Drafted]:
     ids = table["id"].to_pylist()
     of = dict(zip(ids, gold, strict=True))
     names = dict(zip(ids, table["name"].to_pylist(), strict=True))
-    start = match_entities(table, Settings()).learn(Answers(), "f1")
+    start = match_entities(table, Settings())
     return {sure: _session(InOnePlan.of(start, names), of, most, sure) for sure in AT}
 
 
 def _session(plan: InOnePlan, gold: Mapping[str, str], most: int, sure: float) -> Drafted:
     answers, marked = dict[tuple[str, str], bool](), dict[str, Draft]()
-    while len(answers) < most and (pairs := plan.ask(answers, marked)):
+    while len(answers) < most and (pairs := plan.ask(BATCH, answers, marked)):
         answers |= {(a, b): gold[a] == gold[b] for a, b in pairs}
         marked |= plan.look_decided(answers, marked, sure)
     said = [(plan.pair(id_), draft.verdict == "yes") for id_, draft in marked.items()]

@@ -1,13 +1,16 @@
 """``python -m benchmarks.review_orders [DIR] [--scale 1] [--only NAME …] [--answers 200]``: how many answers until merges are good.
 
-On every labelled set the gold answers questions, ten at a time. The orders are: by chance; the least certain first (uncertainty
-sampling); as the queue of a review has them (``slowwave.review.ordering``), with weights learnt between the batches; as a review of one
-plan asks, whose questions stay as they were sealed and whose drafts teach (``slowwave.review.learning``); and as
-``Matches.next_questions`` chooses them. All but the last two choose among the pairs that would be for review then.
+On every labelled set the gold reviews one plan, as nights make it of the rows: its questions stay as they were sealed, its drafts teach
+(``slowwave.review.learning``), and after each answer the next is chosen. The orders are: by chance; the least certain first by what was
+learnt (uncertainty sampling); as the queue of a *review* has them (``slowwave.review.ordering``); and *at best*, the queue of one
+who knows the gold, which asks what is right alone, the largest groups first: fewer answers do not get there in any order. What follows
+from answers is asked in none.
 
 Counted are pairs within clusters, beside the tf-idf cosine at the threshold of its best F1: of what is *signed*, the merges of the plan
-with the groups that every yes joins, which is what apply makes; and of what matching makes of the rows once it has *learnt* from all
-answers. Answers until an F1 are counted of what is signed. Of a set of more than ``--rows`` rows so many are taken, whole clusters.
+with the groups that every yes joins, which is what apply makes; and of what a later night makes of the rows once it has *learnt* from
+the answers. Answers until an F1 are counted of what is signed, as are those until the F1 that ``ASKED`` answers by chance reach: an order
+halves the number where it needs at most half of the answers that chance took. Of a set of more than ``--rows`` rows so many are taken,
+whole clusters.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -35,63 +39,51 @@ from benchmarks.quality import Counted
 from benchmarks.report import Part, show
 from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
-from slowwave.matching.review import ReviewPair
 from slowwave.plans.ledger import StoredItem
 from slowwave.review.drafts import Draft
 from slowwave.review.learning import learn
 from slowwave.review.ordering import information
 
-BATCH: Final = 10
-GOOD: Final = (0.90, 0.95)
-_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no answer is later than another
-SEEDS: Final = 3
-"""Orders by chance, of whose answers the median is told."""
+ASKED: Final = 100
+"""Answers after which orders are compared."""
 
-Choose = Callable[[Matches, Sequence[ReviewPair], Random], Sequence[tuple[str, str]]]
+BATCH: Final = 10
+"""Answers at a time where what they teach is looked at less often."""
+
+GOOD: Final = (0.90, 0.95)
+SEEDS: Final = 3
+"""Orders by chance, of which the median is told."""
+
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no answer is later than another
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """One set and order: F1 before the first answer, what a signature merges after the last and what is merged once all is learnt, and by
-    ``GOOD`` after how many answers a signature reaches it, None for never."""
+    """One set and order: what a signature merges after each answer, from none on, and what a later night merges that has learnt from the
+    first ``ASKED``."""
 
-    first: float
-    signed: Counted
+    signed: Sequence[Counted]
     learnt: Counted
-    answers: Mapping[float, int | None]
 
+    @property
+    def asked(self) -> Counted:
+        """What a signature merges after ``ASKED`` answers, or all there are."""
+        return self.signed[: ASKED + 1][-1]
 
-def by_chance(_: Matches, pairs: Sequence[ReviewPair], r: Random) -> Sequence[tuple[str, str]]:
-    """Any of them."""
-    return [(p.a, p.b) for p in r.sample(list(pairs), min(BATCH, len(pairs)))]
-
-
-def by_uncertainty(_: Matches, pairs: Sequence[ReviewPair], __: Random) -> Sequence[tuple[str, str]]:
-    """Those whose probability is next to a half."""
-    return [(p.a, p.b) for p in sorted(pairs, key=lambda p: (abs(p.probability - 0.5), p.a, p.b))[:BATCH]]
-
-
-def by_queue(now: Matches, pairs: Sequence[ReviewPair], _: Random) -> Sequence[tuple[str, str]]:
-    """In the order of a review, of the items that the pairs would be."""
-    worth = information(_items(now, [(p.a, p.b) for p in pairs], {}), merges=_merges(now))
-    ordered = sorted(pairs, key=lambda p: (-worth[f"{p.a} {p.b}"], p.a, p.b))
-    return [(p.a, p.b) for p in ordered[:BATCH]]
+    def until(self, good: float) -> int | None:
+        """After how many answers a signature reaches an F1, None for never."""
+        return next((n for n, counted in enumerate(self.signed) if (counted.f1 or 0.0) >= good), None)
 
 
 class InOnePlan:
-    """A review of one plan: the questions are those of the first look, and the answers so far are drafts."""
+    """A review of one plan: its questions are those of the first look, and the answers so far are drafts."""
 
     def __init__(
         self, pairs: Sequence[tuple[str, str]], items: Sequence[StoredItem], merges: Sequence[StoredItem] = ()
     ) -> None:
         self._pairs = {f"{a} {b}": (a, b) for a, b in pairs}
-        self._items = items
-        self._merges = merges
-
-    @property
-    def items(self) -> Sequence[StoredItem]:
-        """The questions."""
-        return self._items
+        self.items = items
+        self.merges = merges
 
     @classmethod
     def of(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
@@ -100,25 +92,57 @@ class InOnePlan:
         return cls(pairs, _items(start, pairs, names), _merges(start))
 
     def ask(
-        self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft] | None = None
+        self,
+        most: int,
+        answers: Mapping[tuple[str, str], bool],
+        marked: Mapping[str, Draft] | None = None,
+        worth: Worth | None = None,
     ) -> Sequence[tuple[str, str]]:
-        """The next questions, after these answers and drafts of what looked decided."""
+        """The next questions, at most so many, after these answers and drafts of what looked decided; in the order of a review, or of what
+        they are ``worth``."""
         drafts = _drafts(answers) | dict(marked or {})
-        taught = learn(self._items, drafts)
-        worth = information(self._items, taught.likely, merges=self._merges, drafts=drafts)
-        left = [s.id for s in self._items if s.id not in drafts and s.id not in taught.follows]
-        return [self._pairs[id_] for id_ in sorted(left, key=lambda id_: (-worth[id_], id_))[:BATCH]]
+        taught = learn(self.items, drafts)
+        told = (worth or by_review)(self, drafts, {s.id: s.probability for s in self.items} | dict(taught.likely))
+        left = [s.id for s in self.items if s.id not in drafts and s.id not in taught.follows]
+        return [self._pairs[id_] for id_ in sorted(left, key=lambda id_: (-told[id_], id_))[:most]]
 
     def look_decided(
         self, answers: Mapping[tuple[str, str], bool], marked: Mapping[str, Draft], sure: float
     ) -> dict[str, Draft]:
         """By item the drafts that ``d`` would make after these."""
-        found = learn(self._items, _drafts(answers) | dict(marked), sure).decided
+        found = learn(self.items, _drafts(answers) | dict(marked), sure).decided
         return {id_: Draft(id_, group.verdict, group.note, "gold", _NOW) for group in found for id_ in group.items}
 
     def pair(self, item: str) -> tuple[str, str]:
         """The rows of a question."""
         return self._pairs[item]
+
+
+Worth = Callable[[InOnePlan, Mapping[str, Draft], Mapping[str, float]], Mapping[str, float]]
+"""What each question is worth after the drafts, which make yes so likely: the most is asked first."""
+
+
+def by_review(plan: InOnePlan, drafts: Mapping[str, Draft], likely: Mapping[str, float]) -> Mapping[str, float]:
+    """As the queue of a review has them."""
+    return information(plan.items, likely, merges=plan.merges, drafts=drafts)
+
+
+def by_uncertainty(_: InOnePlan, __: Mapping[str, Draft], likely: Mapping[str, float]) -> Mapping[str, float]:
+    """Those whose probability is next to a half."""
+    return {id_: -abs(p - 0.5) for id_, p in likely.items()}
+
+
+def by_chance(items: Sequence[StoredItem], seed: int) -> Worth:
+    """Any of them, the same for each seed."""
+    r = Random(seed)  # noqa: S311 - no secret
+    drawn = {s.id: r.random() for s in items}
+    return lambda _, __, ___: drawn
+
+
+def by_gold(yes: Mapping[str, bool]) -> Worth:
+    """What is right, as the queue would have it if it were sure."""
+    sure = {id_: float(right) for id_, right in yes.items()}
+    return lambda plan, drafts, _: by_review(plan, drafts, sure)
 
 
 def _drafts(answers: Mapping[tuple[str, str], bool]) -> dict[str, Draft]:
@@ -173,18 +197,22 @@ def _merges(now: Matches) -> list[StoredItem]:
     ]
 
 
-def by_teaching(now: Matches, _: Sequence[ReviewPair], __: Random) -> Sequence[tuple[str, str]]:
-    """What the matcher would ask to learn from."""
-    return [(q.a, q.b) for q in now.next_questions(BATCH)]
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One set: the best F1 of the cosine, how many ``questions`` the plan has, and what each order reached."""
 
+    cosine: float
+    questions: int
+    orders: Mapping[str, Reached]
 
-ORDERS: Final[Mapping[str, Choose]] = {
-    "by chance": by_chance,
-    "uncertainty": by_uncertainty,
-    "queue": by_queue,
-    "one plan": by_queue,
-    "next_questions": by_teaching,
-}
+    def beside_chance(self, run: Reached) -> tuple[str, str, str]:
+        """Answers until an order signs what chance does after ``ASKED``, their share of those that chance needs, and whether it is half."""
+        chance = self.orders["by chance"]
+        goal = chance.asked.f1 or 0.0
+        number, beside = chance.until(goal), run.until(goal)
+        if number is None or beside is None:
+            return _number(beside), "–", "no"
+        return str(beside), f"{beside / number:.2f}" if number else "–", "yes" if 2 * beside <= number else "no"
 
 
 def main() -> None:
@@ -195,11 +223,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only sets of these names")
     parser.add_argument("--answers", type=int, default=200, help="answers at most")
     parser.add_argument("--rows", type=int, default=6_000, help="rows of a set at most")
-    parser.add_argument(
-        "--orders", nargs="+", choices=list(ORDERS), default=list(ORDERS), metavar="ORDER", help="only these orders"
-    )
     given = parser.parse_args()
-    console, found = Console(), dict[str, dict[str, Reached]]()
+    console, found = Console(), dict[str, Simulated]()
     if given.folder and not given.folder.is_dir():
         console.print(f"{given.folder} is no folder, so only generated sets are asked about.")
         given.folder = None
@@ -210,13 +235,13 @@ def main() -> None:
             if (given.only and name not in given.only) or name.startswith("fever"):
                 continue
             with console.status(name):
-                found[name] = simulate(path, given.answers, given.rows, given.orders)
-            show([part({name: found[name]}, given.answers)], console)
+                found[name] = simulate(path, given.answers, given.rows)
+            show(parts({name: found[name]}), console)
     console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
-    show([part(found, given.answers)], console)
+    show(parts(found), console)
 
 
-def simulate(path: Path, most: int, rows: int, orders: Sequence[str] = tuple(ORDERS)) -> dict[str, Reached]:
+def simulate(path: Path, most: int, rows: int) -> Simulated:
     """A labelled set in each order, and the cosine as one that asks nothing."""
     table, gold_texts = trial.read(path)
     if table.num_rows > rows:
@@ -226,34 +251,33 @@ def simulate(path: Path, most: int, rows: int, orders: Sequence[str] = tuple(ORD
     place = {id_: k for k, id_ in enumerate(ids)}
     _, gold = np.unique(np.array(gold_texts, np.object_), return_inverse=True)
     kinds = np.unique(np.array(table["entity_type"].to_pylist(), np.object_), return_inverse=True)[1]
-    first = match_entities(table, Settings())
+    start = match_entities(table, Settings())
+    plan = InOnePlan.of(start, dict(zip(ids, names, strict=True)))
+    pairs = {s.id: plan.pair(s.id) for s in plan.items}
+    right = {id_: bool(gold[place[a]] == gold[place[b]]) for id_, (a, b) in pairs.items()}
 
-    def count(matches: Matches) -> Counted:
-        clusters = [[place[id_] for id_ in ids] for ids in matches.merges]
-        return quality.closure(quality.labels_of(len(place), clusters), gold)
-
-    def same(a: str, b: str) -> bool:
-        return bool(gold[place[a]] == gold[place[b]])
-
-    def sign(matches: Matches, answers: Mapping[tuple[str, str], bool]) -> Counted:
-        joined = [*matches.merges, *(pair for pair, yes in answers.items() if yes)]
-        ends = [(place[ids[0]], place[id_]) for ids in joined for id_ in ids[1:]]
+    def joined(groups: Iterable[Sequence[str]]) -> Counted:
+        ends = [(place[ids[0]], place[id_]) for ids in groups for id_ in ids[1:]]
         i, j = np.array(ends, np.int64).reshape(-1, 2).T
         graph = sparse.coo_matrix((np.ones(len(i), np.int8), (i, j)), shape=(len(place), len(place)))
         return quality.closure(csgraph.connected_components(graph, directed=False)[1].astype(np.int64), gold)
 
-    start = first.learn(Answers(), "f1")
-    best = tfidf.best(names, attributes, kinds, gold)
-    never: dict[float, int | None] = dict.fromkeys(GOOD)
-    found = {"tf-idf": Reached(best.f1, Counted(0, 0, 0), Counted(0, 0, 0), never)}
-    for name in orders:
-        choose = ORDERS[name]
-        seeds = range(SEEDS if choose is by_chance else 1)
-        plan = InOnePlan.of(start, dict(zip(ids, names, strict=True))) if name == "one plan" else None
-        runs = [_ask(start, choose, same, sign, count, most, Random(n), plan) for n in seeds]  # noqa: S311 - no secret
-        runs.sort(key=lambda run: run.signed.f1 or 0.0)
-        found[name] = runs[len(runs) // 2]
-    return found
+    def ask(worth: Worth) -> Reached:
+        answers, signed = dict[tuple[str, str], bool](), [joined(start.merges)]
+        while len(answers) < most and (asked := plan.ask(1, answers, worth=worth)):
+            answers |= {(a, b): right[f"{a} {b}"] for a, b in asked}
+            signed.append(joined([*start.merges, *(pair for pair, yes in answers.items() if yes)]))
+        said = [(a, b, yes) for (a, b), yes in islice(answers.items(), ASKED)]
+        return Reached(signed, joined(start.learn(Answers.of(said)).merges))
+
+    chance = sorted((ask(by_chance(plan.items, n)) for n in range(SEEDS)), key=lambda run: run.asked.f1 or 0.0)
+    orders = {
+        "by chance": chance[SEEDS // 2],
+        "uncertainty": ask(by_uncertainty),
+        "review": ask(by_review),
+        "at best": ask(by_gold(right)),
+    }
+    return Simulated(tfidf.best(names, attributes, kinds, gold).f1, len(plan.items), orders)
 
 
 def whole_clusters(gold: Sequence[str], rows: int) -> list[int]:
@@ -271,74 +295,41 @@ def whole_clusters(gold: Sequence[str], rows: int) -> list[int]:
     return sorted(kept)
 
 
-def _ask(
-    start: Matches,
-    choose: Choose,
-    same: Callable[[str, str], bool],
-    sign: Callable[[Matches, Mapping[tuple[str, str], bool]], Counted],
-    count: Callable[[Matches], Counted],
-    most: int,
-    r: Random,
-    plan: InOnePlan | None,
-) -> Reached:
-    """One order to its end: nothing is left to ask, or there were ``most`` answers."""
-    now, answers = start, dict[tuple[str, str], bool]()
-    signed = sign(start, answers)
-    first = signed.f1 or 0.0
-    reached: dict[float, int | None] = {good: 0 if first >= good else None for good in GOOD}
-    while len(answers) < most:
-        left = [pair for pair in now.review if (pair.a, pair.b) not in answers]
-        chosen = choose(now, left, r) if plan is None else plan.ask(answers)
-        asked = [pair for pair in chosen if pair not in answers][: most - len(answers)]
-        if not asked:
-            break
-        answers |= {(a, b): same(a, b) for a, b in asked}
-        signed = sign(start, answers)
-        for good in GOOD:
-            if reached[good] is None and (signed.f1 or 0.0) >= good:
-                reached[good] = len(answers)
-        if plan is None:
-            now = _learnt(start, answers)
-    return Reached(first, signed, count(_learnt(start, answers)), reached)
-
-
-def _learnt(start: Matches, answers: Mapping[tuple[str, str], bool]) -> Matches:
-    return start.learn(Answers.of([(a, b, yes) for (a, b), yes in answers.items()]), "f1")
-
-
-def part(found: Mapping[str, Mapping[str, Reached]], most: int) -> Part:
-    """Answers until each F1, a row a set and order."""
-    rows = [
+def parts(found: Mapping[str, Simulated]) -> list[Part]:
+    """What is merged after ``ASKED`` answers, and the answers until each F1; a row a set and order."""
+    merged = [
         [
             name,
+            f"{of.cosine:.3f}",
+            str(of.questions),
             order,
-            f"{of.first:.3f}",
-            *(_number(of.answers[good]) for good in GOOD),
-            *_shares(of.signed),
-            *_shares(of.learnt),
+            f"{run.signed[0].f1 or 0.0:.3f}",
+            *_shares(run.asked),
+            *_shares(run.learnt),
         ]
-        for name, orders in found.items()
-        for order, of in orders.items()
+        for name, of in found.items()
+        for order, run in of.orders.items()
     ]
-    says = (
-        f"Answers until F1 of what is signed passed, at most {most}; by chance: the median of {SEEDS}. –: it never did. Signed: merges of "
-        "the plan with the groups that each yes joins; learnt: what matching makes once it has learnt from all answers."
-    )
-    return Part(
-        "Answers",
-        says,
-        [
-            "set",
-            "order",
-            "F1 before",
-            *(f"until {good:.2f}" for good in GOOD),
-            "signed F1",
-            "precision",
-            "learnt F1",
-            "precision",
-        ],
-        rows,
-    )
+    numbers = [
+        [name, order, *(_number(run.until(good)) for good in GOOD), *of.beside_chance(run)]
+        for name, of in found.items()
+        for order, run in of.orders.items()
+    ]
+    return [
+        Part(
+            f"Merges after {ASKED} answers",
+            "F1 and precision. Signed: merges of the plan with the groups that each yes joins; learnt: what a later night merges that has "
+            f"learnt from the answers. By chance: the median of {SEEDS}.",
+            ["set", "tf-idf F1", "questions", "order", "F1 before", "signed F1", "precision", "learnt F1", "precision"],
+            merged,
+        ),
+        Part(
+            "Answers",
+            f"Until F1 of what is signed passed, and until it was what {ASKED} answers by chance, or all, make it. –: it never did.",
+            ["set", "order", *(f"until {good:.2f}" for good in GOOD), "until chance's", "of chance's number", "halved"],
+            numbers,
+        ),
+    ]
 
 
 def _shares(merged: Counted) -> tuple[str, str]:

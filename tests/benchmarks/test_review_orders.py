@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from benchmarks import review_orders, worlds
-from slowwave.matching.review import ReviewPair
+from benchmarks.quality import Counted
+from benchmarks.review_orders import InOnePlan, Reached, Simulated
 
 pytestmark = pytest.mark.slow
 
@@ -16,16 +16,37 @@ pytestmark = pytest.mark.slow
 def test_every_order_is_asked_to_its_end_and_told(tmp_path: Path) -> None:
     worlds.write(worlds.make("restaurants", 0.4), tmp_path / "world-restaurants.csv")
     found = review_orders.simulate(tmp_path / "world-restaurants.csv", 40, 400)
-    cosine = found.pop("tf-idf")
-    assert 0 < cosine.first < 1
-    assert found.keys() == review_orders.ORDERS.keys()
-    assert len({of.first for of in found.values()}) == 1
-    for of in found.values():
-        assert (of.signed.f1 or 0) >= of.first
+    assert 0 < found.cosine < 1
+    assert list(found.orders) == ["by chance", "uncertainty", "review", "at best"]
+    assert len({of.signed[0] for of in found.orders.values()}) == 1, "nothing is asked yet"
+    for of in found.orders.values():
+        assert len(of.signed) <= 1 + min(40, found.questions)
+        assert (of.asked.f1 or 0) >= (of.signed[0].f1 or 0)
         assert (of.learnt.f1 or 0) > 0
-        assert all(n is None or (n % 10 == 0 and n <= 40) for n in of.answers.values())
-    (row, *_) = review_orders.part({"world": found}, 40).rows
-    assert row[:2] == ["world", "by chance"]
+    best = found.orders["at best"].until(0.95)
+    assert best is not None
+    assert all(best <= (of.until(0.95) or 40) for of in found.orders.values())
+    merges, numbers = review_orders.parts({"world": found})
+    assert [row[3] for row in merges.rows] == [row[1] for row in numbers.rows] == list(found.orders)
+
+
+def test_an_order_halves_what_chance_needs_or_does_not() -> None:
+    def reached(*right: int) -> Reached:
+        return Reached([Counted(n, n, 10) for n in right], Counted(0, 0, 10))
+
+    orders = {
+        "by chance": reached(0, 2, 2, 4, 4, 8),
+        "half": reached(0, 5, 8),
+        "no": reached(0, 2, 4, 8),
+        "never": reached(0),
+    }
+    of = Simulated(0.5, 5, orders)
+    assert {name: of.beside_chance(run) for name, run in orders.items()} == {
+        "by chance": ("5", "1.00", "no"),
+        "half": ("2", "0.40", "yes"),
+        "no": ("3", "0.60", "no"),
+        "never": ("–", "–", "no"),
+    }
 
 
 def test_so_many_rows_are_taken_as_whole_clusters_the_same_each_time() -> None:
@@ -37,5 +58,5 @@ def test_so_many_rows_are_taken_as_whole_clusters_the_same_each_time() -> None:
 
 
 def test_the_least_certain_come_first() -> None:
-    pairs = [ReviewPair("a", "b", 0.9), ReviewPair("c", "d", 0.52), ReviewPair("e", "f", 0.1)]
-    assert review_orders.by_uncertainty(None, pairs, Random(1))[0] == ("c", "d")  # type: ignore[arg-type]
+    told = review_orders.by_uncertainty(InOnePlan([], []), {}, {"ab": 0.9, "cd": 0.52, "ef": 0.1})
+    assert max(told, key=lambda id_: told[id_]) == "cd"
