@@ -87,8 +87,8 @@ def review_text(namespace: str, plan_hash: str) -> str:
         path = quote(place.path.rstrip("/"), safe="/%")
         return f"[Review it question by question]({place.scheme}://{quote(place.netloc, safe=':[]')}{path}/plans/{plan_hash})"
     if not _SHELL_WORD.fullmatch(namespace):
-        return "Question by question: `slowwave review --as YOUR-NAME`"
-    return f"Question by question: `slowwave review {namespace} --as YOUR-NAME`"
+        return "Question by question: `slowwave review --by YOUR-NAME`"
+    return f"Question by question: `slowwave review {namespace} --by YOUR-NAME`"
 
 
 def _hash(plan_hash: str) -> str:

@@ -22,7 +22,9 @@ def dream_now(
         str | None,
         typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
     ] = None,
-    approver: Annotated[str | None, typer.Option(help="Who signs the plan; without one a policy may.")] = None,
+    approver: Annotated[
+        str | None, typer.Option("--by", "--approver", help="Who signs the plan; without one a policy may.")
+    ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")] = 0.0,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which the run is cancelled.")] = None,
     deep: Annotated[
@@ -37,7 +39,7 @@ def dream_now(
 
     if deep and (ops or approver or mode_of(mode) == "apply"):
         raise Refused(
-            "A deep pass ends in a plan that waits: --deep goes without --ops, --approver and --mode apply. Nothing was done."
+            "A deep pass ends in a plan that waits: --deep goes without --ops, --by and --mode apply. Nothing was done."
         )
     found = (
         run_deep(namespace, reason, wait, timeout, open_store())

@@ -31,7 +31,9 @@ def dream(
     plan: Annotated[
         str | None, typer.Option(help="With `--mode apply`: sign and apply this very plan, by its hash; plan nothing.")
     ] = None,
-    approver: Annotated[str | None, typer.Option(help="Who signs the plan; without one a policy may.")] = None,
+    approver: Annotated[
+        str | None, typer.Option("--by", "--approver", help="Who signs the plan; without one a policy may.")
+    ] = None,
     resume_from: Annotated[str | None, typer.Option(help="Go on with this run, which did not end.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")] = 0.0,
     abandon: Annotated[bool, typer.Option("--abandon", help="Give up a run whose process is gone.")] = False,
@@ -39,7 +41,7 @@ def dream(
     note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
     json: Json = False,
 ) -> None:
-    """Plan, and with `--mode apply` apply what a policy or --approver approves."""
+    """Plan, and with `--mode apply` apply what a policy or --by approves."""
     from slowwave.api.asked import mode_of
     from slowwave.api.dreams import dream as run_dream
     from slowwave.plans.scope import DreamScope

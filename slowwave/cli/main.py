@@ -24,7 +24,7 @@ VERBS: Final = {
         "status",
         "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
     ),
-    "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --approver approves."),
+    "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --by approves."),
     "dream-now": Verb(
         "dream_now",
         "dream_now",

@@ -171,7 +171,7 @@ def suggest_decision(left: Undecided | None) -> None:
     if left.reviews:
         name = argument(left.namespace)
         ask = f"{program()} plans review {name} --plan {left.plan_hash[:12]} --by {APPROVER}"
-        suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --as {APPROVER}")
+        suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --by {APPROVER}")
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
         suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
@@ -236,7 +236,7 @@ def diff(
 def approve(
     namespace: Namespace,
     plan_hash: Hash = None,
-    approver: Annotated[str, typer.Option("--approver", "--by", help="Who signs.")] = "",
+    approver: Annotated[str, typer.Option("--by", "--approver", help="Who signs.")] = "",
     items: Items = None,
     without: Annotated[
         str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")

@@ -20,10 +20,10 @@ PORT: Final = 4600
 
 def review(
     namespace: Annotated[str | None, typer.Argument(help="Show the plans of this namespace alone.")] = None,
-    as_: Annotated[
+    by: Annotated[
         str,
         typer.Option(
-            "--as", "--by", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
+            "--by", "--as", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
         ),
     ] = "",
     port: Annotated[
@@ -59,13 +59,13 @@ def review(
     from slowwave.serving.listening import answer
 
     proxied = bool(user_header or proxy or origin)
-    if not (as_ or proxied):
+    if not (by or proxied):
         raise Refused(
-            "Drafts and signatures bear the name of who reviews: give yours with --as NAME. Nothing was served."
+            "Drafts and signatures bear the name of who reviews: give yours with --by NAME. Nothing was served."
         )
     with _listener(host, PORT if port is None else port) as bound:
         taken = int(bound.getsockname()[1])
-        entrance = entrance_of(host, taken, reviewer=as_, user_header=user_header, proxies=proxy or (), origin=origin)
+        entrance = entrance_of(host, taken, reviewer=by, user_header=user_header, proxies=proxy or (), origin=origin)
         app = review_app(open_store(), entrance, namespace)
         if proxied:
             say(f"The review page is behind the proxy at {entrance.origins[0]}. Ctrl-C ends it.", console=err)

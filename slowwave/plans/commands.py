@@ -68,7 +68,7 @@ def approve_command(
     """``plans approve`` of a plan, or of some of its items by their whole ids."""
     some = f" --items {','.join(items)}" if items else ""
     forced = f' --force --note "{NOTE}"' if force else ""
-    return f"{program} plans approve {argument(namespace)} {plan_hash[:12]}{some} --approver {APPROVER}{forced}"
+    return f"{program} plans approve {argument(namespace)} {plan_hash[:12]}{some} --by {APPROVER}{forced}"
 
 
 def countersign_command(namespace: str, plan_hash: str, *, program: str = "slowwave") -> str:

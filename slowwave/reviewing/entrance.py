@@ -139,7 +139,7 @@ def check_reviewer(name: str) -> None:
     """Refuse what is no name of an approver, and a policy's."""
     check_name(name)
     if name.lower() == POLICY:
-        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own with --as.")
+        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own with --by.")
 
 
 def entrance_of(
@@ -166,7 +166,7 @@ def entrance_of(
             "the proxy comes from, and --origin with the address in people's browsers. Nothing was served."
         )
     if reviewer:
-        raise Refused("Behind a proxy the name comes from its login: leave --as out. Nothing was served.")
+        raise Refused("Behind a proxy the name comes from its login: leave --by out. Nothing was served.")
     return Entrance((_origin(origin),), proxy=Proxy(addresses, user_header.lower()))
 
 

@@ -69,7 +69,7 @@ def running_page(home: Path, port: int | None = None) -> RunningPage:
         raise Refused(f"Several review pages run here, at the ports {told}. Name one with --port. No link was made.")
     of = f" at port {port}" if port else ""
     raise Refused(
-        f"No review page of this account runs{of} under {home}. Start one with `slowwave review --as NAME`, which prints its link, or set "
+        f"No review page of this account runs{of} under {home}. Start one with `slowwave review --by NAME`, which prints its link, or set "
         "SLOWWAVE_HOME to the folder of the one that runs. No link was made."
     )
 

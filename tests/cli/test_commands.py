@@ -59,7 +59,7 @@ def test_from_a_file_to_an_applied_plan_and_back(store: Store, run: Run, message
         assert item["status"] == "pending"
     assert "→" in run("plans", "diff", "acme")[1]
     assert plan["plan_hash"][:12] in run("plans", "show", "acme")[1]
-    code, out, _ = run("plans", "approve", "acme", plan["plan_hash"][:10], "--approver", "me", "--include-review")
+    code, out, _ = run("plans", "approve", "acme", plan["plan_hash"][:10], "--by", "me", "--include-review")
     assert (code, "Approved" in out) == (0, True)
     applied: list[dict[str, Any]] = json.loads(run("apply", "acme", "--json")[1])
     assert applied[0]["counts"]["applied"] == planned["new_items"]
@@ -115,8 +115,8 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
     for arguments, sentence in [
         (("night", "nobody"), "There is no namespace 'nobody'"),
         (("plans", "show", "nobody"), "There is no namespace 'nobody'"),
-        (("plans", "approve", world.slug, "ffff", "--approver", "me"), "is no plan of"),
-        (("plans", "approve", world.slug, plan.plan_hash), "must be named (--approver,"),
+        (("plans", "approve", world.slug, "ffff", "--by", "me"), "is no plan of"),
+        (("plans", "approve", world.slug, plan.plan_hash), "must be named (--by,"),
         (("plans", "list", "nobody"), "There is no namespace 'nobody'"),
         (("runs", "cancel", "000"), "The first 4 characters are the least"),
         (("import", "messages", "absent.jsonl"), "absent.jsonl cannot be read (No such file or directory). Nothing"),

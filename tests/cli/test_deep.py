@@ -41,7 +41,7 @@ def test_3_5_deep_from_the_question_to_the_run_that_is_shown(
     code, out, _ = run("runs", "kill", found["run_id"])
     assert (code, "nothing to stop" in out) == (0, True)
     assert run("dream", SLUG, "--resume-from", "last")[0] == 0, "its plan is what there is to go on with"
-    for more in (["--ops", "census"], ["--mode", "apply"], ["--approver", "mara"]):
+    for more in (["--ops", "census"], ["--mode", "apply"], ["--by", "mara"]):
         assert run(*asked, *more)[0] == 2
 
 

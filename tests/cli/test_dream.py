@@ -29,7 +29,7 @@ def test_from_a_dry_run_to_an_undo(store: Store, run: Run) -> None:
     assert code == 0
     assert "plans approve acme" in out
     assert "op_not_requested" in out
-    applied = read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")
+    applied = read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")
     assert (applied["state"], applied["run"]["counts"]["applied"]) == ("completed", 4)
     assert run("digest", slug)[1] != before
     history = read(run, "history", slug)
@@ -110,13 +110,13 @@ def test_the_switch_and_read_only_namespaces(store: Store, run: Run) -> None:
     slug = forgetful(store, rows=2)
     assert read(run, "switch")["apply"] == "on"
     assert "apply is off" in run("switch", "apply", "off", "--by", "zoe", "--note", "moving house")[1]
-    code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")
+    code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")
     assert (code, "moving house" in err) == (2, True)
     assert "zoe: moving house" in run("switch")[1]
     assert read(run, "switch", "apply", "on", "--by", "zoe")["apply"] == "on"
     assert read(run, "namespace", slug, "--read-only")["read_only"] is True
-    code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")
+    code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")
     assert (code, "read-only" in err) == (2, True)
     assert "read_only: yes" in run("namespace", slug)[1]
     assert read(run, "namespace", slug, "--writable")["read_only"] is False
-    assert read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--approver", "mara")["state"] == "completed"
+    assert read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")["state"] == "completed"

@@ -17,7 +17,7 @@ def test_every_exit_code(store: Store, run: Run) -> None:
     code, out, _ = run(*asked)
     assert (code, f"{slug}: awaiting_approval." in out) == (0, True)
     assert "reason: because [bold]I say so[/]" in out
-    code, out, _ = run(*asked, "--mode", "apply", "--approver", "mara", "--json")
+    code, out, _ = run(*asked, "--mode", "apply", "--by", "mara", "--json")
     found = json.loads(out)
     assert (code, found["outcome"], found["counts"]) == (0, "completed", {"planned": 3, "applied": 3})
     assert "I say so" in run("runs", "status", found["run_id"])[1]

@@ -23,7 +23,7 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
         memory_versions=[{"id": f"v{n}", "memory_id": n, "content": text} for n, text in TALES.items()],
         memory_vectors=[{"id": n, "vector": unit(1.0, 0.1 * k)} for k, n in enumerate(TALES)],
     )
-    asked = ("dream", slug, "--ops", "consolidate_clusters", "--mode", "apply", "--approver", "mara", "--json")
+    asked = ("dream", slug, "--ops", "consolidate_clusters", "--mode", "apply", "--by", "mara", "--json")
     assert run(*asked)[0] == 0
     applied, planned = json.loads(run("history", slug, "--json")[1])
     found = applied["consolidations"]

@@ -76,7 +76,7 @@ def test_wrapping_loses_no_word_and_is_narrow_where_it_can_be(text: str, width: 
 
 def test_a_command_in_a_sentence_is_not_broken() -> None:
     """What stands in backticks goes to a line of its own rather than over two."""
-    command = "`slowwave plans approve acme 5d8be3b8af05 --approver YOUR-NAME --force --note WHY`"
+    command = "`slowwave plans approve acme 5d8be3b8af05 --by YOUR-NAME --force --note WHY`"
     shown = wrapped(f"Plan 5d8be3b8af05 waits for approval: {command}. Look at it first.", 60)
     assert f"{command}." in [line.strip() for line in shown]
 

@@ -44,6 +44,23 @@ def test_every_command_that_prints_data_prints_it_as_json() -> None:
     assert lacking == WITHOUT
 
 
+def test_who_decides_is_named_by_the_same_option_everywhere() -> None:
+    """By whom: ``--by`` first; what it was called in some commands before is taken as well."""
+    names = {
+        name: parameter.opts
+        for name, command in leaves(typer.main.get_command(app))
+        for parameter in command.params
+        if {"--by", "--approver", "--as", "--reviewer"} & {*parameter.opts}
+    }
+    assert {opts[0] for opts in names.values()} == {"--by"}
+    assert {name: opts[1] for name, opts in names.items() if len(opts) > 1} == {
+        "dream": "--approver",
+        "dream-now": "--approver",
+        "plans approve": "--approver",
+        "review": "--as",
+    }
+
+
 def test_the_version_is_that_of_the_project(run: Run) -> None:
     """Before anything else, without a database."""
     (version,) = re.findall(
@@ -84,7 +101,7 @@ def test_undo_takes_the_namespace_before_its_last_run(store: Store, run: Run) ->
     world, other = new_world(store, 7), new_world(store, 8)
     for one in (world, other):
         _, plan = write_a_plan(store, one)
-        run("plans", "approve", one.slug, plan.plan_hash, "--approver", "mara")
+        run("plans", "approve", one.slug, plan.plan_hash, "--by", "mara")
         run("apply", one.slug)
     for wrong in ((other.slug, "last", "--namespace", world.slug), (world.slug, "last", "now"), ("nobody", "last")):
         assert run("undo", *wrong)[0] == 2

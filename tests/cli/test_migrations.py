@@ -31,7 +31,7 @@ def test_from_a_dry_run_to_an_applied_plan_and_back(store: Store, run: Run, tmp_
     assert sorted(path.name for path in report.iterdir()) == [
         f"migration-{told['run_id']}.{end}" for end in ("json", "md")
     ]
-    code, out, _ = run("plans", "approve", "acme", told["plan_hash"][:12], "--approver", "mara", "--json")
+    code, out, _ = run("plans", "approve", "acme", told["plan_hash"][:12], "--by", "mara", "--json")
     assert code == 0
     code, out, _ = run("apply", "acme", "--json")
     assert code == 0

@@ -29,7 +29,7 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Pa
     told, log = tmp_path / "told", tmp_path / "log"
     with told.open("wb") as out, log.open("wb") as err:
         server = subprocess.Popen(
-            [PROGRAM, "review", SLUG, "--as", "mara", "--port", "0"], env=environment, stdout=out, stderr=err
+            [PROGRAM, "review", SLUG, "--by", "mara", "--port", "0"], env=environment, stdout=out, stderr=err
         )
         try:
             link = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/enter\?token=\S+", told.read_text()))[0]
@@ -60,12 +60,12 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((), "--as"),
-        (("--as", "policy"), "policy"),
-        (("--as", "mara", "--host", "0.0.0.0"), "could sign"),  # noqa: S104
+        ((), "--by"),
+        (("--by", "policy"), "policy"),
+        (("--by", "mara", "--host", "0.0.0.0"), "could sign"),  # noqa: S104
         (("--user-header", "X-User"), "all three"),
-        (("nobody", "--as", "mara"), "nobody"),
-        (("--link",), "review --as NAME"),
+        (("nobody", "--by", "mara"), "nobody"),
+        (("--link",), "review --by NAME"),
     ],
 )
 def test_what_may_not_be_is_refused_before_anybody_is_let_in(run: Run, arguments: tuple[str, ...], why: str) -> None:

@@ -39,7 +39,7 @@ def test_history_says_what_became_of_runs(store: Store, run: Run) -> None:
     """An apply run that was undone is undone, and so is its plan, in both lists."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    run("plans", "approve", world.slug, plan.plan_hash, "--approver", "mara", "--include-review")
+    run("plans", "approve", world.slug, plan.plan_hash, "--by", "mara", "--include-review")
     run("apply", world.slug)
     run("undo", "last")
     for command in (("history", world.slug), ("runs", "tail", world.slug)):

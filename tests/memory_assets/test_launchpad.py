@@ -84,11 +84,11 @@ def test_every_line_is_short_enough_to_be_shown_at_once() -> None:
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("", "`slowwave review demo-harbor --as YOUR-NAME`"),
+        ("", "`slowwave review demo-harbor --by YOUR-NAME`"),
         ("https://review.example:8443/slow/", f"](https://review.example:8443/slow/plans/{HASH})"),
-        ("javascript:alert(1)", "`slowwave review demo-harbor --as YOUR-NAME`"),
-        ("https://u:hunter2@review.example", "`slowwave review demo-harbor --as YOUR-NAME`"),
-        ("https://[broken", "`slowwave review demo-harbor --as YOUR-NAME`"),
+        ("javascript:alert(1)", "`slowwave review demo-harbor --by YOUR-NAME`"),
+        ("https://u:hunter2@review.example", "`slowwave review demo-harbor --by YOUR-NAME`"),
+        ("https://[broken", "`slowwave review demo-harbor --by YOUR-NAME`"),
     ],
 )
 def test_the_review_page_is_linked_where_the_operator_says_where_it_is(

@@ -138,7 +138,7 @@ def test_a_raw_approval_names_somebody(store: Store, approver: str, channel: str
 
 
 def test_nobody_signs_as_the_policy_by_the_library(store: Store) -> None:
-    """`--approver policy` would pass for what the settings allow."""
+    """`--by policy` would pass for what the settings allow."""
     world, hash_ = waiting(store)
     for arguments in ({"approver": "policy"}, {"approver": "Policy"}, {"approver": "mara", "channel": "policy"}):
         with pytest.raises(Refused):

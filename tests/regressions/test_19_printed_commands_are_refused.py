@@ -1,6 +1,6 @@
 """Line 19: what was printed to approve a plan was refused when a probe had failed.
 
-`plans show` and `why` printed `plans approve … --approver YOUR-NAME` for a plan that takes `--force` and a note, and a plan of which
+`plans show` and `why` printed `plans approve … --by YOUR-NAME` for a plan that takes `--force` and a note, and a plan of which
 only review items were left, or that nobody may decide any more, got the same command: each was refused as printed.
 """
 
@@ -131,6 +131,7 @@ def test_what_is_printed_runs_as_it_is_printed(
     """Each command on a plan of its own, word for word; only the name and the reason stand for somebody's own."""
     monkeypatch.setattr("sys.stdin", io.StringIO())  # who asks in the terminal leaves at the end of a pipe
     monkeypatch.setattr("slowwave.serving.listening.answer", lambda *_: None)  # a page is served until it is ended
+    monkeypatch.setattr("slowwave.cli.review.PORT", 0)  # another page may run on this machine
     place, total = 0, 1
     while place < total:
         with monkeypatch.context() as patch:

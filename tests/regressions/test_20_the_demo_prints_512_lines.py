@@ -47,7 +47,7 @@ def test_the_demo_fits_a_screen_and_ends_with_what_to_do(store: Store, run: Run,
     for slug in small:
         assert slug in out
     last = lines[-1].strip()
-    assert re.fullmatch(r"slowwave plans approve \S+ [0-9a-f]{12} --approver YOUR-NAME", last), last
+    assert re.fullmatch(r"slowwave plans approve \S+ [0-9a-f]{12} --by YOUR-NAME", last), last
     assert run(*shlex.split(last)[1:])[0] == 0
 
 

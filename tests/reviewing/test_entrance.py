@@ -79,7 +79,7 @@ def test_elsewhere_than_on_loopback_a_proxy_has_to_log_people_in(host: str) -> N
         given = {name: value for name, value in PROXIED.items() if name != left_out}
         with pytest.raises(Refused, match="all three"):
             entrance_of(host, 4600, reviewer="", **given)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(Refused, match="leave --as out"):
+    with pytest.raises(Refused, match="leave --by out"):
         entrance_of(host, 4600, reviewer="mara", **PROXIED)  # pyright: ignore[reportArgumentType]
     found = entrance_of(host, 4600, reviewer="", **PROXIED)  # pyright: ignore[reportArgumentType]
     assert (found.origins, found.secure) == (("https://review.example.com",), True)

@@ -47,7 +47,7 @@ def test_of_several_the_port_is_said_and_one_that_was_killed_is_none(tmp_path: P
     for note, text in left.items():
         note.write_text(text)
     (tmp_path / "review-1.json").write_text("{")
-    with pytest.raises(Refused, match="review --as NAME"):
+    with pytest.raises(Refused, match="review --by NAME"):
         running_page(tmp_path)
 
 
