@@ -16,6 +16,7 @@ from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.matching.answers import Answers
 from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
+from slowwave.matching.kinds import compared_as
 from slowwave.matching.match import Matches, match
 from slowwave.matching.thresholds import Aim
 
@@ -34,9 +35,10 @@ def match_entities(
 ) -> Matches:
     """Match the rows of an Arrow table or pandas frame with each other; the order of the rows does not matter.
 
-    Columns: ``id`` and ``name``; optional ``entity_type`` (only rows of one type are compared), ``attributes`` (a mapping or JSON
-    text), ``vector`` (numbers, one length), ``aliases``, ``neighbours`` and ``documents`` (lists; or ``links``, a mapping that holds
-    the latter two) and ``source`` (where the row came from). Neighbours are any things that rows have in common.
+    Columns: ``id`` and ``name``; optional ``entity_type`` (only rows of one type are compared; where it says nothing, under that of the
+    one typed namesake), ``attributes`` (a mapping or JSON text), ``vector`` (numbers, one length), ``aliases``, ``neighbours`` and
+    ``documents`` (lists; or ``links``, a mapping that holds the latter two) and ``source`` (where the row came from). Neighbours are any
+    things that rows have in common.
 
     ``answers`` are pairs of ids and whether they are the same: True, False or "unsure"; ``Matches.next_questions`` says which to ask for,
     ``Matches.learn`` decides again with more of them. ``aim`` "precision" merges what is as sure as the settings ask, "f1" what
@@ -47,13 +49,13 @@ def match_entities(
     columns = read_columns(table, _KNOWN, ("id", "name"))
     ids = read_ids(columns["id"])
     n = len(ids)
+    names = [read_text(t) or "" for t in columns["name"]]
+    types = [read_text(t) or "entity" for t in columns.get("entity_type", [""] * n)]
     entities = pa.table(
         {
             "id": pa.array(ids, pa.string()),
-            "entity_type": pa.array(
-                [read_text(t) or "entity" for t in columns.get("entity_type", [""] * n)], pa.string()
-            ),
-            "name": pa.array([read_text(t) or "" for t in columns["name"]], pa.string()),
+            "entity_type": pa.array(compared_as(types, names), pa.string()),
+            "name": pa.array(names, pa.string()),
             "attributes": pa.array(
                 [_attributes(k, a) for k, a in enumerate(columns.get("attributes", ()))] or [None] * n
             ),
@@ -62,7 +64,7 @@ def match_entities(
         }
     )
     aliases = _lists(columns, "aliases", n)
-    owners = [id_ for id_, names in zip(ids, aliases, strict=True) for _ in names]
+    owners = [id_ for id_, others in zip(ids, aliases, strict=True) for _ in others]
     matrix, rows = read_vectors(columns.get("vector"), n)
     return match(
         entities,
@@ -71,7 +73,7 @@ def match_entities(
         rows=rows,
         neighbours=_lists(columns, "neighbours", n),
         aliases=pa.table(
-            {"entity_id": pa.array(owners, pa.string()), "alias": [a for names in aliases for a in names]}
+            {"entity_id": pa.array(owners, pa.string()), "alias": [a for others in aliases for a in others]}
         ),
         answers=Answers.of(answers),
         aim=aim,

@@ -40,6 +40,16 @@ def test_a_merge_and_its_waterfall() -> None:
     assert found.thresholds == {"person": pytest.approx(0.99, abs=0.01)}
 
 
+def test_a_row_whose_type_says_nothing_is_compared_as_its_typed_namesake() -> None:
+    """As nights compare it, whether the type is empty, missing or a word such as unknown."""
+    for untyped in ("", None, "unknown", "Entity"):
+        same = [{"email": "mara@acme.org"}] * 2
+        rows = {"id": [1, 2], "name": ["Mara Reyes"] * 2, "entity_type": ["person", untyped], "attributes": same}
+        found = match_entities(pd.DataFrame(rows))
+        assert found.merges == (("1", "2"),), untyped
+        assert found.thresholds.keys() == {"person"}
+
+
 def test_only_name_and_id_are_needed() -> None:
     """Without a type all rows are of one."""
     found = match_entities(pd.DataFrame({"id": ["a", "b"], "name": ["Northwind Ltd", "northwind"]}))
