@@ -12,16 +12,16 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
-from benchmarks import matching, trial, worlds
+from benchmarks import trial
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
-from benchmarks.review_orders import BATCH, InOnePlan, whole_clusters
+from benchmarks.review_orders import BATCH, InOnePlan, labelled_sets, whole_clusters
 from slowwave.config.settings import Settings
 from slowwave.matching import match_entities
 from slowwave.review.drafts import Draft
@@ -46,7 +46,7 @@ def main() -> None:
     console, found = Console(), dict[str, dict[float, Drafted]]()
     console.width = max(console.width, 150)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
-        for path in _sets(given.folder, Path(made), given.scale, given.seed):
+        for path in labelled_sets(given.folder, Path(made), given.scale, given.seed):
             name = trial.title(path)
             if (given.only and name not in given.only) or name.startswith("fever"):
                 continue
@@ -54,15 +54,6 @@ def main() -> None:
                 found[name] = drafted(path, given.answers, given.rows)
     console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
     show([part(found)], console)
-
-
-def _sets(folder: Path | None, made: Path, scale: float, seed: int | None) -> Iterable[Path]:
-    if seed is None:
-        yield from matching.sets(folder, made, scale)
-        return
-    for world in worlds.WORLDS:
-        worlds.write(worlds.make(world, scale, seed), made / f"world-{world}.csv")
-        yield made / f"world-{world}.csv"
 
 
 def drafted(path: Path, most: int, rows: int) -> dict[float, Drafted]:

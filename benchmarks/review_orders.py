@@ -33,7 +33,7 @@ from rich.console import Console
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from benchmarks import matching, quality, tfidf, trial
+from benchmarks import matching, quality, tfidf, trial, worlds
 from benchmarks.machine import commit
 from benchmarks.quality import Counted
 from benchmarks.report import Part, show
@@ -223,6 +223,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only sets of these names")
     parser.add_argument("--answers", type=int, default=200, help="answers at most")
     parser.add_argument("--rows", type=int, default=6_000, help="rows of a set at most")
+    parser.add_argument("--seed", type=int, help="worlds of this seed, and nothing else")
     given = parser.parse_args()
     console, found = Console(), dict[str, Simulated]()
     if given.folder and not given.folder.is_dir():
@@ -230,7 +231,7 @@ def main() -> None:
         given.folder = None
     console.width = max(console.width, 150)
     with tempfile.TemporaryDirectory(prefix="slowwave-sets-") as made:
-        for path in matching.sets(given.folder, Path(made), given.scale):
+        for path in labelled_sets(given.folder, Path(made), given.scale, given.seed):
             name = trial.title(path)
             if (given.only and name not in given.only) or name.startswith("fever"):
                 continue
@@ -239,6 +240,16 @@ def main() -> None:
             show(parts({name: found[name]}), console)
     console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
     show(parts(found), console)
+
+
+def labelled_sets(folder: Path | None, made: Path, scale: float, seed: int | None) -> Iterable[Path]:
+    """The sets of a folder and the generated ones, or the worlds of a ``seed`` alone."""
+    if seed is None:
+        yield from matching.sets(folder, made, scale)
+        return
+    for world in worlds.WORLDS:
+        worlds.write(worlds.make(world, scale, seed), made / f"world-{world}.csv")
+        yield made / f"world-{world}.csv"
 
 
 def simulate(path: Path, most: int, rows: int) -> Simulated:
