@@ -1,7 +1,8 @@
 """What the drafts of a review teach about its remaining questions: which are likely yes, which follow, and which look decided.
 
 The answers correct what the plan says of each pair of rows: a Bayesian logistic regression upon the log-odds of its waterfall, linear in
-what each piece of evidence weighs and in which words differ (``slowwave.matching.calibration``, ``slowwave.matching.differences``).
+what each piece of evidence weighs, in which words differ (``slowwave.matching.calibration``, ``slowwave.matching.differences``), and in how
+much of the shorter name stands in the longer, which tells a name that was cut short.
 Nothing of it is stored: the same drafts on the same plan teach the same anywhere, in any order. A person's answer is never moved by it.
 """
 
@@ -16,11 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import fuzz
 
 from slowwave.matching.calibration import calibrate
 from slowwave.matching.differences import FOR, MORE, OTHER, Differences
 from slowwave.matching.names import fold
 from slowwave.matching.traits import Traits
+from slowwave.matching.values import each_pair
 from slowwave.matching.words import WordInformation
 from slowwave.plans.ledger import StoredItem
 from slowwave.review.drafts import Draft
@@ -42,7 +45,11 @@ succession), so that fewer than two wrong drafts of a kind are to be expected ev
 
 _MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
-_ALL, _SCORE, _PART, _SIGN = 1.5, 1.0, 0.5, 2.0  # deviations of the priors, as in ``slowwave.matching.traits``
+_WITHIN: Final = (0.8, 0.1)  # share of a name that says nothing, and what more is one
+_LONGEST: Final = 400  # letters of a name that count
+_ALL, _SCORE, _PART, _LETTERS, _SIGN = 1.5, 1.0, 0.5, 1.0, 2.0
+"""Deviations of the priors, as in ``slowwave.matching.traits``."""
+
 _SHOWN: Final = 5  # words of a likeness that are told
 
 
@@ -179,9 +186,10 @@ def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
     signs = differences.values(words, i, i + 1)
     evidence = sorted({name for a in of for name in a.weights if name != "prior"})
     parts = np.array([[a.weights.get(name, 0.0) for name in evidence] for a in of]).reshape(len(of), -1)
-    values = np.column_stack([np.ones(len(of)), np.clip(raw, -8, 8) / (2 * _NATS), parts / _NATS, signs])
-    names = ("all", "score", *evidence, *differences.signs)
-    deviation = np.array([_ALL, _SCORE, *[_PART] * len(evidence), *[_SIGN] * len(differences.signs)])
+    score, within = np.clip(raw, -8, 8) / (2 * _NATS), (_within(of) - _WITHIN[0]) / _WITHIN[1]
+    values = np.column_stack([np.ones(len(of)), score, parts / _NATS, within, signs])
+    names = ("all", "score", *evidence, "within", *differences.signs)
+    deviation = np.array([_ALL, _SCORE, *[_PART] * len(evidence), _LETTERS, *[_SIGN] * len(differences.signs)])
     traits = Traits(names, values, deviation, np.zeros(len(of), bool))
     known = np.array([n for n, a in enumerate(of) if a.answer is not None], np.int64)
     correction = calibrate(raw[known], traits.take(known), np.array([bool(of[n].answer) for n in known.tolist()]))
@@ -191,6 +199,12 @@ def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
         for row in signs.tolist()
     ]
     return (1 / (1 + np.exp(-odds))).tolist(), told
+
+
+def _within(of: Sequence[_Asked]) -> Reals:
+    """How much of the shorter name of each question stands in the longer, from 0 to 1."""
+    one, other = (np.array([a.names[k][:_LONGEST] for a in of], np.object_) for k in (0, 1))
+    return each_pair(one, other, fuzz.partial_ratio, 0.0, np.float64) / 100
 
 
 def _decided(

@@ -63,6 +63,23 @@ def test_a_word_that_means_nothing_is_learnt_beside_one_that_does() -> None:
     }
 
 
+def test_a_name_that_was_cut_short_is_learnt_where_no_word_tells() -> None:
+    """Of each name one that ends in the middle of a word, c0 to c6, and one that ends in another word, o0 to o6: no word is in two."""
+    ends = ("bolvander", "crestiuno", "dwarmelik", "flintagor", "gruselath", "hoptrendi", "jastomelu")
+    others = ("vemikat", "zuplora", "trankis", "wobelin", "xandury", "mirkeso", "quelboj")
+    cut = [
+        item(f"c{k}", f"{chr(97 + k)}{chr(65 + k)}", (f"{n} {end}", f"{n} {end[:5]}"))
+        for k, (n, end) in enumerate(zip(NAMES, ends, strict=True))
+    ]
+    other = [
+        item(f"o{k}", f"{chr(104 + k)}{chr(72 + k)}", (f"{n} {end}", f"{n} {word}"))
+        for k, (n, end, word) in enumerate(zip(NAMES, ends, others, strict=True))
+    ]
+    found = learn([*cut, *other], said({f"c{k}": "yes" for k in range(4)} | {f"o{k}": "no" for k in range(4)}))
+    left = range(4, len(NAMES))
+    assert min(found.likely[f"c{k}"] for k in left) > 0.6 > 0.4 > max(found.likely[f"o{k}"] for k in left)
+
+
 def test_sure_evidence_with_like_answers_looks_decided() -> None:
     """And not while one of their kind was answered otherwise, nor with too few answers."""
     names = [(f"{name} suite", f"{name} suite windows") for name in NAMES]
