@@ -78,7 +78,7 @@ bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds l
 bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for merges; DIR=folder adds labelled sets, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.answers $(DIR) $(if $(WRITE),--write)
 
-bench-review: $(VENV)/.installed ## after how many answers merges are good, in four orders of asking; DIR=folder adds labelled sets
+bench-review: $(VENV)/.installed ## after how many answers merges are good, beside chance, uncertainty and the best order; DIR=folder adds labelled sets
 	$(BIN)/python -m benchmarks.review_orders $(DIR)
 
 bench-agents: $(VENV)/.installed-dev ## how fast agents put and find items, beside LangGraph's own store on Postgres

@@ -1,10 +1,10 @@
 """``python -m benchmarks.review_orders [DIR] [--scale 1] [--only NAME …] [--answers 200]``: how many answers until merges are good.
 
 On every labelled set the gold reviews one plan, as nights make it of the rows: its questions stay as they were sealed, its drafts teach
-(``slowwave.review.learning``), and after each answer the next is chosen. The orders are: by chance; the least certain first by what was
-learnt (uncertainty sampling); as the queue of a *review* has them (``slowwave.review.ordering``); and *at best*, the queue of one
-who knows the gold, which asks what is right alone, the largest groups first: fewer answers do not get there in any order. What follows
-from answers is asked in none.
+(``slowwave.review.learning``), and after each answer the next is chosen. The orders are: by chance, ten at a time, as answers teach it
+nothing; the least certain first by what was learnt (uncertainty sampling); as the queue of a *review* has them
+(``slowwave.review.ordering``); and *at best*, the queue of one who knows the gold and asks what is right, the largest groups first, so
+that hardly any order needs fewer answers. What follows from answers is asked in none.
 
 Counted are pairs within clusters, beside the tf-idf cosine at the threshold of its best F1: of what is *signed*, the merges of the plan
 with the groups that every yes joins, which is what apply makes; and of what a later night makes of the rows once it has *learnt* from
@@ -273,15 +273,16 @@ def simulate(path: Path, most: int, rows: int) -> Simulated:
         graph = sparse.coo_matrix((np.ones(len(i), np.int8), (i, j)), shape=(len(place), len(place)))
         return quality.closure(csgraph.connected_components(graph, directed=False)[1].astype(np.int64), gold)
 
-    def ask(worth: Worth) -> Reached:
+    def ask(worth: Worth, at_once: int = 1) -> Reached:
         answers, signed = dict[tuple[str, str], bool](), [joined(start.merges)]
-        while len(answers) < most and (asked := plan.ask(1, answers, worth=worth)):
-            answers |= {(a, b): right[f"{a} {b}"] for a, b in asked}
-            signed.append(joined([*start.merges, *(pair for pair, yes in answers.items() if yes)]))
+        while asked := plan.ask(min(at_once, most - len(answers)), answers, worth=worth):
+            for a, b in asked:
+                answers[a, b] = right[f"{a} {b}"]
+                signed.append(joined([*start.merges, *(pair for pair, yes in answers.items() if yes)]))
         said = [(a, b, yes) for (a, b), yes in islice(answers.items(), ASKED)]
         return Reached(signed, joined(start.learn(Answers.of(said)).merges))
 
-    chance = sorted((ask(by_chance(plan.items, n)) for n in range(SEEDS)), key=lambda run: run.asked.f1 or 0.0)
+    chance = sorted((ask(by_chance(plan.items, n), BATCH) for n in range(SEEDS)), key=lambda run: run.asked.f1 or 0.0)
     orders = {
         "by chance": chance[SEEDS // 2],
         "uncertainty": ask(by_uncertainty),
