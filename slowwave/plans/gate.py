@@ -273,7 +273,7 @@ def check_name(name: str) -> None:
     """Refuse what is no name of an approver."""
     if not APPROVER.fullmatch(name):
         raise Refused(
-            "Who approves or rejects must be named (--approver, --by or --as NAME): 2 to 64 letters, digits or . _ @ -, beginning with a "
+            "Who approves or rejects must be named (--by NAME): 2 to 64 letters, digits or . _ @ -, beginning with a "
             "letter or digit. Nothing was written."
         )
 
