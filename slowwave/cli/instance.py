@@ -10,12 +10,13 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.cli.session import err, say
+from slowwave.errors import Refused
 from slowwave.store import server
 
 if TYPE_CHECKING:
@@ -83,9 +84,13 @@ def _environment(home: Path) -> Generator[None]:
     """What Dagster reads of the environment to open the instance, for as long as it is told."""
     wanted = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1", "PGCONNECT_TIMEOUT": _SECONDS}
     if home == server.default_home() / "dagster":
-        from slowwave.cli.dev import instance_environment  # it brings what reads addresses
+        from slowwave.cli.dev import REVIEW_URL, instance_environment  # it brings what reads addresses
+        from slowwave.reviewing.running import running_page
 
         wanted |= instance_environment(server.default_home())
+        if REVIEW_URL not in os.environ:
+            with suppress(Refused):  # none runs, or several do
+                wanted[REVIEW_URL] = running_page(server.default_home()).origin
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

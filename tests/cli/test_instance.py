@@ -13,6 +13,9 @@ import pytest
 
 from slowwave.cli import instance
 from slowwave.night.morning import morning_page
+from slowwave.reviewing.entrance import entrance_of
+from slowwave.reviewing.running import noted
+from slowwave.serving.listening import listener
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
@@ -30,6 +33,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             "home": os.environ.get("DAGSTER_HOME"),
             "timeout": os.environ["PGCONNECT_TIMEOUT"],
             **more,
+            "review": os.environ.get("SLOWWAVE_REVIEW_URL"),
             "store": isinstance(more["store"], Store),
         }
     )
@@ -56,11 +60,33 @@ def test_a_night_is_told_to_the_instance_of_the_environment(
     code, _, err = run("night", slug)
     assert (code, err) == (0, "")
     night, status = shell
-    assert night == {"namespace": slug, "home": str(home), "timeout": "5", "whole": True, "store": True}
+    told = {"namespace": slug, "home": str(home), "timeout": "5", "review": None, "whole": True, "store": True}
+    assert night == told
     assert status == {"status": [plan["plan_hash"] for plan in json.loads(run("plans", "list", "--json")[1])]}, (
         "as it stands after the night"
     )
     assert "PGCONNECT_TIMEOUT" not in os.environ
+
+
+def test_a_plan_links_to_the_review_page_that_runs_beside_the_ui(
+    run: Run, store: Store, tmp_path: Path, shell: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of the UI's own nights do; where none answers any more it does not."""
+    instance_ = tmp_path / "dagster"
+    instance_.mkdir()
+    (instance_ / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path))
+    monkeypatch.setattr("slowwave.cli.dev.instance_environment", lambda _: {})
+    slug = new_world(store).slug
+    with listener("127.0.0.1", 0) as bound:
+        entrance = entrance_of("127.0.0.1", int(bound.getsockname()[1]), reviewer="mara")
+        with noted(tmp_path, entrance):
+            assert run("night", slug)[0] == 0
+            note = next(tmp_path.glob("review-*.json"))
+            kept = note.read_text()
+    note.write_text(kept)  # as one that was killed leaves it
+    assert run("night", slug, "--force")[0] == 0
+    assert [told["review"] for told in shell if "review" in told] == [entrance.origins[0], None]
 
 
 def test_an_instance_that_fails_is_one_line_and_the_night_stands(
