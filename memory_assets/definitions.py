@@ -23,7 +23,6 @@ from memory_assets.approval import approval
 from memory_assets.checks.contract import contract
 from memory_assets.checks.freshness import freshness
 from memory_assets.checks.invariants import invariants
-from memory_assets.checks.pages import page_checks
 from memory_assets.folders import folders
 from memory_assets.operations import operation_assets
 from memory_assets.partitions import namespaces
@@ -61,7 +60,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
     ]
     return dg.Definitions(
         assets=dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=OWNERS), assets),
-        asset_checks=[invariants, freshness, contract, *page_checks()],
+        asset_checks=[invariants, freshness, contract],
         jobs=[
             night_job,
             approve_plan,

@@ -3,12 +3,13 @@
 An operation declares the tables and models that it reads; it is given these and no others, so the lineage in the UI is true.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import dagster as dg
 
+from memory_assets.checks.pages import page_checks, page_results
 from memory_assets.metadata import operation_metadata
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_at
@@ -56,10 +57,11 @@ def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
         group_name=f"{made.kind}s",
         kinds={"python"},
         description=made.description,
+        check_specs=page_checks(made.name),
     )
     def asset(
         context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result
-    ) -> dg.MaterializeResult[Result]:
+    ) -> Iterator[dg.Output[Result] | dg.AssetCheckResult]:
         from slowwave.night.runs import at_work
 
         location = one_location(results)
@@ -70,7 +72,8 @@ def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
             value = _run(operations()[made.name], inputs, ops)
             report, items = (value.report, len(value.items)) if isinstance(value, Proposal) else (value, None)
             metadata = operation_metadata(report, level, items)
-            return dg.MaterializeResult(value=Result(location, value), metadata=metadata)
+        yield dg.Output(Result(location, value), metadata=metadata)
+        yield from page_results({made.name: report})
 
     return asset
 

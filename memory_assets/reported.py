@@ -72,7 +72,7 @@ def night_events(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]
         yield from _checked(checks)
     for name, report in night.reports.items():
         yield _made(["audit", name], operation_metadata(report, level), namespace)
-    yield from _checked(page_results(night.reports), namespace)
+    yield from _checked(page_results(night.reports))
     for name, proposal in proposals.items():
         yield _made(["plan", name], operation_metadata(proposal.report, level, len(proposal.items)), namespace)
     yield plan_event(night, inputs)
@@ -88,7 +88,7 @@ def _made(path: Iterable[str], metadata: Mapping[str, Any], namespace: str) -> d
     return dg.AssetMaterialization(list(path), metadata=metadata, partition=namespace)
 
 
-def _checked(results: Iterable[dg.AssetCheckResult], partition: str | None = None) -> Iterator[dg.AssetCheckEvaluation]:
+def _checked(results: Iterable[dg.AssetCheckResult]) -> Iterator[dg.AssetCheckEvaluation]:
     for result in results:
         if result.asset_key is not None and result.check_name is not None:
             yield dg.AssetCheckEvaluation(
@@ -98,5 +98,4 @@ def _checked(results: Iterable[dg.AssetCheckResult], partition: str | None = Non
                 metadata=result.metadata,
                 severity=result.severity,
                 description=result.description,
-                partition=partition,
             )

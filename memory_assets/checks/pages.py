@@ -5,8 +5,6 @@ from typing import Final
 
 import dagster as dg
 
-from memory_assets.partitions import namespaces
-from slowwave.night.results import Result
 from slowwave.reports.model import Report
 
 CHECKS: Final = {
@@ -24,9 +22,13 @@ CHECKS: Final = {
 """Check → the audit, those of its numbers that are zero where it holds, and what it asks."""
 
 
-def page_checks() -> list[dg.AssetChecksDefinition]:
-    """One check an entry of ``CHECKS``."""
-    return [_check(name, *asked) for name, asked in CHECKS.items()]
+def page_checks(audit: str) -> list[dg.AssetCheckSpec]:
+    """The checks of an audit: its own step evaluates them, as what it read is of one partition."""
+    return [
+        dg.AssetCheckSpec(name, asset=["audit", audit], description=about)
+        for name, (of, _, about) in CHECKS.items()
+        if of == audit
+    ]
 
 
 def page_results(reports: Mapping[str, Report]) -> Iterator[dg.AssetCheckResult]:
@@ -34,14 +36,6 @@ def page_results(reports: Mapping[str, Report]) -> Iterator[dg.AssetCheckResult]
     for name, (audit, numbers, _) in CHECKS.items():
         if audit in reports:
             yield _result(name, audit, numbers, reports[audit])
-
-
-def _check(name: str, audit: str, numbers: tuple[str, ...], about: str) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=["audit", audit], name=name, description=about, partitions_def=namespaces)
-    def check(report: Result) -> dg.AssetCheckResult:
-        return _result(name, audit, numbers, report.value)
-
-    return check
 
 
 def _result(name: str, audit: str, numbers: tuple[str, ...], report: Report) -> dg.AssetCheckResult:
