@@ -15,12 +15,23 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import Refused
 from slowwave.mutations.catalogue import OWN, Catalogue
-from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Cell, Delete, Value, column_of, inserted_id, literal
+from slowwave.mutations.cells import (
+    CLAIMS,
+    RELATIONSHIPS,
+    TOLD,
+    VIRTUAL,
+    Cell,
+    Delete,
+    Value,
+    column_of,
+    inserted_id,
+    literal,
+)
 from slowwave.mutations.change import ROW
 from slowwave.mutations.mutation import Identified, check
 from slowwave.mutations.page_limits import misnamed
 from slowwave.mutations.page_statements import AWAIT_FILES, LINKS_LATER, LINKS_NOW, MEAN_AWAITED, lock_names
-from slowwave.mutations.set_guards import CLAIMS_CHANGED, RELATIONSHIPS_CHANGED
+from slowwave.mutations.set_guards import CLAIMS_CHANGED, RELATIONSHIPS_CHANGED, TOLD_CHANGED
 from slowwave.mutations.simulate import inserted_row
 from slowwave.mutations.statements import (
     BATCH_TABLES,
@@ -212,7 +223,7 @@ def _stale(
 ) -> dict[str, str]:
     stale: dict[str, str] = {}
     for table in sorted(columns):
-        if not (named := columns[table] - SETS):
+        if not (named := columns[table] - VIRTUAL):
             continue
         query = stale_cells(catalogue.relation(table), named)
         for item, row, column in connection.execute(query.encode(), parameters):
@@ -226,6 +237,9 @@ def _stale(
     if with_edges:
         for item, row in connection.execute(RELATIONSHIPS_CHANGED.encode()):
             stale.setdefault(str(item), f"The relationships of entity {row} are no longer those that the plan saw.")
+    if TOLD in columns.get("memories", ()):
+        for item, row in connection.execute(TOLD_CHANGED.encode(), parameters):
+            stale.setdefault(str(item), f"Memory {row} no longer tells what the plan saw.")
     if with_claims:
         for item, row in connection.execute(CLAIMS_CHANGED.encode(), parameters):
             stale.setdefault(
@@ -266,6 +280,8 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
 
 def text_of(catalogue: Catalogue, cell: Cell, value: Value) -> str | None:
     """The text that PostgreSQL casts to a cell's type."""
+    if cell.column in VIRTUAL:
+        return None if value is None else literal(value)
     if isinstance(value, str):  # most are, or null
         return vector_literal(value) if catalogue.relation(cell.table).fields(cell.column).vector else value
     return None if value is None else literal(value)

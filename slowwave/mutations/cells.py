@@ -8,7 +8,8 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
   ``item`` writes stamp the instant and the item over the value that the plan saw;
 - a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
   relationships incident to it, live or not; ``CLAIMS`` is the set of ids of the claims about it that stand, of which items of
-  the same plan may make or retire some: they were planned together;
+  the same plan may make or retire some: they were planned together; ``TOLD`` of a memory is the version that it says, or a later one which
+  only has dates written beside (``slowwave.texts.beside``): whoever writes a version writes it as well, unless the mutation guards it;
 - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it: a vector by what it describes, others
   where JSON or a list has to name them. What an item points at a row that the rule names says that number: ``row`` writes, ``refs``.
   Rows of ``SHARED`` tables may be several items': they are named after what they are (``named_id``), are there once, and go when the
@@ -48,8 +49,11 @@ Action = Literal["set", "add", "now", "item", "row"]
 
 RELATIONSHIPS: Final = "#relationships"
 CLAIMS: Final = "#claims"
-SETS: Final = frozenset({RELATIONSHIPS, CLAIMS})
-"""Columns that are no columns: sets of rows that name an entity."""
+TOLD: Final = "#told"
+VIRTUAL: Final = frozenset({RELATIONSHIPS, CLAIMS, TOLD})
+"""Columns that are no columns: sets of rows that name an entity, and what a memory tells."""
+
+VERSION: Final = "current_version_id"
 
 
 class Cell(NamedTuple):
@@ -220,11 +224,16 @@ def is_counter(table: str, column: str) -> bool:
     return column in COUNTERS.get(table, ())
 
 
-def written(writes: Iterable[Write], inserts: Iterable[Insert], deletes: Iterable[Delete] = ()) -> frozenset[Cell]:
-    """The cells that conflict with other items' writes and guards, deltas left out."""
+def written(
+    writes: Iterable[Write], inserts: Iterable[Insert], deletes: Iterable[Delete] = (), guards: Iterable[Guard] = ()
+) -> frozenset[Cell]:
+    """The cells that conflict with other items' writes and guards, deltas left out; ``guards`` are those of the same mutation."""
     cells = {w.cell for w in writes if w.action != "add"}
     cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row and i.table not in SHARED}
     cells |= {Cell(d.table, d.row, c, d.key) for d in deletes for c in ("", *d.seen)}
+    if says := {c.row for c in cells if c.column == VERSION and c.table == "memories"}:
+        says -= {g.row for g in guards if TOLD in g.columns}
+        cells |= {Cell("memories", row, TOLD) for row in says}
     return frozenset(cells)
 
 

@@ -6,11 +6,11 @@ said, that the winner still stands, and what else the decision was taken on is g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from slowwave.mutations.cells import Cell, Guard, Value, Write
+from slowwave.mutations.cells import TOLD, VERSION, Cell, Guard, Value, Write
 from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.mutations.rows import Fields, rows_by_id
 from slowwave.snapshots.snapshot import Snapshot
@@ -50,9 +50,9 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
         stands = ("invalidated_at", "valid_to", *(("is_active",) if more else ()))
         rests = dict.fromkeys((*loss.losers, ended_by), loss.rests_on) | {loss.winner: (*stands, *loss.rests_on)}
         guards = tuple(
-            Guard.on(table, id_, rows[id_], stay)
+            Guard.on(table, id_, rows[id_] | {TOLD: rows[id_].get(VERSION)}, stay)
             for id_, on in sorted(rests.items())
-            if (stay := [c for c in on if Cell(table, id_, c) not in written])
+            if (stay := [c for c in _told(on, id_ in loss.losers) if Cell(table, id_, c) not in written])
         )
         named = tuple(_row(id_, rows[id_]) for id_ in sorted(loss.losers))
         mutation = Mutation("invalidate_rows", table, writes=tuple(writes), guards=guards, rows=named)
@@ -73,6 +73,11 @@ def _writes(
     ]
     after: dict[str, Value] = {"is_active": False, "superseded_by": winner_id}
     return [*writes, *(Write(Cell(table, id_, c), "set", seen[c], after[c]) for c in more)]
+
+
+def _told(columns: Iterable[str], loses: bool) -> Iterable[str]:
+    """The columns that a decision rests on: of a memory that stands, what it tells."""
+    return columns if loses else (TOLD if c == VERSION else c for c in columns)
 
 
 def _row(id_: str, seen: Fields) -> Row:

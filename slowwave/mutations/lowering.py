@@ -20,7 +20,18 @@ import numpy as np
 from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, Constant
 from slowwave.bindings.row_ids import row_id_of
 from slowwave.mutations.bound_relations import APART, RETIRED, cell_of
-from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Value, Write, canonical_json, sql_type
+from slowwave.mutations.cells import (
+    TOLD,
+    VERSION,
+    Cell,
+    Delete,
+    Guard,
+    Insert,
+    Value,
+    Write,
+    canonical_json,
+    sql_type,
+)
 from slowwave.mutations.change import OVERLAY, ROW, Change
 from slowwave.mutations.change_limits import name_of, retired_rows
 from slowwave.mutations.mutation import Mutation
@@ -131,7 +142,7 @@ class _Lowering:
     ) -> None:
         retired = row.id in retired_rows(mutation)
         for column, write in wanted.items():
-            if column == "current_version_id":
+            if column == VERSION:
                 self._same_text(row, write.seen)
             elif column not in _RETIRES:
                 self._column(row, column, write, keeps=not (retired and self.bound.retire.removes))
@@ -262,7 +273,7 @@ class _Lowering:
         if "content" in self.bound.columns:  # at least that the row is there and says what it said
             self._stands(stands, row, "content")
         for column, seen in zip(guard.columns, guard.seen, strict=True):
-            if column == "current_version_id":
+            if column in (VERSION, TOLD):
                 self._same_text(row, seen)
             elif column == "invalidated_at":
                 if self.bound.retired:

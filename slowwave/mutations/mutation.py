@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 from slowwave.errors import Refused
 from slowwave.mutations.cells import (
     POINTERS,
-    SETS,
+    VIRTUAL,
     Cell,
     Delete,
     Guard,
@@ -240,7 +240,7 @@ def check(mutation: Mutation) -> None:
 @cache
 def _check_columns(table: str, columns: tuple[str, ...]) -> None:
     for column in columns:
-        if column not in SETS:
+        if column not in VIRTUAL:
             column_of(table, column)
 
 

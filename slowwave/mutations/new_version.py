@@ -1,6 +1,7 @@
 """``new_version``: a memory says something in other words from now on; what it said stays on record as an older version.
 
-With its text a memory may change its stage, its state and its attributes, and gets the vector of the new text, when there is one.
+With its text a memory may change its stage, its state and its attributes, and gets the vector of the new text, when there is one. A version
+that only writes beside what the memory tells says so (``cells.TOLD``), and stands beside whatever rests on that.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical_json
+from slowwave.mutations.cells import TOLD, VERSION, Cell, Guard, Insert, Value, Write, canonical_json
 from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.rows import Fields, rows_by_id
+from slowwave.mutations.rows import Fields, rows_by_id, rows_where
 from slowwave.mutations.vectors import encode
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.beside import told
 
 REDACTION: Final = "redact"
 """The reason of a version that leaves out what must not be read; nothing else may lose what a memory says."""
 
 _GUARDED: Final = ("invalidated_at", "state", "stage", "attributes", "pinned")
-_TOLD: Final = ("invalidated_at", "state", "current_version_id")
+_BECAUSE: Final = ("invalidated_at", "state", TOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class NewVersion:
     """What ``memory`` is to say, and ``reason``, which the version keeps; None leaves a column as it is.
 
     ``rests_on`` are columns of the memory that the change rests on, beside what every new version does; ``because`` are other memories that
-    it rests on, which must be live and say what they said.
+    it rests on, which must be live and tell what they told.
     """
 
     memory: str
@@ -59,10 +61,15 @@ def new_versions(
     if len(set(ids)) != len(ids):
         raise Refused("A memory would get two new versions in one plan. Propose one of them.")
     more = {column for change in changes for column in change.rests_on}
-    columns = sorted({"external_id", "current_version_id", *_GUARDED, *more})
-    others = {id_ for change in changes for id_ in change.because}
-    rows = rows_by_id(snapshot, "memories", [*ids, *sorted(others.difference(ids))], columns)
+    columns = sorted({"external_id", VERSION, *_GUARDED, *more})
+    later = {id_ for change in changes for id_ in change.because}
+    rows = rows_by_id(snapshot, "memories", [*ids, *sorted(later.difference(ids))], columns)
     ordinals = _ordinals(snapshot, ids)
+    seen_versions = [str(v) for id_ in ids if (v := rows[id_][VERSION])]
+    texts = {
+        str(v["id"]): str(v["content"])
+        for v in rows_where(snapshot, "memory_versions", "id", seen_versions, ("content",))
+    }
     own = snapshot.vectors["memory_vectors"]
     fits = vectors is not None and (not len(own) or vectors.shape[1:] == own.matrix.shape[1:])
     places = own.rows_of(pa.array(ids, pa.string())) if fits and own.model else None
@@ -80,8 +87,10 @@ def new_versions(
                 "reason": change.reason,
             },
         )
-        writes, guard = _cells(change, seen)
-        told = [Guard.on("memories", id_, rows[id_], _TOLD) for id_ in sorted({*change.because} - {change.memory})]
+        text = texts.get(str(seen[VERSION]))
+        writes, guard = _cells(change, seen, beside=text is not None and told(text) == told(change.content))
+        because = sorted({*change.because} - {change.memory})
+        others = [Guard.on("memories", id_, rows[id_] | {TOLD: rows[id_][VERSION]}, _BECAUSE) for id_ in because]
         inserts = [version]
         if places is not None and vectors is not None:
             after = encode(np.asarray(vectors[n], np.float32))
@@ -96,7 +105,7 @@ def new_versions(
                 "new_version",
                 "memories",
                 writes=tuple(writes),
-                guards=(guard, *told),
+                guards=(guard, *others),
                 inserts=tuple(inserts),
                 rows=(Row(change.memory, None if external is None else str(external)),),
             )
@@ -104,8 +113,8 @@ def new_versions(
     return mutations
 
 
-def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], Guard]:
-    """The memory's own cells: those that change, and those that must stand."""
+def _cells(change: NewVersion, seen: Fields, *, beside: bool) -> tuple[list[Write], Guard]:
+    """The memory's own cells: those that change, and those that must stand; with ``beside`` what it tells is among these."""
 
     def cell(column: str) -> Cell:
         return Cell("memories", change.memory, column)
@@ -115,14 +124,14 @@ def _cells(change: NewVersion, seen: Fields) -> tuple[list[Write], Guard]:
         wanted["attributes"] = canonical_json(change.attributes)
     changed = {c: v for c, v in wanted.items() if v is not None and v != seen[c]}
     writes = [
-        Write(cell("current_version_id"), "row", seen["current_version_id"], 0),
+        Write(cell(VERSION), "row", seen[VERSION], 0),
         *(Write(cell(c), "set", seen[c], v) for c, v in sorted(changed.items())),
     ]
     rests_on = dict.fromkeys((*_GUARDED, *change.rests_on))
     if change.attributes is None and "attributes" not in change.rests_on:
         del rests_on["attributes"]
-    stay = [c for c in rests_on if c not in changed and c != "current_version_id"]
-    return writes, Guard.on("memories", change.memory, seen, stay)
+    stay = [c for c in rests_on if c not in changed and c != VERSION]
+    return writes, Guard.on("memories", change.memory, seen | {TOLD: seen[VERSION]}, [*stay, TOLD] if beside else stay)
 
 
 def _ordinals(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:

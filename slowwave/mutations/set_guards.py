@@ -1,8 +1,10 @@
-"""SQL for guards on sets: the rows that name an entity, which no cell of its own row tells (``slowwave.mutations.cells.SETS``)."""
+"""SQL for guards on what is no cell of a row: the rows that name an entity, what a memory tells (``slowwave.mutations.cells.VIRTUAL``)."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from slowwave.texts.beside import WRITTEN
 
 RELATIONSHIPS_CHANGED: Final = """
 SELECT c.item_id::text, c.row_id::text FROM batch_cells c
@@ -30,3 +32,12 @@ WHERE NOT EXISTS (
   WHERE r.id = %(run)s AND j.table_name = 'memories' AND j.row_id = d.id)
 """
 """Items that say something of an entity of which something else has been said or forgotten since, by whoever is no item of their plan."""
+
+TOLD_CHANGED: Final = f"""
+SELECT c.item_id::text, c.row_id::text FROM batch_cells c LEFT JOIN memory.memories m ON m.id = c.row_id AND m.namespace_id = %(namespace)s
+WHERE c.col = '#told' AND m.current_version_id IS DISTINCT FROM c.seen::uuid AND NOT EXISTS (
+  SELECT 1 FROM memory.memory_versions seen JOIN memory.memory_versions now ON now.memory_id = seen.memory_id
+    AND regexp_replace(now.content, '{WRITTEN}', '', 'g') = regexp_replace(seen.content, '{WRITTEN}', '', 'g')
+  WHERE seen.id = c.seen::uuid AND now.id = m.current_version_id)
+"""
+"""Items that rest on what a memory tells, where it tells something else now, whatever nights wrote beside it."""

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Final
 
-from slowwave.mutations.cells import Value
+from slowwave.mutations.cells import TOLD, VERSION, Value
 from slowwave.mutations.change import Change
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.vectors import decode
@@ -81,7 +81,7 @@ def rewordings(item: Item) -> list[Rewording]:
     if mutation.table != "memories" or mutation.kind in ("write_claims", "forget_rows"):  # claims keep their words
         return []
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
-    versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column == "current_version_id" and v}
+    versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column in (VERSION, TOLD) and v}
     texts = [str(i.values["content"]) for i in mutation.inserts if i.table == "memory_versions"]
     if mutation.kind == "merge_rows" and mutation.keep:
         gone, by = [row.id for row in mutation.absorb], versions.get(mutation.keep.id, "")

@@ -14,6 +14,8 @@ from dataclasses import InitVar, dataclass, field
 from typing import Final
 
 from slowwave.mutations.cells import (
+    TOLD,
+    VERSION,
     Cell,
     canonical_json,
     delete_json,
@@ -31,9 +33,9 @@ from slowwave.store.tables import VECTORS
 _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 
 _SAYS: Final = frozenset(
-    ("name", "entity_type", "attributes", "subject", "predicate", "object", "current_version_id")
+    ("name", "entity_type", "attributes", "subject", "predicate", "object", VERSION)
 )  # of a merged entity, fact or memory
-_VERSION: Final = frozenset(("current_version_id",))
+_VERSION: Final = frozenset((VERSION,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Item:
     def writes(self) -> frozenset[Cell]:
         """Cells that no other item may write or guard."""
         m, there = self.mutation, self.mutation.physical
-        own = written(m.writes, m.inserts, m.deletes)
+        own = written(m.writes, m.inserts, m.deletes, m.guards)
         return own | written(there.writes, (), there.deletes) if there else own
 
     def guards(self) -> frozenset[Cell]:
@@ -171,14 +173,17 @@ class Item:
         return hashlib.sha256(said.encode()).hexdigest()
 
     def _named(self, columns: frozenset[str]) -> list[str]:
-        """The canonical JSON of the cells of some columns that guards name."""
-        return [
-            seen_json(Cell(guard.table, guard.row, column, guard.key), seen)
-            for guard in self.mutation.guards
-            if not columns.isdisjoint(guard.columns)
-            for column, seen in zip(guard.columns, guard.seen, strict=True)
-            if column in columns
-        ]
+        """The canonical JSON of the cells of some columns that guards name; what another memory tells is named as its version."""
+        found: list[str] = []
+        own = set(self.mutation.row_ids())
+        for guard in self.mutation.guards:
+            if columns.isdisjoint(guard.columns) and TOLD not in guard.columns:
+                continue
+            for column, seen in zip(guard.columns, guard.seen, strict=True):
+                name = VERSION if column == TOLD else column
+                if name in columns and (name == column or guard.row not in own):
+                    found.append(seen_json(Cell(guard.table, guard.row, name, guard.key), seen))
+        return found
 
     def to_json(self) -> dict[str, object]:
         """The form that is sealed, stored and shown (status and reason are the store's)."""

@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, SETS, Value, inserted_id
+from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, TOLD, VIRTUAL, Value, inserted_id
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -39,6 +39,7 @@ _REFERENCES: Final[Mapping[str, str]] = {
     "evidence_id": "documents",
     RELATIONSHIPS: "relationships",
     CLAIMS: "memories",
+    TOLD: "memory_versions",
 }
 """Column → the table that its values name; ``merged_into`` names its own table."""
 
@@ -121,7 +122,7 @@ def _rows(item: Item) -> Iterator[tuple[str, str]]:
             yield from _referred(write.cell.table, write.cell.column, write.value)
     for guard in mutation.guards:
         yield guard.table, guard.row
-        for column in SETS.intersection(guard.columns):
+        for column in VIRTUAL.intersection(guard.columns):
             yield from _referred(guard.table, column, guard.seen[guard.columns.index(column)])
     for delete in mutation.deletes:
         yield delete.table, delete.row

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import RELATIONSHIPS
+from slowwave.mutations.cells import RELATIONSHIPS, TOLD, VERSION
 from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_memories import merge_memories
@@ -253,7 +253,7 @@ def _pairs_left(of: Item, taken: Sequence[str]) -> list[dict[str, object]]:
 def _again(mutation: Mutation, memory: str, text: str, reason: str) -> NewVersion:
     """The change that a mutation makes, with another text."""
     own = [g for g in mutation.guards if g.table == "memories"]
-    rests = tuple(c for g in own if g.row == memory for c in g.columns if c != "current_version_id")
+    rests = tuple(c for g in own if g.row == memory for c in g.columns if c not in (VERSION, TOLD))
     set_ = {w.cell.column: w.value for w in mutation.writes if (w.cell.table, w.action) == ("memories", "set")}
     attributes = json.loads(str(set_["attributes"])) if "attributes" in set_ else None
     stage, state = (str(set_[c]) if c in set_ else None for c in ("stage", "state"))

@@ -17,6 +17,7 @@ from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.mutations.simulate import simulate
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
+from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
@@ -118,6 +119,50 @@ def test_a_memory_that_is_no_longer_as_the_plan_saw_it_is_left_alone(store: Stor
     ask(store, f"UPDATE memory.memories SET {changed} WHERE id = '{uid('m')}'")
     _, stale = apply(store, namespace, items)
     assert set(stale) == {items[0].id}
+
+
+def resting(store: Store, text: str) -> tuple[Item, Item]:
+    """An item that rests on what the first memory tells, and one that gives that another text."""
+    snapshot = snapshot_of(store)
+    changes = (
+        NewVersion(uid("n"), "It rained (before 2026-05-01).", "marks", because=(uid("m"),)),
+        NewVersion(uid("m"), text, "dates"),
+    )
+    one, other = (Item("test", "change", new_versions(snapshot, [c])[0]) for c in changes)
+    return one, other
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_is_only_written_beside_leaves_standing_what_rests_on_it(store: Store, first: int) -> None:
+    """A date and a mark: both are in one plan, apply in either order, and come back in either order."""
+    namespace = memory(store)
+    before = digest(store, SLUG)
+    items = resting(store, "We met yesterday (2026-05-02) (until 2026-05-03: “We met on Sunday”).")
+    header = Header(namespace, SLUG, "s", "f")
+    assert seal(header, items, []).deferred == {}
+    runs = [apply(store, namespace, [item]) for item in (items[first], items[1 - first])]
+    assert [stale for _, stale in runs] == [{}, {}]
+    for run, _ in runs:
+        undo(store, namespace, run)
+    assert digest(store, SLUG) == before
+
+
+def test_what_tells_something_else_does_not(store: Store) -> None:
+    """They conflict in a plan; whoever rewords it in between leaves the other one stale."""
+    namespace = memory(store)
+    one, other = resting(store, "We met on Sunday (2026-05-03).")
+    assert len(seal(Header(namespace, SLUG, "s", "f"), [one, other], []).deferred) == 1
+    assert apply(store, namespace, [other])[1] == {}
+    assert apply(store, namespace, [one])[1] == {one.id: f"Memory {uid('m')} no longer tells what the plan saw."}
+
+
+def test_two_that_write_beside_one_memory_conflict(store: Store) -> None:
+    """Each would be written over the other."""
+    namespace = memory(store)
+    snapshot = snapshot_of(store)
+    texts = ("We met yesterday (2026-05-02).", "We met yesterday (until 2026-05-03).")
+    items = [Item("test", "change", new_versions(snapshot, [NewVersion(uid("m"), text, "dates")])[0]) for text in texts]
+    assert len(seal(Header(namespace, SLUG, "s", "f"), items, []).deferred) == 1
 
 
 def test_undo_does_not_take_away_what_the_agent_said_since(store: Store) -> None:

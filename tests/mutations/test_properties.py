@@ -33,6 +33,7 @@ from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.mutations.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
+from slowwave.rows.memories import version_texts
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -113,15 +114,21 @@ def renames(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
 
 
 def rewordings(snapshot: Snapshot, world: World, r: Random) -> list[Mutation]:
-    """Live memories say something else, some at another stage, some with a new vector."""
-    live = [i for i in snapshot.live("memories")["id"].to_pylist() if r.random() < 0.6]
+    """Live memories say something else, some at another stage, some with a new vector; some only have a date beside what they told, and
+    some rest on what another one tells."""
+    rows = snapshot.live("memories")
+    told = dict(
+        zip(rows["id"].to_pylist(), version_texts(snapshot, rows["current_version_id"]).to_pylist(), strict=True)
+    )
+    live = [i for i in told if r.random() < 0.6]
     changes = [
         NewVersion(
             i,
-            f"Said again, {r.randrange(9)} times.",
+            r.choice([f"Said again, {r.randrange(9)} times.", f"{told[i]} (2026-05-0{r.randrange(1, 9)})"]),
             "test",
             stage=r.choice([None, "summary"]),
             attributes=r.choice([None, {"k": r.randrange(3)}]),
+            because=tuple(r.sample(sorted(told), r.randrange(2))),
         )
         for i in live
     ]

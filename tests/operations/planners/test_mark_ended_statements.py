@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.config.settings import Settings
+from slowwave.mutations.cells import TOLD
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
@@ -67,7 +68,7 @@ def test_it_rests_on_what_ended_the_sentence() -> None:
     """When that says something else by the time of apply, the item is stale."""
     _, found = proposed(said("a", LONGER), sold())
     guarded = {(g.row, column) for g in found.items[0].mutation.guards for column in g.columns}
-    assert {(uid("z"), "current_version_id"), (uid("z"), "invalidated_at"), (uid("a"), "visibility")} <= guarded
+    assert {(uid("z"), TOLD), (uid("z"), "invalidated_at"), (uid("a"), "visibility")} <= guarded
 
 
 @pytest.mark.parametrize(

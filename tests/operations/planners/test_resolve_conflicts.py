@@ -12,6 +12,7 @@ import pytest
 
 from slowwave.language.budget import Budget
 from slowwave.language.chat import EndpointChat
+from slowwave.mutations.cells import TOLD, VERSION
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.audits.contradictions import contradictions
@@ -483,7 +484,7 @@ def test_what_ended_stays_ended_when_what_ended_it_is_replaced_in_turn() -> None
     assert (tent.evidence["winner"], tent.evidence["winner_id"]) == (said[1][0], uid(2))
     assert str(tent.evidence["why"]).endswith("The winner is replaced in turn.")
     guards = {(c.row, c.column) for c, _ in tent.mutation.seen()}
-    assert {(uid(1), "current_version_id"), (uid(2), "invalidated_at")} <= guards
+    assert {(uid(1), TOLD), (uid(2), "invalidated_at")} <= guards
     assert (uid(1), "invalidated_at") not in guards
     after = replace(inputs, snapshot=simulate(inputs.snapshot, found.items))
     assert resolve_conflicts(after).items == ()
@@ -499,7 +500,8 @@ def test_of_two_memories_the_decision_rests_on_what_was_weighed() -> None:
         (item,) = resolve_conflicts(memories(*rows)).items
         guarded = {(c.row, c.column) for c, _ in item.mutation.seen()}
         for row in (uid(0), uid(1)):
-            assert {(row, c) for c in ("importance", "valid_from", "pinned", "state", "current_version_id")} <= guarded
+            says = VERSION if row == item.mutation.rows[0].id else TOLD
+            assert {(row, c) for c in ("importance", "valid_from", "pinned", "state", says)} <= guarded
         assert not {c for _, c in guarded} & {"access_count", "confidence", "source_chunk_ids"}
 
 

@@ -1,0 +1,25 @@
+"""What nights write beside the words of a memory, in brackets: dates ("(2026-05-02)"), and until or before when a sentence is told.
+
+What the memory tells is its text without them. When dates are written belongs to ``slowwave.texts.dates``, when sentences are marked to
+``slowwave.conflicts.ended_statements``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from slowwave.texts.dates import BESIDE
+
+LATER: Final = r" \((?:until|before) \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)"
+"""Until or before when a sentence is told, with what was said then."""
+
+WRITTEN: Final = f"(?:{BESIDE}|{LATER})"
+"""All that nights write beside; RE2 and PostgreSQL read it as well."""
+
+_WRITTEN: Final = re.compile(WRITTEN)
+
+
+def told(text: str) -> str:
+    """What a text tells, without what nights wrote beside it."""
+    return _WRITTEN.sub("", text)
