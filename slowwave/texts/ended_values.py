@@ -116,12 +116,14 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
 def ends(earlier: str, value: EndedValue) -> bool:
     """Whether a memory that was made before ends with the value: it states that and nothing besides. Time: 50 µs a sentence."""
     sentence = ended_sentence(earlier, value)
-    return sentence is not None and len(stating(earlier)) == 1 and not _is_one_of_several(sentence, value.words)
+    if sentence is None or len(stating(earlier)) > 1:
+        return False
+    return not _is_one_of_several(without_later(sentence), value.words)
 
 
 def ended_sentence(earlier: str, value: EndedValue) -> str | None:
     """The one sentence of a text that was made before which ends with the value; None where there is none, or are several."""
-    found = [s for s in stating(earlier) if len(s) <= _LONGEST and _sentence_ends(s, value)]
+    found = [s for s in stating(earlier) if len(s) <= _LONGEST and _sentence_ends(without_later(s), value)]
     return found[0] if len(found) == 1 else None
 
 

@@ -127,6 +127,14 @@ def test_others_the_past_plans_and_longer_memories_do_not(earlier: str, later: s
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)  # a pattern that goes back over the text takes far longer
+def test_what_was_told_later_is_no_part_of_what_ends() -> None:
+    """A mark quotes a wish, and the sentence before it is none."""
+    mark = " (before 2026-10-31: “Forget a record player, I'd like a pottery course for my birthday now”)"
+    later = "Forget a record player, I'd like a pottery course for my birthday now."
+    for earlier in ("I hinted at a record player for my birthday", "I'd like a record player for my birthday"):
+        assert is_over(f"{earlier}{mark}.", later) == is_over(f"{earlier}.", later)
+
+
 @pytest.mark.parametrize(
     "piece",
     [
