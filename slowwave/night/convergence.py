@@ -98,11 +98,12 @@ def convergence_probe(
     """Run the planners (``replan``) on ``after`` with its models, and tell what they still plan.
 
     ``deferred`` and ``reviews`` are the first plan's items that are not part of ``after``. An item counts as deferred when it
-    shares its operation and a row with a deferred one, and as a pending review when operation and all rows are those of one.
+    is a deferred one or shares its operation and a row with it, and as a pending review when operation and all rows are those of one.
     """
     items = replan(replace(inputs, snapshot=after, models=run_models(after)))
     into = merged_into(after)
     asked = {(item.operation, _survivors(item, into)) for item in reviews}
+    late = {item.id for item in deferred}
     held: dict[str, set[str]] = defaultdict(set)
     for item in deferred:
         held[item.operation] |= _survivors(item, into)
@@ -111,7 +112,7 @@ def convergence_probe(
     for item in items:
         rows = _survivors(item, into)
         if (item.operation, rows) not in asked:
-            why = "new" if held[item.operation].isdisjoint(rows) else "deferred"
+            why = "new" if item.id not in late and held[item.operation].isdisjoint(rows) else "deferred"
             if item.mutation.kind == "render_page" and changed:
                 why = "follows"
             remaining.append(Remaining(item.operation, item.decision, tuple(sorted(rows)), why))

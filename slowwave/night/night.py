@@ -245,7 +245,9 @@ def make_plan(
         probes,
         len(plan.items) - len(carried),
         len(carried),
-        why_nothing=() if len(plan.items) > len(carried) else made_of.why_nothing(proposals, len(carried)),
+        why_nothing=(*made_of.why_nothing(proposals, len(carried)), *probes.waits)
+        if len(plan.items) == len(carried)
+        else (),
         held_back=made_of.not_planned,
         rejected=len(decided.rejected),
     )

@@ -13,11 +13,14 @@ from slowwave.texts.quotation import quotable
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve."""
+    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve; ``waits`` are those of the
+    sentences that tell what was left for another night.
+    """
 
     results: Mapping[str, object]
     sentences: tuple[str, ...]
     needs_force: tuple[str, ...]
+    waits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "results", quotable(self.results))  # they name what would be lost

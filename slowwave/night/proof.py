@@ -21,7 +21,7 @@ from slowwave.probes.isolation import isolation_probe
 from slowwave.probes.specifics import specifics_probe, with_reviews
 from slowwave.probes.statements import statements_probe
 from slowwave.probes.subset import LIMITS, harm
-from slowwave.probes.waiting import HeldOver, harmful, waiting
+from slowwave.probes.waiting import HeldOver, harmful, lone, waiting
 from slowwave.snapshots.memory_release import release
 from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
@@ -68,6 +68,9 @@ def prove(
             {old: item.id for old, item in asked.items()},
         )
         harmed = harm(snapshot, after, decided, settings, inputs.embed)
+    pages = lone(decided) if ops is None else HeldOver()
+    if pages.ids:
+        arranged, decided, after = leaving(arranged, pages.ids), [], snapshot
     recall, radius = harmed.recall, harmed.radius
     release()
     told = statements_probe(snapshot, after, decided)
@@ -106,6 +109,7 @@ def prove(
         reviews=reviews,
     )
     release()
+    left = tuple(sentence for held in (waits, spared, pages) for sentence in held.sentences())
     probes = (convergence, recall, specifics, told, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={
@@ -118,12 +122,12 @@ def prove(
             "limits": {name: getattr(settings, name) for name in LIMITS},
         },
         sentences=(
-            *waits.sentences(),
-            *spared.sentences(),
+            *left,
             *(p.sentence() for p in probes),
             *((harmed.advice,) if harmed.advice else ()),
         ),
         needs_force=harmed.needs_force(),
+        waits=left,
     )
 
 

@@ -38,6 +38,10 @@ _SAYS: Final = frozenset(
 _VERSION: Final = frozenset((VERSION,))
 
 
+FOLLOWS: Final = "follow"
+"""The decision of an item that tells what other items did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sealed:
     """An item as its plan holds it: mutation, evidence and sources are canonical JSON, which a plan's hash covers and which is stored.

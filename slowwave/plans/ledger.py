@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.mutations.cells import canonical_json
-from slowwave.plans.items import Item, Sealed, content_id
+from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
@@ -206,7 +206,9 @@ def _state_of(connection: Connection, hash_: str) -> str:
     return str(row[0]) if row else ""
 
 
-def _why_deferred(winner: str) -> str:
+def _why_deferred(item: Item, winner: str) -> str:
+    if not winner and item.decision == FOLLOWS:
+        return "Waits for a night that does something else, as it only tells what nights did."
     if not winner:
         return "Waits for another night, so that the plan keeps within its caps and recall finds what it found."
     return f"Conflicts with item {winner}, which stays in this plan."
@@ -217,7 +219,7 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
     none = ("", "")
     rows: Iterable[tuple[Item, str, tuple[str, str]]] = [
         *((i, "pending", (q.sentence, q.code) if (q := asked.get(i.id)) else none) for i in plan.items),
-        *((i, "deferred", (_why_deferred(plan.deferred[i.id]), "")) for i in plan.deferred_items),
+        *((i, "deferred", (_why_deferred(i, plan.deferred[i.id]), "")) for i in plan.deferred_items),
     ]
     with connection.cursor() as cursor, cursor.copy(_COPY_ITEMS) as copy:
         for ordinal, (item, status, (reason, question)) in enumerate(rows):

@@ -1,4 +1,5 @@
-"""What waits for another night: what would take a plan beyond its caps, or recall from its hits, and is as well done then.
+"""What waits for another night: what would take a plan beyond its caps, or recall from its hits, and is as well done then; and a page
+that tells what nights did, where this one would do nothing else.
 
 Of housekeeping, merges of what tells the same come before what only leaves recall, and the oldest memories first; it never displaces
 anything else. What housekeeping is, operations declare (``slowwave.plans.permitted``); the caps are those of
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.config.settings import Settings
-from slowwave.plans.items import Item
+from slowwave.plans.items import FOLLOWS, Item
 from slowwave.plans.permitted import may_wait, retired, tidies
 from slowwave.probes.blast_radius import TYPES, rooms, takes_words
 from slowwave.rows.memories import version_texts
@@ -85,6 +86,12 @@ def harmful(items: Sequence[Item], leave_out: Collection[str]) -> HeldOver:
     out = frozenset(leave_out)
     late = [item for item in items if item.id in out]
     return _of(late, "with them recall would find less than before") if all(map(tidies, late)) else HeldOver()
+
+
+def lone(items: Sequence[Item]) -> HeldOver:
+    """Pages that tell what nights did, where ``items`` are nothing but such: they would make a plan of their own after every other one."""
+    late = [] if any(item.decision != FOLLOWS for item in items) else items
+    return _of(late, "it only tells what nights did, and goes with what the next does")
 
 
 def _of(late: Sequence[Item], why: str = _FULL) -> HeldOver:

@@ -134,7 +134,7 @@ def test_a_plan_is_written_through_the_api_once_and_undo_gives_every_value_back(
     assert ask(store, "SELECT message FROM night.findings WHERE operation = 'folder'") == [], "nothing waits"
     assert followed(store).written == []
     again = run_night(store, "letta-api", force=True).plan
-    assert again is None or {item.operation for item in again.items} == {"compile_pages"}
+    assert again is None or again.items == ()
     undo_run(store, result.run_id)
     assert letta.values() == before
     assert sorted(letta.written) == sorted([human, project] * 2)

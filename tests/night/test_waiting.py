@@ -68,3 +68,42 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
         revoke(store, "agent", signed.id, revoked_by="mara", reason="it is too much")
         apply_approval(store, approve(store, "agent", night.plan.plan_hash, approver="mara").id)
     assert (archived, sum(archived)) == ([15, 9], TALK)
+
+
+WAITS = "1 item waits for the next night (1 of compile_pages): it only tells what nights did, and goes with what the next does."
+
+
+def approved(store: Store, **asked: str) -> tuple[list[str], tuple[str, ...]]:
+    """Operations of one night's items, all approved and applied, and what it says where there are none."""
+    night = run_night(store, "agent", force=True, **asked)
+    assert night.plan is not None
+    assert night.probes is not None
+    assert night.probes.results["convergence"]["passed"]
+    if night.plan.items:
+        apply_approval(store, approve(store, "agent", night.plan.plan_hash, approver="mara").id)
+    return sorted(i.operation for i in night.plan.items), night.why_nothing[-1:]
+
+
+def test_a_page_of_nights_waits_for_one_that_does_something_else(store: Store) -> None:
+    """The first night writes a date, the second does nothing, the third tells of the first beside what it does itself; asked for by name,
+    the page is rendered at once.
+    """
+
+    def said(name: str, text: str) -> None:
+        memory = {"id": name, "kind": "episodic", "valid_from": ago(40), "current_version_id": f"{name} v"}
+        version = {"id": f"{name} v", "memory_id": name, "content": text}
+        remember(store, "agent", memories=[memory], memory_versions=[version])
+
+    def diary() -> list[str]:
+        return [str(body) for (body,) in ask(store, "SELECT body FROM memory.pages WHERE path = 'DREAMS.md'")]
+
+    said("a", "Mara met Jo yesterday.")
+    assert approved(store) == (["absolutize_dates"], ())
+    assert approved(store) == ([], (WAITS,))
+    assert not diary()
+    said("b", "Ida flew to Rome last week.")
+    assert approved(store) == (["absolutize_dates", "compile_pages"], ())
+    assert "1 memory rewritten by absolutize_dates" in diary()[0]
+    assert approved(store) == ([], (WAITS,))
+    assert approved(store, ops="compile_pages") == (["compile_pages"], ())
+    assert "2 memories rewritten by absolutize_dates" in diary()[0]

@@ -3,7 +3,8 @@
 One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
 
 A row that was not written by a render, or was edited since, is left alone and reported. Unsafe words are left out of a page and never
-hold it up. What tonight's other items change is rendered the night after. Cost: two passes over memories, versions, promotions.
+hold it up. What tonight's other items change is rendered the night after: MEMORY.md in any case, DREAMS.md in the
+first that does something else, as it would make a plan of its own after each. Cost: two passes over memories, versions, promotions.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.index import memory_index
-from slowwave.pages.page import Rendered
-from slowwave.plans.items import Item
+from slowwave.pages.page import DREAMS, Rendered
+from slowwave.plans.items import FOLLOWS, Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 
@@ -46,7 +47,8 @@ def compile_pages(inputs: Inputs) -> Proposal:
             findings.append(_edited(page))
         elif page.input_hash != seen and (page.body or body):
             (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
-            items.append(Item("compile_pages", "render", mutation, _evidence(page, body), sources=page.sources))
+            decision = FOLLOWS if page.path == DREAMS else "render"
+            items.append(Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources))
     index, diary = rendered
     return Proposal(
         tuple(items),

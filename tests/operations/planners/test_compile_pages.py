@@ -50,7 +50,7 @@ def test_promotions_make_both_pages_and_a_second_night_makes_none() -> None:
     pages = by_path(found)
     assert pages.keys() == {"MEMORY.md", "DREAMS.md"}
     assert {(i.operation, i.decision, i.risk, i.tokens, i.mutation.kind) for i in found.items} == {
-        ("compile_pages", "render", "low", 0, "render_page")
+        ("compile_pages", decision, "low", 0, "render_page") for decision in ("render", "follow")
     }
     assert pages["MEMORY.md"].sources == (uid("m0"), uid("m1"))
     assert is_page(values(pages["MEMORY.md"])["body"])
