@@ -1,4 +1,4 @@
-"""What nights write beside the words of a memory, in brackets: dates ("(2026-05-02)"), and until or before when a sentence is told.
+"""What nights write beside the words of a memory, in brackets: dates ("(2026-05-02)"), until when a sentence held, what was told later.
 
 What the memory tells is its text without them. When dates are written belongs to ``slowwave.texts.dates``, when sentences are marked to
 ``slowwave.conflicts.ended_statements``.
@@ -11,8 +11,9 @@ from typing import Final
 
 from slowwave.texts.dates import BESIDE
 
-LATER: Final = r" \((?:until|before) \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)"
-"""Until or before when a sentence is told, with what was said then."""
+_DAY: Final = r"\d{4}-\d\d-\d\d"
+LATER: Final = rf" \((?:until {_DAY}(?:(?:; then)?: “[^“”]*”)?|later, on {_DAY}: “[^“”]*”|(?:told )?before {_DAY}(?:: “[^“”]*”)?)\)"
+"""Until when a sentence held, or what was told later, with what was said then; "until DAY: …" and "before DAY: …" are former forms."""
 
 WRITTEN: Final = f"(?:{BESIDE}|{LATER})"
 """All that nights write beside; RE2 and PostgreSQL read it as well."""
