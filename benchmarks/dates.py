@@ -1,7 +1,7 @@
 """``python -m benchmarks.dates [FILE ...]``: how many relative dates of a set are written out rightly, wrongly or not at all.
 
-The sentences of memories stand beside this module: ``tuned/dates.toml`` are those that the rules were made with, ``unseen/dates.toml``
-were written after the rules were done. A file is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain,
+The sentences of memories stand beside this module: ``tuned/`` are those that the rules were made with, ``unseen/`` those that were written
+after the rules were done. A file is JSONL in the form of duckling's corpus: text, reference, results[]: expr, type, grain,
 resolutions[]: value, end_exclusive.
 ``untouched`` measures the other half: texts that hold no relative date and must come back as they were.
 """
@@ -203,11 +203,11 @@ _ABSOLUTE: Final = re.compile(
 
 def main() -> None:
     """Print the shares and what went wrong."""
-    for name in ("tuned", "unseen"):
-        told = sentences(SETS / name / "dates.toml")
-        n = max(told.texts, 1)
+    for path in (path for name in ("tuned", "unseen") for path in sorted((SETS / name).glob("dates*.toml"))):
+        told = sentences(path)
+        n, name = max(told.texts, 1), path.parent.name
         print(
-            f"{name}: {told.texts} sentences: right {told.right / n:.3f}, wrong {len(told.wrong) / n:.3f}, "
+            f"{name} {path.stem}: {told.texts} sentences: right {told.right / n:.3f}, wrong {len(told.wrong) / n:.3f}, "
             f"missed {len(told.missed) / n:.3f}; {len(told.touched)} of {told.dateless} dateless texts touched"
         )
         if name == "tuned" or "--texts" in sys.argv:

@@ -23,12 +23,18 @@ class PhraseContext:
     tense: Callable[[], Tense]
 
     def before(self, signs: int = 40) -> str:
-        """What stands before the phrase, in lower case."""
-        return self.text[max(0, self.start - signs) : self.start].lower().replace("’", "'")
+        """What stands before the phrase, in lower case, from a whole word on."""
+        begin = max(0, self.start - signs)
+        while 0 < begin < self.start and self.text[begin - 1].isalnum() and self.text[begin].isalnum():
+            begin += 1
+        return self.text[begin : self.start].lower().replace("’", "'")
 
     def after(self, signs: int = 40) -> str:
-        """What stands after it, in lower case."""
-        return self.text[self.end : self.end + signs].lower().replace("’", "'")
+        """What stands after it, in lower case, up to a whole word."""
+        end = min(len(self.text), self.end + signs)
+        while self.end < end < len(self.text) and self.text[end - 1].isalnum() and self.text[end].isalnum():
+            end -= 1
+        return self.text[self.end : end].lower().replace("’", "'")
 
 
 MODIFIED: Final = re.compile(
@@ -62,6 +68,12 @@ IS: Final = re.compile(
     r"(?:\b(?:is|are|be|due|back|home|again|starts|begins|leaves|ends|closes|opens|departs|arrives|lands|expires|you|here|there|starting|leaving)"
     r"|['’]s|(?:^|[,:]|\b(?:and|but|so))|\bexactly|\bjust)\s?$"
 )
+TO_COME: Final = re.compile(
+    r"(?:^|[:,(]\s?)(?:(?:the|an?|my|our|his|her|next|second|third|final|follow-?up|repeat|another)\s){0,2}(?:[\w-]+\s)?"
+    r"(?:dose|appointment|check-?up|follow-?up|recheck|review|results?|delivery|renewal|refill|scan|visit|deadline|booster|jab|injection|vaccination|"
+    r"exam|surgery|operation|payment|instal?ment|meeting|interview|launch|release|wedding|hearing|inspection|service|audit|x-?ray|fitting)\s$"
+)
+"""A note without a verb: "Vaccination: second dose in six weeks"."""
 CLAUSE: Final = re.compile(r"(?:^|[,:]|\b(?:and|but|so))\s?$")
 KEPT: Final = re.compile(
     r"\b(?:(?<!my\s)(?<!our\s)(?<!his\s)(?<!her\s)(?<!your\s)(?<!their\s)(?!visa|passport)\w+\s(?:will\s)?expires?)\s$"
@@ -94,6 +106,25 @@ TAKES_PLACE: Final = re.compile(
     rf"\b{_ONE_OFF}\s(?:(?:for|of|with|at|in|about)\s(?:[\w'’-]+\s){{1,4}}?)?(?:is|are|['’]s)\s(?:on\s|for\s|set\sfor\s)?$|['’]s\s{_ONE_OFF}\sis\s(?:on\s)?$"
 )
 """What stands before the weekday in "the deadline for the report is …"."""
+OPENS: Final = re.compile(r"(?:^|[.!?;:\n]|,?\s(?:and|but|so))\s*$")
+ONE_DAY_IS: Final = re.compile(
+    rf"\s(?:is|will\sbe)\s(?:an?|the|my|our|his|her|their|[\w'-]+'s)\s(?:(?:bank|public|national|legal|school|company|final|last)\s)?(?:holiday|{_ONE_OFF})"
+    r"\s*(?:[.,;!]|$|\s(?:so|and|but|here)\b)"
+)
+"""What is said of one certain weekday: "Thursday is a bank holiday"."""
+OWN_VERB: Final = re.compile(
+    r"(?:\s(?!(?:is|are|has|have|will)\b)[\w-]+){1,4}?\s(?:(?P<was>was|were|had|did|went|took|got|ran|came|brought|cost|left|broke|fell|lasted|failed|ended|started"
+    r"|showed|caused|revealed|turned\sout|crashed|passed|drew|moved\sto\stears)|will(?:\snot)?|won't|is\sgoing\sto)\b"
+)
+PUT_OFF: Final = re.compile(
+    r"[^.!?]{0,50}?\s(?:was|were|is|are|got|has\sbeen|have\sbeen)\s(?:just\s|now\s|been\s|\w+ly\s)?(?:cancel|postpon|mov|resched|delay|plann|schedul|call|push|brought"
+    r"|book|confirm|announc|approv|agree|set|suppos|due|going|still|meant|chang|expect|fill|sold)"
+)
+"""What is done to a day that is still to come as well as to one that was: "Friday's meeting was cancelled"."""
+GIVEN_UP: Final = re.compile(
+    r"[^.!?;]{0,40}\bbut\s(?:then\s)?(?:(?:i|he|she|we|they)\s)?(?:forgot|overslept|never\s(?:did|got)|didn't|couldn't|missed)\b"
+)
+"""A plan of the past that came to nothing: "I was going to call on Sunday but forgot"."""
 COMES_ONCE: Final = re.compile(
     r"\b(?:arrives?|lands?|returns?|flies\s\w+|moves?\s(?:in|out|house|to\s\w+)|starts?|begins?|gets?\smarried|retires?|results?\scome|comes?\s(?:back|home))"
     r"(?:\s(?!at\b)[\w'’-]+){0,5}\son\s$"

@@ -29,6 +29,7 @@ from slowwave.texts.date_context import (
     MODIFIED,
     PLEDGED,
     TELIC,
+    TO_COME,
     VISITS,
     WITHIN,
     PhraseContext,
@@ -134,7 +135,8 @@ def in_units(match: re.Match[str], place: PhraseContext) -> Value | None:
     if tense == "unclear" and (not PLEDGED.search(before) or TELIC.search(before)):
         return None
     if KEPT.search(before) or (
-        tense == "none" and (TELIC.search(before) or not (IS.search(before) or VISITS.search(before)))
+        tense == "none"
+        and (TELIC.search(before) or not (IS.search(before) or VISITS.search(before) or TO_COME.search(before)))
     ):
         return None
     if (

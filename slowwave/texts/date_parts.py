@@ -55,6 +55,28 @@ def side_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     return interval(first, last, "range")
 
 
+def week_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "In the first week of February": the first or the last seven days of the nearest one in the direction of the verb."""
+    found, which = _nearest_month(match, place, same=True), match["which"].lower()
+    if found is None or which not in ("first", "1st", "last") or not _AT_A_TIME.search(place.before()):
+        return None
+    last = calendar.monthrange(*found)[1]
+    one, other = (date(*found, day) for day in ((last - 6, last) if which == "last" else (1, 7)))
+    over = other < place.today if place.tense() == "past" else one > place.today
+    return interval(one, other, "range") if over else None
+
+
+def half_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "In the second half of the year", of this one where the verb says that it is to come or, of one that has begun, that it was."""
+    second, tense = match["which"].lower() == "second", place.tense()
+    n = direction_of(match["when"]) if match["when"] else 0
+    begun = not second or place.today.month > 6
+    if HABIT.search(_sentence(place)) or (not match["when"] and tense != ("past" if begun else "future")):
+        return None
+    year = place.today.year + n
+    return Value(f"{year:04}-{'07' if second else '01'}/{year:04}-{'12' if second else '06'}", "range")
+
+
 def bare_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "In June", "since November": the nearest one in the direction of the verb, but not the one that is under way."""
     found = _nearest_month(match, place, same=False)
@@ -64,7 +86,8 @@ def bare_month(match: re.Match[str], place: PhraseContext) -> Value | None:
 def day_of_the_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "On the 9th": the nearest one in the direction of the verb."""
     number, tense = int(match["number"]), place.tense()
-    if HABIT.search(_sentence(place)) or not _DAY_ENDS.match(place.after()) or tense not in ("past", "future"):
+    ends = _DAY_ENDS.match(place.after()) or (_OPENS.search(place.before()) and _SUBJECT.match(place.after()))
+    if HABIT.search(_sentence(place)) or not ends or tense not in ("past", "future"):
         return None
     step = -1 if tense == "past" else 1
     for months in (0, step):
@@ -194,6 +217,9 @@ _NO_MONTH: Final = re.compile(
 _MONTH_GOES_ON: Final = re.compile(
     r",?\s(?:of\b|['’]?\d|and\s\w+|or\s\w+|to\b|through\b|until\b|showers)|['’]|\s?[-–/]|st\b|nd\b"
 )
+_AT_A_TIME: Final = re.compile(r"\b(?:in|during|over|since|until|till|by)\s$")
+_OPENS: Final = re.compile(r"(?:^|[.!?\n]\s*)on\s$")
+_SUBJECT: Final = re.compile(r",?\s(?:the\s(?!day\b|floor\b|of\b)|my\s|our\s|his\s|her\s|their\s|an?\s)")
 _DAY_ENDS: Final = re.compile(
     r"\s*(?:[.,;:!?)]|$)|\s(?:and(?!\s(?:on\s)?the\s\d)|at|so|but|because|when|i|we|he|she|they)\b"
 )

@@ -25,10 +25,12 @@ from slowwave.texts.date_counts import ago, counted_from, half_year_ago, hence, 
 from slowwave.texts.date_parts import (
     bare_month,
     day_of_the_month,
+    half_of_year,
     side_of_month,
     side_of_this,
     side_of_unit,
     start_of_the_unit,
+    week_of_month,
 )
 from slowwave.texts.date_readings import (
     back_in,
@@ -125,6 +127,16 @@ RULES: Final[Sequence[Rule]] = (
         "the beginning of the year",
         rf"(?:the{S})?(?P<side>start|beginning){S}of{S}the{S}(?P<unit>week|month|quarter|year)\b(?!-?end)",
         start_of_the_unit,
+    ),
+    _rule(
+        "the first week of March",
+        rf"(?:the{S})?(?P<which>first|second|third|fourth|last|1st|2nd|3rd|4th){S}week{S}(?:of|in){S}(?P<month>{M})\b",
+        week_of_month,
+    ),
+    _rule(
+        "the second half of the year",
+        rf"(?:the{S})?(?P<which>first|second){S}half{S}of{S}(?:the{S}year|(?P<when>last|this|next){S}year)\b",
+        half_of_year,
     ),
     _rule("mid-March", rf"(?P<side>early|mid|late)(?:{S}|-)(?P<month>{M})\b", side_of_month),
     _rule(
@@ -253,11 +265,11 @@ def _any(rules: Iterable[int]) -> re.Pattern[str]:
 _SELDOM: Final = (
     *("earlier this month", "the end of next month", "late last year", "the beginning of the year", "mid-March"),
     *("spring of 2021", "two summers ago", "last summer", "over the summer", "two Christmases ago", "last Christmas"),
-    *("in June", "on the 9th"),
+    *("in June", "on the 9th", "the first week of March", "the second half of the year"),
 )
 _SELDOM_HINT: Final = re.compile(
     r"\b(?:summer|autumn|fall|winter|spring|christmas|easter|thanksgiving|halloween|holidays|boxing|valentine|new\syear|earl|late|mid\b"
-    r"|(?:black|good)\sfriday|(?:end|start|beginning|middle)\s|on\sthe\s\d|(?:in|since|by|until)\s(?:jan|feb|mar|apr|may|ju|aug|sep|oct|nov|dec))",
+    r"|(?:black|good)\sfriday|(?:end|start|beginning|middle|half)\s|week\s(?:of|in)\s|on\sthe\s\d|(?:in|since|by|until)\s(?:jan|feb|mar|apr|may|ju|aug|sep|oct|nov|dec))",
     re.IGNORECASE,
 )
 """Without a match of it no rule of ``_SELDOM`` matches, and the others are tried in half of the time."""

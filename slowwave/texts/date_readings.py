@@ -29,13 +29,18 @@ from slowwave.texts.calendar_values import (
 from slowwave.texts.date_context import (
     BOOKED,
     COMES_ONCE,
+    GIVEN_UP,
     HABIT,
     KEPT_HOURS,
     LETS,
     LOOSE_END,
     NO_LOOSE,
     NO_PART,
+    ONE_DAY_IS,
+    OPENS,
+    OWN_VERB,
     OWNED,
+    PUT_OFF,
     SETS_OUT,
     SOON,
     TAKES_PLACE,
@@ -283,6 +288,10 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     before, after = place.before(), place.after()
     if HABIT.search(re.split(r"[.!?\n]", place.before(160))[-1]) or HABIT.search(re.split(r"[.!?\n]", after)[0]):
         return None
+    if place.text[place.end - 2 : place.end] in ("'s", "’s"):
+        return _weekdays_own(match, place)
+    if match["weekday"][0].isupper() and OPENS.search(before) and ONE_DAY_IS.match(after):
+        return day_value(nearest(place.today, DAYS.index(match["weekday"].lower()), 1))
     if re.match(r"s\b|\s(?:school|best|roast|week|club|market)s?\b|\s(?:morning|afternoon|evening|night)s\b", after):
         return None
     if KEPT_HOURS.search(before) or re.match(
@@ -308,6 +317,8 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     if not (led or opens or takes_place) and (not re.search(r"[a-z]\s$", near) or NO_LOOSE.search(before)):
         return None
     tense, word = place.tense(), led[1] if led else ""
+    if tense == "unclear" and GIVEN_UP.match(place.after(80)):
+        tense = "past"
     if tense == "none" and (word in ("on", "by", "before") or match["part"]) and _to_be_done(place):
         tense = "future"
     if tense == "none" and word == "on" and (COMES_ONCE.search(before) or SETS_OUT.match(after)):
@@ -331,6 +342,21 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
         return None
     weekday = DAYS.index(match["weekday"].lower())
     return day_value(nearest(place.today, weekday, -1 if tense == "past" else 1), _part(match))
+
+
+def _weekdays_own(match: re.Match[str], place: PhraseContext) -> Value | None:
+    """ "Monday's release was rolled back", "since Tuesday's outage": of which something is told, or after which something was."""
+    tense, after = place.tense(), place.after(80)
+    if not match["weekday"][0].isupper() or not re.match(r"\s[a-z]", place.text[place.end :]) or PUT_OFF.match(after):
+        return None
+    if OPENS.search(place.before()):
+        verb = OWN_VERB.match(after)
+        tense = "none" if verb is None else "past" if verb["was"] else "future"
+    elif not (tense == "past" and re.search(r"\b(?:after|since|during|in)\s$", place.before())):
+        return None
+    if tense not in ("past", "future"):
+        return None
+    return day_value(nearest(place.today, DAYS.index(match["weekday"].lower()), -1 if tense == "past" else 1))
 
 
 def _to_be_done(place: PhraseContext) -> bool:

@@ -76,9 +76,10 @@ def seasons_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
 def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
     """ "Last Christmas", "on New Year's Eve", "over Easter", "for Halloween this year"."""
     name = re.sub(r"^the\s", "", " ".join(match["feast"].lower().replace("’", "'").replace("'", "").split()))
-    led = _LED.search(place.before())
+    led = _LED.search(place.before()) or _SPENT.search(place.before())
     when, year = (match["when"] or "").lower(), (match["year"] or "").lower()
-    if not (led or when or year) or not _FEAST_ENDS.match(place.text[place.end : place.end + 24]):
+    told = bool(_OPENS.search(place.before())) and bool(_TOLD_OF.match(place.after()))
+    if not (led or when or year or told) or not (told or _FEAST_ENDS.match(place.text[place.end : place.end + 24])):
         return None
     if HABIT.search(_sentence(place)) or (when and narrated(when, place)):
         return None
@@ -100,6 +101,8 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None
     elif not when:
         n = {"past": -1, "future": 1}.get(tense, 0)
+        if n < 0 and (told or (led and led[1] == "spent")) and (place.today - back[-1][1]).days > _AROUND:
+            return None
         if led and led[1] == "for" and n < 0:  # "I bought a coat for Christmas": one that was, or one to come
             since, until = (abs((place.today - d).days) for d in (back[-1][1], ahead[0][1]))
             n = 0 if min(since, until) > _AROUND else -1 if since < until else 1
@@ -214,6 +217,15 @@ _SOON: Final = 9
 """Months that "this summer" may lie back or ahead."""
 
 _LED: Final = re.compile(r"\b(on|at|over|during|since|until|till|by|before|after|for|around|last|this)\s(?:the\s)?$")
+_SPENT: Final = re.compile(r"\b(spent|spend(?:ing)?|celebrated?|celebrating|hosted|hosting)\s(?:the\s)?$")
+_OPENS: Final = re.compile(r"(?:^|[.!?;:\n]|\b(?:and|but|so))\s*$")
+_TOLD_OF: Final = re.compile(
+    r"\s(?:(?:will\s(?:not\s)?be|is\sgoing\sto\sbe|went\s(?:well|fine|great|badly|wrong|smoothly|by)|turned\sout)\b(?!\s(?:an?\s\w+\s(?:day|holiday|feast)|always|forever)\b)"
+    r"|was\s(?!(?:an?|the|my|his|her|our|their|originally|first|once|never|always|called|named|invented|banned|introduced|created|about|for|to|when|why)\b)"
+    r"|was\san?\s(?:\w+\s)?(?:disaster|blast|mess|success|joy|nightmare|delight|washout|hit|flop)\b)"
+)
+"""What tells of one feast, not of the feast: "Halloween was fun", "Thanksgiving will be at her house"."""
+
 _FEAST_ENDS: Final = re.compile(
     r"\s*(?:[.,;:!?)]|$)|\s(?:is|was|will|falls|i|he|she|we|they|it|you|the|an?|her|his|my|our|their|with|at|in|and|but|because|when|somebody|nobody|everybody|"
     r"(?-i:(?!Island|Carol|Market|Tree|Story|Party|Song|Sale|Parade)[A-Z][a-z]+))\b",

@@ -18,6 +18,8 @@ from slowwave.texts.calendar_values import Grain, Value
 from slowwave.texts.date_context import PhraseContext
 from slowwave.texts.date_phrases import HINT, Rule, find
 from slowwave.texts.idle_dates import idleness
+from slowwave.texts.known_names import is_given
+from slowwave.texts.lexicon import TERMS, is_word
 from slowwave.texts.tenses import Cues, Tense
 from slowwave.texts.verbatim import Verbatim
 from slowwave.texts.vocabulary import words_of
@@ -106,8 +108,28 @@ def looked_at(text: str, today: date, *, idle: bool = True) -> list[Rewrite | Un
 
 
 def _phrases(text: str, today: date, idle: bool) -> tuple[Rewrite | UnresolvedPhrase, ...]:
-    reading = _Reading(text, find(text), idle)
-    return tuple(reading.one(rule, match, today) for rule, match in reading.found)
+    reading, heads = _Reading(text, find(text), idle), _heads(text)
+    return tuple(reading.one(rule, match, _said_on(heads, match.start(), today)) for rule, match in reading.found)
+
+
+def _heads(text: str) -> list[tuple[int, date]]:
+    """The dates at the head of a text and of its further lines, as a diary or a log has them: none where the text begins with no date."""
+    if _HEAD.match(text) is None:
+        return []
+    return [(match.end(), day) for match in _HEAD.finditer(text) if (day := _day_of(match)) is not None]
+
+
+def _day_of(match: re.Match[str]) -> date | None:
+    try:
+        return date.fromisoformat(match["day"])
+    except ValueError:
+        return None
+
+
+def _said_on(heads: list[tuple[int, date]], start: int, today: date) -> date | None:
+    """The day on which what stands at ``start`` was said: that of the nearest head above; None where it is one to come, a plan's."""
+    day = next((day for end, day in reversed(heads) if end <= start), today)
+    return day if day <= today else None
 
 
 _SHORT: Final = 500  # signs
@@ -129,7 +151,7 @@ class _Reading:
     def cues(self) -> Cues:
         return Cues.of(self.text, tuple(match.span() for _, match in self.found))
 
-    def one(self, rule: Rule, match: re.Match[str], today: date) -> Rewrite | UnresolvedPhrase:
+    def one(self, rule: Rule, match: re.Match[str], today: date | None) -> Rewrite | UnresolvedPhrase:
         text, (start, end) = self.text, match.span()
         if owner := _OWNER.match(text, end):
             end = owner.end()
@@ -137,9 +159,9 @@ class _Reading:
         def tense() -> Tense:
             return self.cues.at(start, end)
 
-        reason = self._why_not(start, end, named=rule.name in _NAMED)
+        reason = self._why_not(start, end, named=rule.name in _NAMED) if today else "dated"
         value: Value | None = None
-        if not reason:
+        if today and not reason:
             value = rule.resolve(match, PhraseContext(text, start, end, today, tense))
         if value is None:
             return UnresolvedPhrase(text[start:end], start, end, reason or "unclear", rule.name)
@@ -209,10 +231,14 @@ def _is_title(text: str, start: int, end: int) -> bool:
         return True
     if ((big or not plain) and _WORK.search(before)) or (_EMPHASIS.search(before) and after[:1] in ("*", "_")):
         return True
+    special = _WORD_AFTER.match(after) if big and _OWNER.search(text[start:end]) else None
+    if special and special[1][0].isupper() and special[1] not in _OFTEN_CAPITAL and _is_no_name(special[1].casefold()):
+        return True  # "Today's Special" is what somebody calls it
     follow = _WORD_AFTER.match(after)
     if follow and follow[1][0].isupper() and follow[1] not in _OFTEN_CAPITAL:
         low = follow[1].lower()
-        if not plain or low in _SMALL or (big and _TO_THE_END.match(text, end)):
+        named = not plain and before.lower().endswith("on ") and is_given(low)  # "on Monday Ines left"
+        if (not plain and not named) or low in _SMALL or (big and _TO_THE_END.match(text, end)):
             return True
     if opens and plain and _WORK_AFTER.match(after):
         return True
@@ -222,6 +248,10 @@ def _is_title(text: str, start: int, end: int) -> bool:
             return not _CALENDAR.fullmatch(led[1])
         return bool(_FEAST.search(before))
     return False
+
+
+def _is_no_name(word: str) -> bool:
+    return is_word(word) and word not in TERMS
 
 
 BESIDE: Final = r" \((?:about )?\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?\)"
@@ -249,6 +279,10 @@ _DATED_BEFORE: Final = re.compile(
     rf"(?:{_ISO}|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s\d{{4}})?|\b(?:19|20)\d\d)"
     r"\s*[,(–—-]\s*$",
     re.IGNORECASE,
+)
+_HEAD: Final = re.compile(
+    r"^[#*>\s]*(?P<day>\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d\S*)?[*\s]*(?:[.:–—|](?=\s)|\n|-\s|(?<=[\d*])\s(?=\n))",
+    re.MULTILINE,
 )
 _OWNER: Final = re.compile(r"['’]s\b")
 _JOINED_BEFORE: Final = re.compile(r"[\w#@/\\.$=+&'’_]$|(?<!mid)(?<!early)(?<!late)-$")
@@ -281,6 +315,20 @@ _FIGURES: Final = (
         _NEVER,
     ),
     (re.compile(r"(?:yesterday|today|tomorrow)['’]s"), _NEVER, re.compile(_HEADS)),
+    (
+        re.compile(r"(?:yesterday|today|tomorrow)['’]s"),
+        re.compile(
+            r"\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?|uses?|reuses?|eats?|never|always|(?:always|usually|often)\s\w+)\s$"
+        ),
+        _NEVER,
+    ),
+    (
+        re.compile(r"yesterday['’]s"),
+        re.compile(r"\b(?:is|are|was|be|become|became)\s$"),
+        re.compile(r"\s(?:news|m[ae]n|papers?)\b"),
+    ),
+    (re.compile(r"yesterday$"), re.compile(r"(?<!\bday\s)\bbefore\s$"), _NEVER),
+    (re.compile(r"tomorrow$"), re.compile(r"(?<!\bday\s)\b(?:is|are|be|was|comes?|starts?|['’]s)\safter\s$"), _NEVER),
     (
         re.compile(r"today$"),
         re.compile(

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import Final, Literal, NamedTuple
 
-from slowwave.texts.vocabulary import words_of
+from slowwave.texts.vocabulary import OPENERS, words_of
 
 Tense = Literal["past", "future", "unclear", "none"]
 """``unclear``: a plan of the past, of which the day may be either; ``none``: no verb tells."""
@@ -32,7 +32,9 @@ class Cues(NamedTuple):
             place = bisect_right(begins, start) - 1
             if place >= 0 and start < without[place][1]:
                 continue
-            if kind == "regular" and match[0].casefold() in NO_PAST:
+            if kind == "regular" and match[0].casefold() in NO_PAST and not _acts(match):
+                continue
+            if kind == "same" and not _third_person(match):
                 continue
             found.append((start, _KIND.get(kind, kind)))
         return cls(tuple(start for start, _ in found), tuple(kind for _, kind in found))
@@ -64,15 +66,52 @@ class Cues(NamedTuple):
         return None
 
 
+def _acts(match: re.Match[str]) -> bool:
+    """Whether an adjective is a verb here: nothing is "closed" before it, and something is closed behind it."""
+    if match[0].casefold() not in _WITH_OBJECT or not _OBJECT.match(match.string, match.end()):
+        return False
+    return not _IS.search(match.string[max(0, match.start() - 24) : match.start()])
+
+
+_OBJECT: Final = re.compile(
+    r" (?:(?:the|an?|my|our|his|her|their|its|your|this|that|these|those|all|both|it|him|them|us|me|[0-9]+)\b|(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+_IS: Final = re.compile(
+    r"(?:\b(?:is|are|be|am|get|gets|stays?|remains?|keep|keeps)|['’](?:s|re|m))(?: (?:not|now|still|\w+ly))? $",
+    re.IGNORECASE,
+)
+
+
+def _third_person(match: re.Match[str]) -> bool:
+    """Whether a verb whose past has the same form ("she put") has a subject with which the present would end in "s"."""
+    subject = match[0].split()[0]
+    if (
+        subject[0].isupper()
+        and subject.casefold() not in ("he", "she", "it", "the")
+        and subject.casefold() in _NO_SUBJECT
+    ):
+        return False
+    return not _LED_BY_VERB.search(match.string[max(0, match.start() - 16) : match.start()])
+
+
+_NO_SUBJECT: Final = OPENERS | words_of("never always first second finally just don't to or not people kids children")
+_LED_BY_VERB: Final = re.compile(
+    r"\b(?:do|does|did|will|would|shall|should|can|could|may|might|must|lets?|makes?|have|has|helps?|sees?|that|and|or|if|when|to)\ $",
+    re.IGNORECASE,
+)
+"""Behind these "Tom put" is no past: "will Tom put it up?", "let Tom put it up"."""
+
 _FAR: Final = 24  # cues that are looked at on each side
-_KIND: Final = {"regular": "past", "irregular": "past", "hedged": "unclear", "ahead": "future"}
+_KIND: Final = {"regular": "past", "irregular": "past", "same": "past", "hedged": "unclear", "ahead": "future"}
 IRREGULAR: Final = words_of("""
 was were wasn't weren't had hadn't did didn't been went gone met saw seen got took taken made came said gave given bought found left felt
 ran ate eaten drank drove driven flew wrote written spoke spoken broke broken began brought built caught chose chosen fell fallen forgot
 heard held kept knew known lost paid sent slept sold spent stood swam taught thought threw thrown understood woke won wore became sang sat
 shot rode ridden rang dreamt learnt told drew grew hid lay led lent meant rose shook shut slid stole struck swore tore wept withdrew dug fed
 rebuilt rewrote redid overslept overheard
-fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave spilt
+burnt spilt spoilt smelt leant leapt spelt
+fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave
 """)
 """Past forms, and participles, of irregular verbs."""
 
@@ -83,11 +122,20 @@ used based related supposed armed
 """)
 """Words that end as past forms of regular verbs do and are none, or more often adjectives."""
 
+_WITH_OBJECT: Final = words_of(
+    "bored married worried scared relaxed closed limited advanced detailed united used armed"
+)
+"""Adjectives that are verbs of the past where what they act upon follows: "closed the deal"."""
+
 _UNCLEAR: Final = words_of("""
 planned wanted decided agreed promised hoped intended expected scheduled booked arranged reserved invited reminded asked postponed
 rescheduled moved supposed
 """)
 
+_SAME: Final = "cut|set|hit|read|let|shut|cost|hurt|spread|split|beat|bet|burst|cast|broadcast"
+"""Verbs whose past is like their present, most of them nouns as well."""
+
+_WHAT: Final = "the|an?|my|our|his|her|their|its|it|him|them|us|me|up|off|out|down"
 _CUE: Final = re.compile(
     rf"""
     (?P<sentence>(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?]+(?=[\s"')\]]|$)|[;\n])
@@ -108,6 +156,8 @@ _CUE: Final = re.compile(
     |(?P<hedged>\b(?:would|might|could)\b|['’]d\ )
     |(?P<irregular>\bthank(?:s|\ you)\ for\b|\b(?:{"|".join(sorted(IRREGULAR))})\b)
     |(?P<regular>\b[a-z]{{2,18}}ed\b)
+    |(?P<same>\b(?:(?:he|she|the\ user|who)\ (?:just\ |\w+ly\ )?(?:put|quit|{_SAME})
+        |(?-i:[A-Z])[a-z]+\ (?:put|quit|(?:{_SAME})(?=\ (?:{_WHAT})\b)))\b(?![-:.]\w))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

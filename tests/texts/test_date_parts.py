@@ -35,6 +35,10 @@ ANCHOR = datetime(2026, 4, 15, 10)  # noqa: DTZ001 - local time
         ("For the last few days it has jammed.", "2026-04-12/2026-04-14"),
         ("Call the plumber on Thursday.", "2026-04-16"),
         ("Dentist appointment on Tuesday at 9:30.", "2026-04-21"),
+        ("On the 3rd the pump was replaced.", "2026-04-03"),
+        ("He had the flu in the first week of April.", "2026-04-01/2026-04-07"),
+        ("She was away in the last week of February.", "2026-02-22/2026-02-28"),
+        ("We will revisit it in the second half of the year.", "2026-07/2026-12"),
     ],
 )
 def test_what_is_no_day_is_an_interval(text: str, value: str) -> None:
@@ -56,6 +60,9 @@ def test_what_is_no_day_is_an_interval(text: str, value: str) -> None:
         "Meet me on the 3rd and the 9th.",
         "The end of the street is dark.",
         "In the past he smoked.",
+        "On the 3rd floor the pump was replaced.",
+        "It was the first week of March.",
+        "The second half of the year is quiet.",
     ],
 )
 def test_habits_settings_and_other_ends_are_left(text: str) -> None:

@@ -52,6 +52,9 @@ def test_a_season_is_an_interval_of_months(text: str, anchor: datetime, value: s
         ("She will be a lobster for Halloween this year.", SPRING, "2026-10-31"),
         ("Ann bought pumpkins for Halloween.", SPRING.replace(month=10, day=12), "2026-10-31"),
         ("Ann was a lobster for Halloween.", SPRING.replace(month=11, day=12), "2026-10-31"),
+        ("Easter was fun, the kids hid the eggs.", SPRING, "2026-04-05"),
+        ("Thanksgiving will be at her house.", SPRING, "2026-11-26"),
+        ("We spent Easter Monday at the airport.", SPRING, "2026-04-06"),
     ],
 )
 def test_a_feast_is_its_day(text: str, anchor: datetime, value: str) -> None:
@@ -74,6 +77,9 @@ def test_a_feast_is_its_day(text: str, anchor: datetime, value: str) -> None:
         "I sang Last Christmas with her.",
         "Spring Boot was chosen.",
         "On Christmas Island it rained.",
+        "Easter was never a big thing.",
+        "Easter was invented in Ireland.",
+        "We spent Halloween in Rome.",  # half a year ago
     ],
 )
 def test_what_may_be_another_year_or_no_date_is_left(text: str) -> None:

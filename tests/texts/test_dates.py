@@ -219,6 +219,16 @@ def test_weekdays_with_a_word_that_says_which(text: str, phrase: str, value: str
         ("On Friday we drive to Kiel.", "Friday", "2026-04-17"),
         ("Let's meet Thursday.", "Thursday", "2026-04-16"),
         ("The match was on Sunday.", "Sunday", "2026-04-12"),
+        ("On Friday the user closed the Henley deal.", "Friday", "2026-04-10"),
+        ("On Saturday she put the shelf up.", "Saturday", "2026-04-11"),
+        ("Tom cut the hedge on Sunday.", "Sunday", "2026-04-12"),
+        ("On Monday Laura came back.", "Monday", "2026-04-13"),
+        ("On Saturday we had a barbecue and Tom burnt everything.", "Saturday", "2026-04-11"),
+        ("I was going to call on Sunday but forgot.", "Sunday", "2026-04-12"),
+        ("Tuesday's outage lasted 47 minutes.", "Tuesday's", "2026-04-14"),
+        ("The disk has been full since Monday's backup.", "Monday's", "2026-04-13"),
+        ("Friday's demo will be recorded.", "Friday's", "2026-04-17"),
+        ("Friday is a bank holiday, so the shop is shut.", "Friday", "2026-04-17"),
     ],
 )
 def test_a_bare_weekday_follows_the_verb(text: str, phrase: str, value: str) -> None:
@@ -251,6 +261,13 @@ def test_a_bare_weekday_follows_the_verb(text: str, phrase: str, value: str) -> 
         "The meeting is on Monday as always.",
         "The party would be on Friday.",
         "Trees lose their leaves in the fall.",
+        "On Monday the shop is closed the whole day.",
+        "On Monday we put the bins out.",
+        "Friday's meeting was cancelled.",
+        "We will discuss Friday's release.",
+        "Friday's class is full.",
+        "Sunday is the day of rest.",
+        "I was going to fly on Sunday but the airline went bankrupt.",
     ],
 )
 def test_a_weekday_of_which_the_verb_does_not_tell_is_left(text: str) -> None:
@@ -311,6 +328,7 @@ def test_what_is_not_exact_says_so() -> None:
         ("I'll see her a week on Monday.", "a week on Monday", "2026-04-27"),
         ("We leave a week hence.", "a week hence", "2026-04-22"),
         ("We leave three Fridays from now.", "three Fridays from now", "2026-05-01"),
+        ("Vaccination: second dose in six weeks.", "in six weeks", "2026-05-27"),
     ],
 )
 def test_so_far_ahead(text: str, phrase: str, value: str) -> None:
@@ -370,6 +388,7 @@ def test_words_of_others_and_code_are_never_touched(text: str) -> None:
         "I read USA Today.",
         "Black Friday was wild.",
         "Tomorrow Never Dies is a film.",
+        "Today's Special is the restaurant on the corner.",
     ],
 )
 def test_titles_are_names(text: str) -> None:
@@ -422,6 +441,10 @@ def test_titles_are_names(text: str) -> None:
         "Last Friday of March.",
         "This may help.",
         "last but not least, next time",
+        "The user likes yesterday's bread toasted.",
+        "That is yesterday's news.",
+        "My exam is after tomorrow.",
+        "Two appointments in six weeks.",
     ],
 )
 def test_what_is_no_date_relative_to_now_is_left(text: str) -> None:
@@ -523,6 +546,25 @@ def test_the_day_is_that_of_the_author() -> None:
     assert value(datetime(2026, 4, 15, 1, 30), "America/New_York") == "2026-04-15"  # noqa: DTZ001 - local time already
     with pytest.raises(ValueError, match="There is no time zone 'Nowhere/Here'"):
         absolutize("today", night, zone="Nowhere/Here")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2026-02-11. Tomorrow we sign.", ["2026-02-12"]),
+        ("2026-02-11: Ines left. Yesterday she packed.", ["2026-02-10"]),
+        (
+            "# 2026-02-11\n\nYesterday it failed.\n\n# 2026-02-13\n\nToday it was repaired.",
+            ["2026-02-10", "2026-02-13"],
+        ),
+        ("We signed on 2026-02-11. Tomorrow we move.", ["2026-04-16"]),
+        ("2026-06-01: tax deadline. Call the adviser tomorrow.", []),
+        ("2026-02-31: Tomorrow we sign.", ["2026-04-16"]),
+    ],
+)
+def test_a_date_at_the_head_of_a_text_is_when_it_was_said(text: str, values: list[str]) -> None:
+    """And at the head of a further line from there on; one that is still to come is a plan's, whose days nobody can tell."""
+    assert [r.value for r in absolutize(text, ANCHOR).rewrites] == values
 
 
 @pytest.mark.parametrize("day", [date(1, 1, 1), date(9999, 12, 31)])
