@@ -12,10 +12,12 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slowwave.texts.findings import Detection
+from slowwave.texts.lexicon import is_known
 from slowwave.texts.vocabulary import words_of
 
 
@@ -37,6 +39,10 @@ def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
             yield from _codes(text)
     if any([word in small for word in _PHRASE_HINTS]):  # noqa: C419
         yield from _phrases(text)
+    if any([word in small for word in _NAMED]) and _JOINED_WORDS.search(text):  # noqa: C419
+        for match in _JOINED.finditer(text):
+            if not is_known(match["s"]):
+                yield Detection(match.start("s"), match.end("s"), "secret", "password")
     if any([word in small for word in _KEY_HINTS]) and _LONG.search(text) and _KEY_END.search(text):  # noqa: C419
         yield from _keys(text, likeness)
 
@@ -48,7 +54,8 @@ def _passwords(text: str, present: set[str], likeness: Likeness) -> Iterator[Det
         for match in pattern.finditer(text):
             group = str(match.lastgroup)
             value = _TAIL.sub("", match[group])
-            if _is_password(value, strict) and not likeness.harmless(value) and not likeness.slug(value):
+            slug = likeness.slug(value) and (strict or not _COINED.fullmatch(value))
+            if _is_password(value, strict) and not likeness.harmless(value) and not slug:
                 start = match.start(group)
                 yield Detection(start, start + len(value), "secret", "password", "high" if len(value) > 7 else "medium")
 
@@ -60,13 +67,14 @@ def _codes(text: str) -> Iterator[Detection]:
 
 
 def _phrases(text: str) -> Iterator[Detection]:
-    for pattern in (_SEED, _PASSPHRASE):
-        for match in pattern.finditer(text):
-            words = re.split(r"[ \-]+", match["s"].strip())
-            if pattern is _SEED or not _GRAMMAR.intersection(w.lower() for w in words):
-                yield Detection(
-                    match.start("s"), match.end("s"), "secret", "recovery phrase" if pattern is _SEED else "password"
-                )
+    for match in _SEED.finditer(text):
+        words = list(_LETTERS.finditer(match["s"]))
+        of_list = list(takewhile(lambda word: word[0].lower() not in _NOT_LISTED, words))  # a sentence may go on
+        if len(of_list) >= _SHORTEST_SEED:
+            yield Detection(match.start("s"), match.start("s") + of_list[-1].end(), "secret", "recovery phrase")
+    for match in _PASSPHRASE.finditer(text):
+        if _GRAMMAR.isdisjoint(word.lower() for word in re.split(r"[ \-]+", match["s"].strip())):
+            yield Detection(match.start("s"), match.end("s"), "secret", "password")
 
 
 def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
@@ -156,10 +164,23 @@ def _told(row: Mapping[str, Any]) -> _Told:
 
 _PASSWORDS: Final = tuple(map(_told, _FILE["passwords"]))
 _CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
-_SEED, _PASSPHRASE, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
+_SEED, _PASSPHRASE, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
     _pattern(_FILE["others"][name])
-    for name in ("seed", "passphrase", "key", "key_end", "harmless_key", "known_part", "known_after", "ordinary")
+    for name in (
+        "seed",
+        "passphrase",
+        "joined",
+        "key",
+        "key_end",
+        "harmless_key",
+        "known_part",
+        "known_after",
+        "ordinary",
+    )
 )
+_COINED: Final = re.compile(r"[A-Z][a-z]+-(?:[A-Z]?[a-z]+-){0,4}[A-Z][a-z]+\d{1,3}")
+"""Words with a number behind the last, written as nobody writes a name: "Coffee-and-Cake99"."""
+
 _TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
 _NEAR: Final = 48  # characters
 _TALKED_OF: Final = re.compile(
@@ -185,6 +206,15 @@ still used because
 """Words of a sentence about a passphrase, of which none is in one."""
 
 
+_NOT_LISTED: Final = words_of("""
+the and for with from not has was were are but your our his her their its she had been they did because others would could which whose
+these those than
+""")
+"""Words of a sentence that no list for recovery phrases (BIP 39) has."""
+
+_SHORTEST_SEED: Final = 12
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_JOINED_WORDS: Final = re.compile(r"[a-z]{16}")
 _SIGNS: Final = r"[\d!@#$%^&*+=?~|]"
 _SIGN: Final = re.compile(r"[\d@#$%^&*+=~|]|[!?]\w")
 _MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS}[^\s]{{0,64}}?[A-Za-z]")
@@ -211,6 +241,7 @@ _CODE_HINTS: Final = (
         "door",
         "gate",
         "vault",
+        "otp",
     ),
     *("recovery", "backup", "back-up", "mfa"),
 )
@@ -223,6 +254,7 @@ _PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hi
     "wlan",
     *("ssid", "ssh ", "nas ", "router", "vpn", "portal", "netflix", "log into", "when it asks"),
 }
+_NAMED: Final = ("passw", "pw", "kennwort")
 _PHRASE_HINTS: Final = ("phrase", "mnemonic", "seed", "words")
 _KEY_HINTS: Final = ("key", "token", "secret")
 
@@ -240,10 +272,11 @@ MAY_HOLD: Final = (
     _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
     _both(
         r"(?i:\bpin|\bpuk|code|codice|c.{1,2}digo|\bkod |dial|press|punch|key in|door|gate|vault|"
-        r"combination|combo|geheimzahl|opens |\block|\bsafe|\bcvv|\bcvc|recovery|back-?up)",
+        r"combination|combo|geheimzahl|opens |\block|\bsafe|\bcvv|\bcvc|recovery|back-?up|bitlock|\botp)",
         r"(?:\d{3}|\d-\d|\d ?(?:left|right))",
     ),
-    r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase)",
+    r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase|"
+    r"(?:passw|pwd?\b|kennwort)[^\n]*[a-z]{16})",
     rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
 )
 """Patterns of RE2, for ``prefilter.found``: where none of them is found nothing is told."""

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.drawn import drawn
 from slowwave.texts import prefilter, secrets
+from slowwave.texts.screening import redact
 
 TOLD = [
     "SSID HausMeer, key {pw}",
@@ -25,6 +26,12 @@ TOLD = [
     "il codice del cancello è {d:4}",
     "Le digicode est {d:4}.",
     "Set HMAC_KEY to {hex:64}.",
+    "das Passwort für das NAS ist Kaffee-und-Kuchen{d:2}",
+    "sudo pw on the lab machine: {word}{word}{word}{word}",
+    "my 2FA code is {d:3} {d:3} hurry up",
+    "encryption key (base64): {b64:43}=",
+    "BitLocker key {d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}",
+    "seed phrase: {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} The talk went on for hours.",
     "my key for the maps service, {an:39}, expires in May",
 ]
 
@@ -36,6 +43,10 @@ NONE = [
     "SSID HausMeer, key under the mat",
     "Twilio account AC{hex:32}",
     "the balance of the account is 0x{hex:40}",
+    "sudo pw on the lab machine: compartmentalization",
+    "my 2FA code has 6 digits, 583 of them",
+    "Order 369454-474950 was shipped.",
+    "The seed is where birds never find food because others take what little remains after every single winter that comes",
     "Turn 30 left, 20 right, 10 left on the path.",
     "Error 40013 is the pin that is loose.",
 ]
@@ -54,3 +65,12 @@ def test_what_is_told_is_found_in_a_text_and_in_a_column(template: str) -> None:
 def test_what_only_looks_so_is_none(template: str) -> None:
     """Numbers and words near doors, portals and pins."""
     assert not any(secrets.secrets(drawn(template, Random(n))) for n in range(5))
+
+
+def test_each_recovery_code_of_a_list_is_redacted() -> None:
+    """On lines of their own, with or without a mark; words that have a dash as well are none."""
+    codes = [drawn("{hex:4}1-{hex:5}", Random(n)) for n in range(6)]
+    text = "GitHub recovery codes:\n" + "\n".join(
+        f"{mark}{code}" for mark, code in zip(("", "", "- ", "* ", "5. ", ""), codes, strict=True)
+    )
+    assert redact(text + "\nleft-over soup") == "GitHub recovery codes:\n[redacted: recovery code]\nleft-over soup"
