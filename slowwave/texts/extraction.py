@@ -33,9 +33,11 @@ from slowwave.texts.name_words import (
     ORGANISED,
     PARTICLES,
     PLACES,
+    SOFTWARE,
     STANDARDS,
     STARTERS,
     TITLES,
+    TOWNS,
 )
 from slowwave.texts.tokens import normalise_name
 
@@ -337,7 +339,10 @@ def _is_name(
         return False
     short = [_ABBREVIATED.fullmatch(token.text.rstrip(".")) is not None for token in run]
     plain = all(
-        is_plain(word) or abbreviated or word in CONNECTORS or len(word) < _SHORTEST
+        (is_plain(word) and (len(run) > 1 or word not in SOFTWARE))
+        or abbreviated
+        or word in CONNECTORS
+        or len(word) < _SHORTEST
         for word, abbreviated in zip(words, short, strict=True)
     )
     if not strength and (
@@ -362,7 +367,7 @@ def _is_name(
     if strength == 3 or (kind in ("product", "code", "organization") and strength):
         return True
     if kind == "location" and strength:
-        return not plain or words[0] in PLACES or (before in _WHERE and not head.initial)
+        return not plain or words[0] in PLACES or words[0] in TOWNS or (before in _WHERE and not head.initial)
     if kind == "unknown" and (plain or len(name) < _SHORTEST):
         return False
     if not head.initial:

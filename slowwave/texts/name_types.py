@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,8 @@ from slowwave.texts.name_words import (
     CODE_ENDINGS,
     GIVEN,
     GIVEN_ALONE,
+    LEGAL_FORMS,
+    NAMED_AFTER,
     OFFICES,
     ORGANISATIONS,
     ORGANISED,
@@ -25,7 +27,9 @@ from slowwave.texts.name_words import (
     PRODUCT_NEXT,
     PRODUCTS,
     ROLES,
+    SOFTWARE,
     TITLES,
+    TOWNS,
     WORKS,
 )
 
@@ -46,6 +50,7 @@ _WORKS: Final = re.compile(
 _OF_SOFTWARE: Final = re.compile(
     r"\b(?:apps?|applications?|software|platforms?|tools?|librar(?:y|ies)|clients?|packages?|plug-?ins?|servers?|databases?|sdks?|apis?|"
     r"versions?|releases?|dashboards?|logins?|browsers?|(?:web)?sites?|frameworks?|modules?|install(?:s|ed|ing)?|integrat\w+|"
+    rf"(?<![/.@])(?:{'|'.join(sorted(SOFTWARE))})(?!\.\w|/)|"
     r"(?:errors?|issues?|bugs?|failures?) (?:on|in|with))\b",
     re.IGNORECASE,
 )
@@ -61,6 +66,8 @@ _UNITS: Final = ("phd", "ib", "hz", "dsa")
 _AROUND: Final = 60
 _SENTENCE: Final = 200
 """Characters before and behind in which words speak of what a name is."""
+_NO_FAMILY: Final = ORGANISED | PRODUCTS | PRODUCT_NEXT | WORKS | NAMED_AFTER
+"""What stands behind a given name in the name of something else: Nobel Prize, Turing Test."""
 _AUTHOR: Final = re.compile(r" ?(?:\(@|<[\w.+-]{1,64}@)")
 _LABEL: Final = re.compile(r"^[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20}){0,2}: \S", re.MULTILINE)
 _PEOPLE_OF: Final = ("ans", "ers", "ese")
@@ -95,7 +102,10 @@ def name_type(
     In a ``dialogue`` lines begin with who says them.
     """
     words = [token.folded for token in run]
-    software = bool(_OF_SOFTWARE.search(text[max(0, run[0].start - _AROUND) : run[-1].end + _AROUND]))
+
+    def software() -> bool:
+        return _OF_SOFTWARE.search(text, max(0, run[0].start - _AROUND), run[-1].end + _AROUND) is not None
+
     joined, context = " ".join(words), text[max(0, run[0].start - 40) : run[0].start]
     if (
         (before in WORKS or before.removesuffix("s") in WORKS)
@@ -110,6 +120,8 @@ def name_type(
         return kind, 3
     if _SURE_PERSON.search(context) and len(words) <= 4 and not name.isupper() and not all(map(is_plain, words)):
         return "person", 3
+    if len(run) > 1 and run[-1].text in LEGAL_FORMS and not all(map(is_plain, words[:-1])):
+        return "organization", 2
     if (kind := _listed(words, joined, software=software)) is not None:
         return kind, 2
     if _is_spoken_of(text, run, before, dialogue=dialogue) or (_is_person(words) and not _is_short(run[-1].text)):
@@ -129,11 +141,13 @@ def name_type(
         end = run[-1].end
         if name.endswith(CODE_ENDINGS) or text[end : end + 1] == "(" or context.endswith("import "):
             return "code", 1
-        return ("product", 1) if software or _USED.search(context) else (UNKNOWN, 0)
+        return ("product", 1) if software() or _USED.search(context) else (UNKNOWN, 0)
     if not all(map(is_plain, words)) and len(words) <= 3 and all(_personal(token.text) for token in run):
         if following in PERSONAL or (len(words) > 1 and _AUTHOR.match(text, run[-1].end)):
             return "person", 1
         if len(words) > 1 and words[-1] in known_names().family and not is_plain(words[0]):
+            return "person", 1
+        if len(words) == 2 and _is_sure_given(words[0]) and words[1].removesuffix("s") not in _NO_FAMILY:
             return "person", 1
     return UNKNOWN, 0
 
@@ -154,7 +168,7 @@ def speaks_of_works(text: str, start: int, end: int) -> bool:
     return bool(_OF_WORKS.search(_STOPS.split(before)[-1]) or _OF_WORKS.search(_STOPS.split(after)[0]))
 
 
-def _listed(words: Sequence[str], joined: str, *, software: bool) -> str | None:
+def _listed(words: Sequence[str], joined: str, *, software: Callable[[], bool]) -> str | None:
     """The type that lists give to a name or to its first or last word."""
     known = known_names()
     several = len(words) > 1
@@ -162,9 +176,16 @@ def _listed(words: Sequence[str], joined: str, *, software: bool) -> str | None:
         return "organization"
     if joined in ORGANISATIONS or (joined in known.organizations and (several or not is_plain(joined))):
         return "organization"
-    if joined in PRODUCTS and (software or not (is_plain(joined) or joined in known.places)):
+    if joined in SOFTWARE or (several and words[-1] in SOFTWARE and words[0] in SOFTWARE):
         return "product"
-    if joined in PLACES or joined in known.places or (words[-1] in PLACED and several and not _is_sure_given(words[0])):
+    if joined in PRODUCTS and (not (is_plain(joined) or joined in known.places) or software()):
+        return "product"
+    if (
+        joined in PLACES
+        or joined in TOWNS
+        or joined in known.places
+        or (words[-1] in PLACED and several and not _is_sure_given(words[0]))
+    ):
         return "location"
     if len(words) == 2 and words[-1] in PLACES and words[0] in PARTS_OF_PLACES:
         return "location"

@@ -68,6 +68,19 @@ GIVEN: Final = _words(
     scott sean sergei sharon simon sofia sonia sophia sophie stefan stephanie stephen steve steven stuart sunny susan suzanne
     sven tanya teresa terry theo theresa thomas tim timothy tina tom tomas tony tracy valentina vanessa veronica victor victoria
     vincent walter wang wei wendy will william xavier yan yuki yusuf zara zhang zoe"""
+) | _words(
+    """aditi agnieszka aiko aino akira aldo aleksander amit anders anjali anja anke anneke annika antje arjun arvid asha astrid ayse
+    barbora bartosz beata birgit bjarne bogdan bram bruna camille carlo chiara ciara colm conor dagmar darragh declan deepa dieter
+    dirk dorota eamon ebru eoin elif emre enrico esra fabio fabrizio fleur florian franziska freya fritz gerhard giorgio giovanni
+    gisela goran greta gudrun gunnar guillaume hadewych hakan halina hamza haruki heike heinrich heinz helga hendrik henning henrike
+    hiroshi hildegard ilse imke ingeborg ingo irina isak ivana jaap jacek jana jannik jelena jens jiri joana joao joost jozef juergen
+    jurgen jutta kaisa kaja kamal karin katarzyna katja katrin keiko kemal kenji kerstin klaus kofi krzysztof kwame lakshmi lars lasse
+    leonie lieke lorenzo ludwig luigi lukas maarten magda magdalena magnus malgorzata manfred manuela marcin marco marek margit
+    markus marleen marta massimo mateus mateusz matteo matthias meera mehmet michal mieke mirjam mohamed murat nadine naoko
+    navin neha niall niamh nikhil nils nino nuno odile oisin olaf ole oleksandr olga oskar pavel pawel petra pierre pieter piotr pooja
+    priyanka radek rahul ravi reinhard renate roisin roza ruben saoirse sakura sanjay satoshi selin seung siobhan sigrid silke silvia
+    sinead solveig soren stanislav sunita susanne svetlana takeshi tatiana thijs thorsten tomasz torsten ulrike ursula uwe vaclav
+    vikram vladimir wanda wiebke willem wojciech yannick yasmin yumi yves zeynep zofia zuzana"""
 )
 GIVEN_ALONE: Final = GIVEN - _words(
     "chad chen christian felix frank grace jack jan jean jordan kim lee lily luna mark mei rob sunny will"
@@ -94,11 +107,15 @@ WORKS: Final = _words(
 )
 """What the title of a work follows."""
 ORGANISED: Final = _words(
-    """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs
-    laboratory foundation association agency industries logistics systems technologies technology solutions partners holdings
-    airlines hospital ministry department council committee society union bureau records retail health healthcare energy
-    pharma media studios ventures capital insurance consulting freight shipping foods motors networks enterprises"""
+    """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs laboratory
+    foundation association agency industries logistics systems technologies technology solutions partners holdings airlines
+    hospital ministry department council committee society union bureau records retail health healthcare energy commission
+    authority parliament embassy conservancy clinic pharmacy federation confederation consortium cooperative brewery bakery
+    dairies tribunal army navy pharma media studios ventures capital insurance consulting freight shipping foods motors networks
+    enterprises"""
 )
+LEGAL_FORMS: Final = _words("AB AG ApS AS ASA BV EOOD GmbH KG KK NV OHG Oy Oyj Pty SA SARL SAS SE SpA Srl SRO ULC")
+"""What a company is in law, as it is written behind its name."""
 ORGANISATIONS: Final = _words(
     "google microsoft amazon netflix ibm nasa nato openai facebook meta apple intel nvidia unesco unicef"
 )
@@ -116,6 +133,21 @@ PLACES: Final = _words(
     prague rome russia scotland seattle seoul shanghai shenzhen singapore spain stockholm sweden switzerland sydney taiwan texas
     thailand tibet tokyo toronto turkey uk ukraine usa vancouver venice vienna vietnam wales warsaw washington zurich"""
 )
+TOWNS: Final = _words(
+    """aachen aarhus aberdeen ankara antwerp augsburg bangalore bergamo bielefeld bilbao birmingham bochum bologna bonn
+    bordeaux bratislava braunschweig bremen brescia brighton brisbane bristol brno bruges bucharest budapest cambridge canberra cardiff
+    cologne colombo coventry dortmund dresden duisburg dundee durban dusseldorf düsseldorf edinburgh eindhoven exeter frankfurt
+    freiburg galway gdansk genoa ghent girona glasgow gothenburg göteborg granada graz grenoble groningen hamburg hannover hanover
+    heidelberg helsinki innsbruck izmir jakarta johannesburg karlsruhe kassel katowice kaunas kiel klagenfurt krakow kraków kyiv
+    leicester leiden leipzig leuven liège liverpool ljubljana lodz lübeck lublin lucerne lund luxembourg lviv lyon maastricht magdeburg
+    mainz malaga málaga malmö malmo mannheim marseille melbourne minsk münster munster nairobi nantes naples newcastle nicosia nijmegen
+    norwich nottingham nuremberg nürnberg odessa odense oostende osaka osnabrück ostrava oulu palermo pamplona perugia plovdiv plymouth
+    portsmouth poznan poznań pristina reykjavik rennes riga rostock rotterdam saarbrücken salzburg sarajevo seville sevilla
+    sheffield shrewsbury skopje southampton stavanger strasbourg stuttgart swansea szczecin szeged tallinn tampere tbilisi
+    thessaloniki tilburg timisoara tirana toulouse trieste trondheim turin turku ulm uppsala utrecht valencia valletta verona vilnius
+    walthamstow wellington wiesbaden winterthur wolverhampton wroclaw wuppertal yerevan zagreb zaragoza"""
+)
+"""Towns that no list of the lexicon has, but for those that are words or names of people."""
 PLACE_STARTS: Final = _words(
     "new san santa los las mount north south east west saint st fort port rio lake cape gulf isle"
 )
@@ -124,12 +156,26 @@ PARTS_OF_PLACES: Final = _words(
     lower downtown mainland old great"""
 )
 PRODUCTS: Final = _words(
-    """android docker excel git golang ios java kafka kubernetes linux mysql netflix photoshop postgres powerpoint python
-    redis rust salesforce slack sqlite terraform ubuntu windows zoom"""
+    """airflow android bazel bun celery chrome confluence deno django docker dramatiq excel express flask git golang helm ios java kafka
+    kotlin kubernetes linux mysql netflix notion pandas photoshop polars postgres powerpoint python redis ruff rust safari
+    salesforce slack snowflake spark sqlite svelte terraform trello ubuntu vault vue windows zoom"""
 )
+SOFTWARE: Final = _words(
+    """ansible bigquery bitbucket clickhouse couchdb cypress databricks datadog debian dockerfile docker drupal duckdb dynamodb
+    elasticsearch fastapi figma firefox github gitlab golang grafana graphql gunicorn influxdb jenkins jinja jira kafka keycloak
+    kibana kubernetes langchain langfuse mariadb matplotlib memcached minio mongodb mysql neovim netlify nginx nodejs numpy
+    opensearch opentelemetry pgbouncer pgvector podman postgres postgresql powerpoint prometheus pydantic pyright pytest pytorch
+    qdrant rabbitmq redis redshift sqlalchemy sqlite supabase tensorflow terraform tmux typescript ubuntu valkey vercel webpack
+    wireshark zookeeper"""
+)
+"""Software whose name is no word of English."""
 PRODUCT_NEXT: Final = _words(
     "app application software platform library framework database version api sdk plugin dashboard"
 )
+NAMED_AFTER: Final = _words(
+    "agent award code day desktop engine house island line method model office prize project rice school server team test"
+)
+"""What is called by somebody's given name: a line, a prize, a model."""
 PARTICLES: Final = _words("de del della di da van von der den la le du bin al")
 LINKS: Final = PARTICLES | _words("of the")
 CONNECTORS: Final = LINKS | _words("and for")

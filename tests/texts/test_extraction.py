@@ -140,6 +140,16 @@ def test_one_name_has_one_type_in_one_text():
             "Lekha Washington saw the films Tommy Boy and a Relay-compliant Zorblax.",
             {"Lekha Washington": "unknown", "Tommy Boy": "work", "Zorblax": "unknown"},
         ),
+        # software whose name is no word stands anywhere; a word is software beside it
+        ("Grafana was down. Docker runs Podman.", {"Grafana": "product", "Docker": "product", "Podman": "product"}),
+        ("We moved from Celery to RabbitMQ and Ruff.", {"Celery": "product", "RabbitMQ": "product", "Ruff": "product"}),
+        ("Today Celery is cheap, says the market.", {}),
+        # what a company is in law, what governs
+        ("Kettunen Oy and Fjellheim ASA signed.", {"Kettunen Oy": "organization", "Fjellheim ASA": "organization"}),
+        ("The European Commission fined them.", {"European Commission": "organization"}),
+        ("He moved his boat from Duisburg to Tallinn.", {"Duisburg": "location", "Tallinn": "location"}),
+        # a given name before a word
+        ("Then Tobias Wren sold a Jasmine Rice.", {"Tobias Wren": "person", "Jasmine Rice": "unknown"}),
         # a family name that is a word
         (
             "Lisa Park met Sarah Brown and Kung Pao.",
