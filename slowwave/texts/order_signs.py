@@ -37,18 +37,30 @@ _SIGNS: Final = {name: re.compile(pattern) for name, pattern in PATTERNS.items()
 
 class _Rule(NamedTuple):
     """Signs that must ``all`` stand in a sentence, or ``within`` so many that follow each
-    other, and those of which ``none`` may."""
+    other, and those of which ``none`` may; ``hints`` are literals of which such a text holds one, where there are any."""
 
     rule: str
     severity: Severity
     all: tuple[str, ...]
     none: tuple[str, ...]
     within: int
+    hints: tuple[str, ...]
+
+    def may_stand(self, small: str) -> bool:
+        """Whether a folded text holds a hint, and somewhere each sign."""
+        if self.hints and not any([hint in small for hint in self.hints]):  # noqa: C419 - a list is faster for so few
+            return False
+        return all(_SIGNS[sign].search(small) for sign in self.all)
 
 
 def _rule(row: dict[str, Any]) -> _Rule:
     return _Rule(
-        row["rule"], row.get("severity", "high"), tuple(row["all"]), tuple(row.get("none", ())), row.get("within", 1)
+        row["rule"],
+        row.get("severity", "high"),
+        tuple(row["all"]),
+        tuple(row.get("none", ())),
+        row.get("within", 1),
+        tuple(row.get("hints", ())),
     )
 
 
@@ -61,7 +73,7 @@ MAY_HOLD: Final = tuple(
 
 def orders(small: str) -> Iterator[Detection]:
     """Each rule's first sentence of a folded text in which its signs stand together. Cost: linear in the text."""
-    rules = [rule for rule in _RULES if all(_SIGNS[sign].search(small) for sign in rule.all)]
+    rules = [rule for rule in _RULES if rule.may_stand(small)]
     if not rules:
         return
     sentences = list(_sentences(small))
