@@ -223,7 +223,7 @@ def test_weekdays_with_a_word_that_says_which(text: str, phrase: str, value: str
         ("On Saturday she put the shelf up.", "Saturday", "2026-04-11"),
         ("Tom cut the hedge on Sunday.", "Sunday", "2026-04-12"),
         ("On Monday Laura came back.", "Monday", "2026-04-13"),
-        ("On Saturday we had a barbecue and Tom burnt everything.", "Saturday", "2026-04-11"),
+        ("On Saturday we had the barbecue and Tom burnt everything.", "Saturday", "2026-04-11"),
         ("I was going to call on Sunday but forgot.", "Sunday", "2026-04-12"),
         ("Tuesday's outage lasted 47 minutes.", "Tuesday's", "2026-04-14"),
         ("The disk has been full since Monday's backup.", "Monday's", "2026-04-13"),
