@@ -22,12 +22,14 @@ from slowwave.conflicts.conflict import Conflict
 from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.contradictions import find
 from slowwave.texts.dates import BESIDE
 from slowwave.texts.differences import difference
 from slowwave.texts.keys import keys
 from slowwave.texts.prefilter import matching
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
 from slowwave.texts.specifics import specifics
+from slowwave.texts.subjects import are_of_others, are_other_cases
 
 LONGEST: Final = 160
 """Characters of a note of one sentence that states one matter."""
@@ -73,13 +75,15 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     found: Found = []
     for k in np.flatnonzero(rows.overlap(i, j) & (when[i] != when[j])).tolist():
         a, b = int(i[k]), int(j[k])
-        if not of_one_matter(texts[a], texts[b]):
+        one, two = texts[a], texts[b]
+        if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
             continue
         apart = difference(read(a), read(b))
-        if apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers"):
-            later = max((a, b), key=lambda s: when[s])
+        new = says_new(texts[max((a, b), key=lambda s: when[s])])
+        told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
+        if told and (new or find([(one, two)]) != [None]):
             evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
-            evidence["replaces" if says_new(texts[later]) else "doubtful"] = True
+            evidence["replaces" if new else "doubtful"] = True
             found.append((min(a, b), max(a, b), "number", evidence))
     return conflicts_of(rows, "memories", found)
 

@@ -21,8 +21,11 @@ from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.contradictions import Kind
 from slowwave.texts.keys import keys
 from slowwave.texts.sameness import Reading, read
+from slowwave.texts.sameness_words import TURNS
+from slowwave.texts.subjects import are_of_others, are_other_cases
 
 TABLE: Final = "memories"
 
@@ -35,6 +38,7 @@ LONGEST: Final = 500
 _SHARED: Final = 0.7  # of the words of content of the shorter text
 _LEAST: Final = 2  # words of content that both must have
 _APART: Final = 2  # words that each may have beside those of the other
+_HOW_OFTEN: Final = frozenset(TURNS[word] for word in ("always", "never", "every", "usually", "sometimes"))
 
 
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
@@ -102,7 +106,7 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
         if clash is None or (once[k] and clash != "polarity"):
             continue
         a, b = read(one[k]), read(two[k])
-        if one_matter(a, b, about=bool(about[k])):
+        if one_matter(a, b, about=bool(about[k]), denied=clash == "polarity") and not _are_apart(one[k], two[k], clash):
             evidence: dict[str, object] = {"rule": "texts", "similarity": round(float(cosine[k]), 4)}
             if not about[k]:
                 evidence["doubtful"] = True
@@ -110,10 +114,19 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
     return conflicts_of(rows, TABLE, found)
 
 
-def one_matter(a: Reading, b: Reading, *, about: bool) -> bool:
+def _are_apart(one: str, two: str, clash: Kind) -> bool:
+    """Whether two texts are about different things or times, whatever else they have in common; where another name or thing stands in one
+    place, that may be the subject."""
+    if clash == "object":
+        return False
+    return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
+
+
+def one_matter(a: Reading, b: Reading, *, about: bool, denied: bool = False) -> bool:
     """Whether two texts that contradict each other are about one thing: statements with most of their words in common. Of two ``about``
-    a subject the longer may say more."""
-    if a.question or b.question or set(a.persons) != set(b.persons) or a.turns != b.turns:
+    a subject the longer may say more; where one is ``denied`` it says how often."""
+    turned = (a.turns ^ b.turns) - _HOW_OFTEN if denied else a.turns ^ b.turns
+    if a.question or b.question or set(a.persons) != set(b.persons) or turned:
         return False
     one, two = set(a.words), set(b.words)
     shared = len(one & two)

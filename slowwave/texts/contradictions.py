@@ -47,7 +47,9 @@ def _kind(a: str, b: str) -> Kind | None:
     if fold(a) == fold(b):
         return None
     one, two = (_read(a), _read(b)) if a <= b else (_read(b), _read(a))
-    return next((found for rule in _RULES if (found := rule(one, two))), None)
+    found: Kind | None = next((kind for rule in _RULES if (kind := rule(one, two))), None)
+    twice = (_TWICE.search(a) is None) != (_TWICE.search(b) is None)
+    return None if twice and found == "polarity" else found
 
 
 class _Definition(NamedTuple):
@@ -268,6 +270,9 @@ _DENIALS: Final = DENIALS | words_of("incapable unable avoiding refusing lacking
 _BOUND: Final = re.compile(
     r"\b(?:more|less|fewer|greater|over|under|above|below|least|most|up to|exceed\w*)\s+(?:than\s+)?[$€£¥]?\d"
 )
+_TWICE: Final = re.compile(r"(?:\b(?:never|not)|n['’]t) (?:fail|forget|neglect|miss|skip)(?:s|es)?\b", re.IGNORECASE)
+"""Who never forgets to do something does it."""
+
 _EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
 _TERMS: Final = frozenset(map(stem, EXCLUSIVE))
 _NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))

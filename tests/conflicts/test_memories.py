@@ -45,6 +45,7 @@ def found(*memories: dict[str, object]) -> Sequence[Conflict]:
         ("The build moved to Jenkins on 2026-01-04.", "The build moved to Jenkins on 2026-02-04.", "date"),
         ("The build needs a signing key.", "The build does not need a signing key.", "polarity"),
         ("The build cache is enabled on runners.", "The build cache is disabled on runners.", "polarity"),
+        ("Always squash before the build.", "Never squash before the build.", "polarity"),
     ],
 )
 def test_near_memories_that_cannot_both_be_true_are_in_conflict(one: str, other: str, reason: str) -> None:
@@ -62,6 +63,8 @@ def test_near_memories_that_cannot_both_be_true_are_in_conflict(one: str, other:
         ("The build takes 12 minutes.", "Does the build take 21 minutes?"),
         ("My build takes 12 minutes.", "Your build takes 21 minutes."),
         ("The build takes 12 minutes.", "The build may take 21 minutes."),
+        ("Build 91 takes 12 minutes.", "Build 92 takes 21 minutes."),
+        ("ran the build: 12 warnings", "ran the build: 9 warnings"),
         ("The build takes 12 minutes.", "Lunch for the nine guests costs 21 euros."),
     ],
 )

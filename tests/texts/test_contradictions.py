@@ -73,6 +73,7 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
         ("I love hiking in summer.", "I love skiing in winter."),
         ("The backup runs daily.", "The report runs weekly."),
         ("Tom is not older than Mara.", "Mara is not older than Tom."),
+        ("He always pays on time.", "He never fails to pay on time."),
         ("The soup was not cold.", "The soup was hot."),
         ("She never drinks tea.", "She drinks coffee."),
         ("She plays guitar and drums in a band.", "She plays guitar and piano in a band."),
