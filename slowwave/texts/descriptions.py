@@ -9,6 +9,7 @@ its own is read by ``slowwave.texts.stated_relations``. Linear in the text.
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Final
 
 from slowwave.texts.known_names import is_plain
@@ -20,27 +21,47 @@ from slowwave.texts.tokens import fold, normalise_name
 from slowwave.texts.vocabulary import GRAMMAR, words_of
 
 _LONGEST: Final = 200  # characters of a sentence that is read
-_WORD: Final = r"(?!(?:is|are|was|were|and|or|of|for|to)\b)[a-z][a-z-]{1,20}"
+_WORD: Final = r"(?!(?:is|are|was|were|and|or|of|for|to)\b)(?:[a-z][a-z-]{1,20}|[A-Z]{2,5}\b)"
 _WORDS: Final = rf"{_WORD}(?: {_WORD}){{0,3}}"
 _NAME: Final = r"[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30}){0,2}"
 _IS: Final = r"(?:,? (?:now |currently |from now on |still )?is(?: now| currently| still)?(?: called| named)?|:) +"
-_VALUE: Final = r"(?P<value>(?:[^,;:!?()\n]|,(?=\d)){1,60}?)(?: (?:now|these days|at the moment|instead))?[.!]?$"
+_VALUE: Final = (
+    r"(?P<value>(?:[^,;:!?()\n]|,(?=\d)){1,60}?)(?: (?:now|these days|at the moment|instead))?"
+    r"(?:, [^,;]{2,40} (?:is|are|was|were|has|have) [^,;]{2,40})?[.!]?$"
+)
 _FORMS: Final = (
     re.compile(rf"^(?:[Mm]y|[Oo]ur) (?P<thing>{_WORDS}){_IS}{_VALUE}"),
     re.compile(rf"^(?P<owner>{_NAME})['’]s? (?P<thing>{_WORDS}){_IS}{_VALUE}"),
     re.compile(
-        rf"^(?:[Tt]he )?(?P<thing>(?i:{_WORDS})) (?:of|for|at) (?P<owner>(?:the |our |my )?(?:{_NAME}|{_WORDS})){_IS}{_VALUE}"
+        rf"^(?:[Tt]he |[Oo]ur |[Mm]y )?(?P<thing>(?i:{_WORDS})) (?:of|for|at) "
+        rf"(?P<owner>(?:the |our |my )?(?:{_NAME}|{_WORDS})){_IS}{_VALUE}"
     ),
     re.compile(rf"^(?:[Tt]he |[Oo]ur )?(?P<thing>(?i:{_WORD} {_WORD}(?: {_WORD})?)){_IS}{_VALUE}"),
+    re.compile(
+        rf"^(?P<owner>{_NAME}|I) (?:(?P<may_be_more>(?:has|have|got|found|hired)(?: got| found| hired)?)|(?:is|am) (?:registered )?with) "
+        rf"(?:a|my|his|her|their) new "
+        rf"(?P<thing>{_WORDS})(?:,|:| called| named) {_VALUE}"
+    ),
+    re.compile(
+        rf"^(?P<value>{_NAME}) (?:has taken|takes|took) over(?: from [^,;:]{{2,40}}?)? as (?:the )?(?P<thing>{_WORDS}) "
+        rf"(?:of|for|at) (?P<owner>(?:the |our |my )?(?:{_NAME}|{_WORDS}))[.!]?$"
+    ),
 )
-TRIGGER: Final = re.compile(r"\bis [^,;:!?()\n]*[A-Z0-9]|^[^:\n]{3,60}: [^\n]{1,60}$")
+TRIGGER: Final = re.compile(
+    r"\bis [^,;:!?()\n]*[A-Z0-9]|^[^:\n]{3,60}: [^\n]{1,60}$|\bover\b[^\n]*\bas\b|\bnew [^\n]*[A-Z]"
+)
 """Every text with a description matches it; RE2 reads it as well."""
 
 _LED_IN: Final = re.compile(
     r"^(?:(?:from now on|as of (?:now|today)|since (?:the |my |our )?\w+|btw|fyi|update|note)\b[,:]? )", re.IGNORECASE
 )
-_LED_BY: Final = re.compile(r"^(?:the|a|an|dr|mr|mrs|ms|prof)\b\.?\s+", re.IGNORECASE)
-_CHANGED: Final = re.compile(r"\b(?:now|instead|as of|since|new|from now on|these days)\b", re.IGNORECASE)
+_LED_BY: Final = re.compile(
+    r"^(?:(?:the|a|an|dr|mr|mrs|ms|prof)\b\.?|(?:my|our|his|her|their) [a-z]+(?=\s+(?-i:[A-Z])))\s+", re.IGNORECASE
+)
+_WHERE: Final = re.compile(r"(?<=\w) (?:at|in|from) .*$")
+_CHANGED: Final = re.compile(
+    r"\b(?:(?:takes|taken|took) over|now|instead|as of|since|new|from now on|these days)\b", re.IGNORECASE
+)
 _CODE: Final = re.compile(r"[\w./:@+#-]*(?:\d|[a-z][_./:@-][a-z])[\w./:@+#-]*")
 _MANY: Final = frozenset(
     map(
@@ -69,28 +90,30 @@ def descriptions(text: str) -> tuple[StatedRelation, ...]:
 
 
 def _of(sentence: str) -> StatedRelation | None:
-    said = _LED_IN.sub("", sentence.strip())
     if is_unsure(sentence):
         return None
-    for form in _FORMS:
+    for clause, form in product(sentence.strip().split("; "), _FORMS):
+        said = _LED_IN.sub("", clause)
         if match := form.match(said[:1].upper() + said[1:]) or form.match(said):
             things = [w for w in fold(match["thing"]).split() if w not in GRAMMAR and w != "new"]
-            kind, value = _kind(match["value"])
+            kind, value = kind_of(match["value"])
             if kind and things and stem(things[-1]) not in _MANY and _PASSING.isdisjoint(things):
+                said_of = match.groupdict()
+                owner = said_of.get("owner") or ""
+                change = _CHANGED.search(sentence) is not None and not said_of.get("may_be_more")
                 owner = (
-                    fold(match.groupdict().get("owner") or "")
-                    .removeprefix("the ")
-                    .removeprefix("our ")
-                    .removeprefix("my ")
+                    "" if owner == "I" else (fold(owner).removeprefix("the ").removeprefix("our ").removeprefix("my "))
                 )
                 thing = " ".join(map(stem, things))
-                return StatedRelation(owner or SELF, f"{thing} ({kind})", value, bool(_CHANGED.search(sentence)))
+                return StatedRelation(owner or SELF, f"{thing} ({kind})", value, change)
     return None
 
 
-def _kind(value: str) -> tuple[str, str]:
+def kind_of(value: str) -> tuple[str, str]:
     """Whether a value is a figure, a code or a name, and it in its plain form; empty for other words."""
     bare = _LED_BY.sub("", _LED_BY.sub("", value.strip()))
+    if bare[:1].isupper():
+        bare = _WHERE.sub("", bare)
     words = bare.split()
     if not words or len(words) > 4:
         return "", ""

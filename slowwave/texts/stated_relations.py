@@ -38,7 +38,7 @@ _WORD: Final = r"(?!(?:is|are|am|was|were|be|been|has|have|had|will|now|just|sti
 _NAME: Final = r"[A-Z][\w'’.-]{0,30}"
 _SUBJECT: Final = (
     rf"^(?P<subject>I|(?:[Tt]he |[Oo]ur |[Mm]y ){_WORD}(?: {_WORD}){{0,2}}|user|"
-    rf"(?:[Tt]he )?{_NAME}(?: (?:(?:de|da|di|van|von|der|del|la|al) )?{_NAME}){{0,3}})"
+    rf"(?:[Tt]he )?{_NAME}(?: (?:(?:de|da|di|van|von|der|del|la|al) )?{_NAME}| \d[\w-]{{0,12}}){{0,3}})"
     r"(?: (?:now|currently|still|just|recently|already|has|have|had|is|am|are|been|officially|be)){0,3} "
 )
 _OBJECT: Final = r"(?P<object>[^,.;:!?()\n]{1,80})"
@@ -57,8 +57,16 @@ _JOINS: Final = (
 )
 _LEADS: Final = "leads?|manages?|heads?(?: up)?|runs?|chairs?|maintains?|supervises?|coach(?:es)?"
 _POSTS: Final = "lead|leader|manager|head|ceo|cto|cfo|owner|maintainer|chair|director|captain|coach"
+_SCHOOL: Final = (
+    r"(?=[^,.;]*\b(?:[Ss]chool|Primary|Academy|College|[Kk]indergarten|[Nn]ursery|Grammar|University)\b)"
+    rf"(?P<object>{_NAME}[^,.;:!?()\n]{{0,60}})"
+)
 _DUE: Final = "due|scheduled|set|planned"
 _PUT: Final = "postponed|rescheduled|pushed back|brought forward"
+_DUE_DATE: Final = (
+    rf"^(?:The )?(?:[Dd]ue date|[Dd]eadline) (?:of|for) (?P<subject>[^,.;:!?]{{2,40}}?) (?:was|has been|is) "
+    rf"(?:{_PUT}|pushed|moved|extended|changed){_FROM} (?:to|until) {_OBJECT}"
+)
 
 
 class _Pattern(NamedTuple):
@@ -85,6 +93,8 @@ _PATTERNS: Final = (
     ),
     _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_DUE})(?: to be \w+)? (?:on|by|for) {_OBJECT}")),
     _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_PUT}){_FROM} (?:to|until) {_OBJECT}"), change=True),
+    _Pattern("is due", re.compile(_DUE_DATE), change=True),
+    _Pattern("goes to school at", re.compile(rf"{_SUBJECT}(?:(?:goes|go) to|attends?) {_SCHOOL}")),
     _Pattern("is married to", re.compile(rf"{_SUBJECT}married to {_OBJECT}")),
     _Pattern(
         "is called",
@@ -150,6 +160,7 @@ babysitter nanny caretaker gardener tester sysadmin
 
 _JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
 _LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
+_SEVERAL: Final = re.compile(rf"{_NAME}(?:, {_NAME}){{0,3}},? and {_NAME}(?= (?:have|are|now|all|both|live|work)\b)")
 _CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
 _CHANGED: Final = re.compile(r"\b(?:now|anymore|instead|as of|since|new|changed|switched|from now on)\b", re.IGNORECASE)
 _ENDS: Final = re.compile(
@@ -186,7 +197,8 @@ _RELATIVE: Final = frozenset(
 )
 TRIGGER: Final = re.compile(
     r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
-    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|{_JOINS}|{_LEADS}|{_POSTS}|over|{_DUE}|{_PUT}|married|called|{_ATTRIBUTES})\b"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
+    rf"married|called|{_ATTRIBUTES})\b"
 )
 """A word of it is in every text that states a relation; RE2 reads it as well."""
 
@@ -196,9 +208,18 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
         for sentence in sentences(without_later(text)):
-            if len(sentence) <= _LONGEST and (stated := _of(sentence)) is not None:
-                found[stated.subject, stated.relation] = stated
+            for said in _each(sentence):
+                if len(said) <= _LONGEST and (stated := _of(said)) is not None:
+                    found[stated.subject, stated.relation] = stated
     return tuple(found.values())
+
+
+def _each(sentence: str) -> Iterator[str]:
+    """A sentence of several as one of each: "Mara, Joss and Edie have moved to Truro"."""
+    if several := _SEVERAL.match(sentence):
+        yield from (name + sentence[several.end() :] for name in re.split(r",? and |, ", several[0]))
+    else:
+        yield sentence
 
 
 def is_unsure(sentence: str) -> bool:

@@ -40,6 +40,25 @@ def test_values_of_one_kind_alone_are_compared() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Mr Haas retires; from now on our contact at Globex is his niece Lena.",
+            ("globex", "contact (name)", "lena", True),
+        ),
+        ("Mara's GP is Dr Okafor at the harbour practice.", ("mara", "gp (name)", "okafor", False)),
+        ("Mara is with a new GP, Dr Voss.", ("mara", "gp (name)", "voss", True)),
+        ("Mara has a new tenant, Omar.", ("mara", "tenant (name)", "omar", False)),
+        ("Ms Okonkwo has taken over from Mr Haas as head of sales.", ("sales", "head (name)", "okonkwo", True)),
+        ("My landlord is Milica, Goran is gone.", ("i", "landlord (name)", "milica", False)),
+    ],
+)
+def test_other_forms_of_the_same(text: str, expected: tuple[str, str, str, bool]) -> None:
+    """Behind a semicolon, with what somebody is, and who comes after whom; who has a new one may have two."""
+    assert told(text) == [expected]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "My friend is Brigitte.",

@@ -34,6 +34,9 @@ from slowwave.texts.stated_relations import SELF, StatedRelation, stated_relatio
             "12 may",
             True,
         ),
+        ("Invoice 118 is due on 4 May.", "invoice 118", "is due", "4 may", False),
+        ("Due date of invoice 118 was pushed from 4 May to 2 June.", "invoice 118", "is due", "2 june", True),
+        ("Omar now goes to Brookfield Academy.", "omar", "goes to school at", "brookfield academy", True),
         ("Omar is married to Ana.", "omar", "is married to", "ana", False),
         ("My dog is called Rex.", f"{SELF}: dog", "is called", "rex", False),
         ("Percival works as a welder.", "percival", "works as", "welder", False),
@@ -52,6 +55,15 @@ from slowwave.texts.stated_relations import SELF, StatedRelation, stated_relatio
 def test_what_is_stated(text: str, subject: str, relation: str, object_: str, change: bool) -> None:
     """Subject and object as keys; a verb or a word of change says that it is new."""
     assert stated_relations(text) == (StatedRelation(subject, relation, object_, change),)
+
+
+def test_what_is_stated_of_several_is_stated_of_each() -> None:
+    """Each of them may have lived elsewhere."""
+    assert [r.subject for r in stated_relations("Omar, Ana and Petra have moved to Bergen.")] == [
+        "omar",
+        "ana",
+        "petra",
+    ]
 
 
 @pytest.mark.parametrize(
