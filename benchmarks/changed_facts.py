@@ -1,8 +1,8 @@
 """``python -m benchmarks.changed_facts``: whether the later of two notes is seen to end the earlier one, by the audit of contradictions.
 
-The pairs are in ``unseen/changed_facts.toml`` and ``unseen/changed_facts_2.toml``. Each stands in a scope of its own, the later note a day
-after the earlier one. *Ended* are those of which a night at default settings ends the earlier note, *asked* those about which it asks a
-person.
+The pairs are in ``unseen/changed_facts.toml``, ``unseen/changed_facts_2.toml`` and ``unseen/changed_facts_3.toml``. Each stands in a
+scope of its own, the later note a day after the earlier one. *Ended* are those of which a night at default settings ends the earlier
+note, *asked* those about which it asks a person.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from slowwave.snapshots.snapshot import Snapshot
 
 PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
 MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")
+PLAIN_PAIRS: Final = PAIRS.with_name("changed_facts_3.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
@@ -51,7 +52,11 @@ def snapshot_of(pairs: Sequence[dict[str, str | bool]]) -> Snapshot:
 
 def quality() -> list[Part]:
     """What becomes of the pairs, class by class, of the first file those that were looked at apart from the others."""
-    sets = {"Half of them were looked at once.": (read(), 2), "None was looked at.": (read(MORE_PAIRS), 1)}
+    sets = {
+        "Half of them were looked at once.": (read(), 2),
+        "None was looked at.": (read(MORE_PAIRS), 1),
+        "Plain notes; none was looked at before it was counted.": (read(PLAIN_PAIRS), 1),
+    }
     return [_counted(pairs, says, halves) for says, (pairs, halves) in sets.items()]
 
 

@@ -7,10 +7,12 @@ besides would be lost with it: there the sentence is marked (``slowwave.conflict
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -33,7 +35,7 @@ from slowwave.conflicts.mentions import OverValue
 from slowwave.rows.memories import active_memories, version_texts
 from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts import descriptions
+from slowwave.texts import descriptions, states
 from slowwave.texts.keys import keys
 from slowwave.texts.known_names import known_names
 from slowwave.texts.prefilter import matching
@@ -47,6 +49,10 @@ LONGEST: Final = 500
 _MOST: Final = 3
 """Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
 
+
+_TRIGGERS: Final = (TRIGGER, descriptions.TRIGGER, states.TRIGGER)
+
+_FIGURE: Final = re.compile(r"[\d.,:/-]+")
 
 _Group = tuple[str, str, str, str]
 """Scope, author where the speaker is the subject, subject, relation."""
@@ -128,7 +134,8 @@ def _find(snapshot: Snapshot) -> Replacements:
             found.append((pair[0], pair[1], "object", evidence))
             about, since = (subject, relation), int(when[last.statement])
             earlier = not many and bool(when[other.statement] < since)
-            if earlier and (told := _telling(read.rows, last.statement, about)):
+            noted = earlier and (not states.is_state(relation) or (replaces and states.is_named_state(relation)))
+            if noted and (told := _telling(read.rows, last.statement, about)):
                 value = OverValue(tuple(other.object.split()), *told)
                 if replaces:
                     values.append(value)
@@ -192,8 +199,8 @@ def _stating(text: str, about: tuple[str, str]) -> str | None:
 
 def _stated(text: str) -> tuple[StatedRelation, ...]:
     """The relations of a text, and what it says that something is which has none of these."""
-    relations = stated_relations(text)
-    return relations or descriptions.descriptions(text)
+    relations = stated_relations(text) or descriptions.descriptions(text)
+    return relations or states.states(text)
 
 
 def _read(snapshot: Snapshot) -> _StatedRelations:
@@ -213,8 +220,8 @@ def _read(snapshot: Snapshot) -> _StatedRelations:
 def _telling_of_relations(memories: pa.Table) -> pa.Table:
     """The rows whose ``text`` is short and has a word of a relation or description."""
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    telling = (matching(memories["text"], t.pattern) for t in (TRIGGER, descriptions.TRIGGER))
-    return memories.filter(pc.and_(short, pc.or_(*telling))).combine_chunks()
+    telling = (matching(memories["text"], t.pattern) for t in _TRIGGERS)
+    return memories.filter(pc.and_(short, reduce(pc.or_, telling))).combine_chunks()
 
 
 def _groups(rows: StatementRows) -> dict[_Group, list[_Saying]]:
@@ -240,6 +247,7 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
     last = sayings[-1]
     others = [s for s in sayings if s.statement != last.statement]
     differ = ~alike([s.object for s in others], [last.object] * len(others))
+    differ |= np.array([s.object != last.object and _are_figures(s.object, last.object) for s in others], np.bool_)
     others = [
         s
         for s, apart in zip(others, differ.tolist(), strict=True)
@@ -251,10 +259,17 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
     return [s for s, both in zip(others, overlap, strict=True) if both], many
 
 
+def _are_figures(one: str, other: str) -> bool:
+    """Whether two objects are figures or dates, which a digit tells apart."""
+    return all(_FIGURE.fullmatch(value) is not None for value in (one, other))
+
+
 def is_comparable(relation: str, one: str, other: str) -> bool:
     """Whether two objects exclude each other: a town and its country do not."""
+    if relation != "lives in" and not states.is_state(relation):
+        return True
     lands = known_names().lands
-    return relation != "lives in" or (one in lands) == (other in lands)
+    return (one in lands) == (other in lands) and (relation == "lives in" or states.rivals(relation, one, other))
 
 
 _LAST: Final = Last[Replacements]()

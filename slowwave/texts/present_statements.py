@@ -53,6 +53,7 @@ _SELF: Final = re.compile(r"(?:^|\W)(?:i|i['’]\w+|my|mine|me|myself|we|we['’
 _KIN: Final = re.compile(  # "my friend Mara" is Mara
     rf"\b(?:my|our|his|her|their)\s+(?:\w+\s)?({_FILE['kin'].replace(chr(10), '')})\b(?!\s+(?-i:[A-Z]))", re.IGNORECASE
 )
+_IS_KIN: Final = re.compile(_FILE["kin"].replace(chr(10), ""))
 _DID: Final = re.compile(
     rf"\b(?:(?i:i|we|he|she|they|you|who|{_FILE['kin'].replace(chr(10), '')})|(?P<name>[A-Z][\w-]*))\s+"
     r"(?:(?:just|also|even|once|only|[a-z]+ly)\s+)?"
@@ -125,6 +126,11 @@ def said(sentence: str) -> list[str]:
     if sentence.isascii():  # folding moves no boundary of its words
         return _TOKEN.findall(sentence.lower())
     return [fold(w) for w in _TOKEN.findall(sentence)]
+
+
+def is_kin(word: str) -> bool:
+    """Whether a folded word is a relative, a friend or somebody else's."""
+    return _IS_KIN.fullmatch(word) is not None
 
 
 def persons(sentence: str, without: Collection[str] = ()) -> frozenset[str]:

@@ -12,7 +12,7 @@ from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.policies import Decision, decide
 from slowwave.conflicts.sides import read_sides
-from slowwave.conflicts.stated import stated_conflicts
+from slowwave.conflicts.stated import replacements, stated_conflicts
 from tests.conflicts.test_memories import memory, world
 from tests.snapshots import TAKEN_AT, uid
 
@@ -51,6 +51,10 @@ def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> 
         ("Alice works for Acme.", "Alice joined Globex in March", "works for"),
         ("My favorite drink is tea.", "The user's day was long. My favourite drink is coffee.", "favorite drink"),
         ("Our vet is Dr. Amari.", "Our vet is Dr. Feld.", "vet (name)"),
+        ("The freezer is in the cellar.", "The freezer is in the pantry.", "is in (words)"),
+        ("Field 7 is sown with barley.", "Field 7 is sown with oats.", "is sown with (words)"),
+        ("Bin collection is on Fridays.", "Bin collection has moved to Mondays.", "is (day)"),
+        ("Invoice 118 is due on 2026-04-01.", "Invoice 118 is due on 2026-05-01.", "is due"),
         ("Our primary region is us-east-2.", "Primary region: ca-central-1", "primary region (code)"),
     ],
 )
@@ -74,6 +78,10 @@ def test_another_object_is_a_conflict(one: str, other: str, predicate: str) -> N
         ("Our supplier for flour is Hartmann.", "Our supplier for eggs is Brandt."),
         ("Our vet is Dr. Amari.", "Our vet is Amari."),
         ("My friend is Anna.", "My friend is Brigitte."),
+        ("The freezer is in the cellar.", "The freezer is in the house."),
+        ("The depot is in Graz.", "The depot is in Austria."),
+        ("Field 7 is sown with barley.", "Field 8 is sown with oats."),
+        ("The soup was salty.", "The soup is sweet."),
     ],
 )
 def test_another_subject_a_part_or_a_spelling_is_none(one: str, other: str) -> None:
@@ -114,3 +122,13 @@ def test_without_a_word_of_change_a_person_decides() -> None:
     towns = [said(str(n), f"Mara lives in {town}.", n) for n, town in enumerate(("Oslo", "Bergen", "Tromso", "Molde"))]
     assert all(c.doubtful for c in found(*towns, said("z", "Mara moved to Narvik.", 20)))
     assert found(said("a", "Mara moved to Bergen."), said("b", "Mara lives in Oslo.", 0))[0].doubtful
+
+
+def test_a_state_that_is_new_ends_the_one_before_and_marks_no_mention_of_its_word() -> None:
+    """The attic is still there; without a word of change a person is asked, and nothing is marked."""
+    old, new = said("a", "Mara's studio is in the attic."), said("b", "Mara's studio is in the garage now.", 5)
+    assert [(winner, d.sure) for winner, d in decided(old, new)] == [(uid("b"), True)]
+    assert replacements(world(old, new)).values == []
+    doubted = replacements(world(old, said("b", "Mara's studio is in the garage.", 5)))
+    assert [c.doubtful for c in doubted.conflicts] == [True]
+    assert doubted.doubted == []
