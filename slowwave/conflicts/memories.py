@@ -115,11 +115,17 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
 
 
 def _are_apart(one: str, two: str, clash: Kind) -> bool:
-    """Whether two texts are about different things or times, whatever else they have in common; where another name or thing stands in one
-    place, that may be the subject."""
-    if clash == "object":
+    """Whether two texts are about different things or times, whatever else they have in common. What alone stands in place of another may
+    be the subject."""
+    if clash == "object" or (clash == "polarity" and _is_one_word(read(one), read(two))):
         return False
     return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
+
+
+def _is_one_word(a: Reading, b: Reading) -> bool:
+    """Whether two texts are the same but for one word of each."""
+    apart = len(set(a.words) - set(b.words)), len(set(b.words) - set(a.words))
+    return apart == (1, 1) and (a.turns, a.figures, a.denials) == (b.turns, b.figures, b.denials)
 
 
 def one_matter(a: Reading, b: Reading, *, about: bool, denied: bool = False) -> bool:

@@ -45,6 +45,7 @@ def found(*memories: dict[str, object]) -> Sequence[Conflict]:
         ("The build moved to Jenkins on 2026-01-04.", "The build moved to Jenkins on 2026-02-04.", "date"),
         ("The build needs a signing key.", "The build does not need a signing key.", "polarity"),
         ("The build cache is enabled on runners.", "The build cache is disabled on runners.", "polarity"),
+        ("The heavy crane stands at the quay.", "The light crane stands at the quay.", "polarity"),
         ("Always squash before the build.", "Never squash before the build.", "polarity"),
     ],
 )
