@@ -42,6 +42,7 @@ from slowwave.matching.questions import Question, QuestionPool, next_questions
 from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
 from slowwave.matching.scores import OVERWHELMING, Scores
 from slowwave.matching.thresholds import Aim
+from slowwave.matching.variants import Variants
 from slowwave.matching.vetoes import Vetoes
 from slowwave.matching.weights import probability
 
@@ -197,9 +198,10 @@ def match(
         population, settings, i, j, labelled=labelled, model=model, teach=~found.only_by("attribute")
     )
     named = np.unique(np.concatenate([i, j]))
-    vetoes = Vetoes.of(population, named, cannot_link or {})
+    vetoes, names = Vetoes.of(population, named, cannot_link or {}), OtherNames.of(population)
     task = _Task(
-        *(population, settings, evidence, named, cannot_link or {}, vetoes, OtherNames.of(population)),
+        *(population, settings, evidence, named, cannot_link or {}, vetoes, names),
+        Variants.of(population, names, i, j),
         *(i, j, counts, found.dropped, (found.i, found.j)),
     )
     return _settle(task, answers or Answers(), aim)
@@ -216,6 +218,7 @@ class _Task:
     cannot_link: Mapping[str, Iterable[tuple[str, str]]]
     vetoes: Vetoes
     names: OtherNames
+    variants: Variants
     i: Ints
     j: Ints
     counts: Mapping[str, int]
@@ -235,21 +238,13 @@ def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
             vetoes = Vetoes.of(population, np.union1d(task.rows, asked), task.cannot_link)
         vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
     evidence = learning.taught(task.evidence, answered, vetoes, task.i, task.j)
-    judged = _judge(population, task.settings, evidence, vetoes, task.names, task.i, task.j, counts)
+    judged = _judge(task, evidence, vetoes, counts)
     return _decide(task, evidence, vetoes, judged, counts, answered, aim)
 
 
-def _judge(
-    population: Population,
-    settings: Settings,
-    evidence: Evidence,
-    vetoes: Vetoes,
-    names: OtherNames,
-    i: Ints,
-    j: Ints,
-    counts: Counter[str],
-) -> Judged:
+def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]) -> Judged:
     """Weigh and veto the candidates."""
+    population, settings, names, i, j = task.population, task.settings, task.names, task.i, task.j
     parts: list[Judged] = []
     sources = _unique_sources(population, settings)
     for at in _chunks(len(i)):
@@ -269,8 +264,9 @@ def _judge(
         one_sided = vetoes.one_sided(x[good], y[good]) & (scores.name != LEVEL["explained"])
         other_word = _other_word(vetoes, x[good], y[good], scores)
         other_name = names.outvoted(x[good], y[good], scores)
-        may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name
-        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, may))
+        variant = _variant(task.variants, x[good], y[good], scores)
+        may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name & ~variant
+        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, variant, may))
     return Judged.join(parts)
 
 
@@ -281,6 +277,14 @@ def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
     found = np.zeros(len(i), bool)
     words, opposites = vetoes.other_words(i[near], j[near])
     found[near] = opposites | (words & ~(scores.supported | scores.identified)[near])
+    return found
+
+
+def _variant(variants: Variants, i: Ints, j: Ints, scores: Scores) -> Flags:
+    """Pairs of one model code, and of no stronger likeness, whose names say which variant is meant, each another."""
+    found = np.zeros(len(i), bool)
+    at = np.flatnonzero(scores.name <= LEVEL["coded"])
+    found[at] = variants.apart(i[at], j[at])
     return found
 
 
@@ -347,6 +351,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             a, b = x[at], y[at]
             two = np.flatnonzero(~no[at] & names.apart(a, b, known=True))
             no[at][two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
+            no[at] |= task.variants.apart(a, b)
         return no
 
     def agrees(x: Ints, y: Ints) -> Flags:
@@ -364,6 +369,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             held &= ~_other_word(vetoes, x[at], y[at], s)
             held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
             held[two] = False
+            held &= ~_variant(task.variants, x[at], y[at], s)
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)
             found.append(held & (s.probability >= least))
         return np.concatenate(found)
@@ -380,9 +386,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
 def _unasked(task: _Task, aim: Aim) -> Within:
     """The pairs within the groups that the evidence makes by itself, which are looked for once."""
     if aim not in task.unasked:
-        judged = _judge(
-            task.population, task.settings, task.evidence, task.vetoes, task.names, task.i, task.j, Counter()
-        )
+        judged = _judge(task, task.evidence, task.vetoes, Counter())
         can = _groupable(task, task.evidence, task.vetoes, judged, aim)
         task.unasked[aim] = can.grouping.within(can.grouping.grown(can.refuses, can.holds))
     return task.unasked[aim]

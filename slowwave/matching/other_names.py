@@ -108,24 +108,26 @@ class OtherNames:
         one, two = (Counter(w for w in name.split() if w not in UNNAMED) for name in (a, b))
         if max(one.total(), two.total()) > _WORDS:
             return 0
-        one_name = _ONE if min(one.total(), two.total()) > 1 else 0
+        mine, theirs = self.left_over(one, two)
+        if not mine or not theirs:
+            return _ONE if min(one.total(), two.total()) > 1 else 0
+        return 2 if all(w in _GIVEN or self.held.get(w, 0) >= _KNOWN for w in (*mine, *theirs)) else 1
+
+    def left_over(self, one: Counter[str], two: Counter[str]) -> tuple[list[str], list[str]]:
+        """The words of each of two names that the other has in no form."""
         mine, theirs = list((one - two).elements()), list((two - one).elements())
         for left, right in ((mine, theirs), (theirs, mine)):
             for letter in [w for w in left if len(w) == 1]:
                 if (whole := next((w for w in right if w[0] == letter), None)) is not None:
                     left.remove(letter)
                     right.remove(whole)
-        if not mine or not theirs:
-            return one_name
-        if len(mine) != len(theirs) and _near("".join(mine), "".join(theirs)):
-            return one_name
+        if mine and theirs and len(mine) != len(theirs) and _near("".join(mine), "".join(theirs)):
+            return [], []
         for word in list(mine):
             if (other := next((w for w in theirs if self._same(word, w)), None)) is not None:
                 mine.remove(word)
                 theirs.remove(other)
-        if not mine or not theirs:
-            return one_name
-        return 2 if all(w in _GIVEN or self.held.get(w, 0) >= _KNOWN for w in (*mine, *theirs)) else 1
+        return mine, theirs
 
     def _same(self, a: str, b: str) -> bool:
         """Whether two different words may be one."""

@@ -43,6 +43,7 @@ OTHER_WORD: Final = "The names differ in a word by a few letters, and both are w
 OTHER_NAME: Final = (
     "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
 )
+OTHER_VARIANT: Final = "The names have one model code, and a word each that tells variants of a model apart."
 """Reasons for a review that only a person can judge."""
 
 REFUSED: Final = "It would join two groups of rows that do not all agree with each other."
@@ -50,7 +51,9 @@ OPPOSED: Final = "The names agree, but as many attributes differ as are the same
 FAR: Final = "Names or attributes agree, but the meanings are far apart."
 SPOKEN_AGAINST: Final = "The names or the wording agree, but what else is known speaks against it."
 
-CONTRADICTORY: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST))
+CONTRADICTORY: Final = frozenset(
+    (CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, OTHER_VARIANT, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST)
+)
 """Those of which no answer about others settles one."""
 
 
@@ -68,7 +71,8 @@ class ReviewPair(NamedTuple):
 class Judged:
     """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
 
-    ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names.
+    ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names; ``variant``: they
+    are of one model, and each says another variant of it.
     """
 
     i: Ints
@@ -77,6 +81,7 @@ class Judged:
     one_sided: Flags
     other_word: Flags
     other_name: Flags
+    variant: Flags
     may: Flags
 
     @classmethod
@@ -90,7 +95,7 @@ class Judged:
 
 
 _SAID: Final = 0.005  # nats under which a loss is not shown
-_FLAGS: Final = ("one_sided", "other_word", "other_name", "may")
+_FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "may")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +150,8 @@ class Doubts:
             return OTHER_WORD
         if judged.other_name[at]:
             return OTHER_NAME
+        if judged.variant[at]:
+            return OTHER_VARIANT
         if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
             return OPPOSED
         if scores.far[at]:

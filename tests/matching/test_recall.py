@@ -42,6 +42,7 @@ def counted(rows: Sequence[Row]) -> Counted:
             "entity_type": [row.entity_type for row in rows],
             "name": [row.name for row in rows],
             "attributes": [json.dumps(row.attrs) for row in rows],
+            "source": [row.source for row in rows],
         }
     )
     place = {row.id: k for k, row in enumerate(rows)}
