@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
 from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
 from slowwave.matching.scores import OVERWHELMING, Scores
+from slowwave.matching.series import Series
 from slowwave.matching.thresholds import Aim
 from slowwave.matching.variants import Variants
 from slowwave.matching.vetoes import Vetoes
@@ -201,7 +202,7 @@ def match(
     vetoes, names = Vetoes.of(population, named, cannot_link or {}), OtherNames.of(population)
     task = _Task(
         *(population, settings, evidence, named, cannot_link or {}, vetoes, names),
-        Variants.of(population, names, i, j),
+        *(Variants.of(population, names, i, j), Series.of(population, evidence.model, names.person)),
         *(i, j, counts, found.dropped, (found.i, found.j)),
     )
     return _settle(task, answers or Answers(), aim)
@@ -219,6 +220,7 @@ class _Task:
     vetoes: Vetoes
     names: OtherNames
     variants: Variants
+    series: Series
     i: Ints
     j: Ints
     counts: Mapping[str, int]
@@ -251,13 +253,16 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         x, y = i[at], j[at]
         scores = evidence.score(x, y)
         reason = vetoes.forbid(x, y, scores.contested & ~scores.identified)
-        same_source = (reason == 0) & _same_source(population, sources, x, y)
+        other_date = (reason == 0) & task.series.apart(x, y)
+        same_source = (reason == 0) & ~other_date & _same_source(population, sources, x, y)
         for code, name in enumerate(vetoes.reasons(), 1):
             counts[f"vetoed by {name}"] += int((reason == code).sum())
+        counts["vetoed by date"] += int(other_date.sum())
         counts["vetoed by source"] += int(same_source.sum())
         least = np.where(scores.learnt | scores.corrected, REVIEW, _UNLEARNT_REVIEW)
-        good = (reason == 0) & ~same_source & (scores.probability >= least)
-        doubtful = np.flatnonzero((reason == 0) & ~same_source & ~good)
+        open_ = (reason == 0) & ~other_date & ~same_source
+        good = open_ & (scores.probability >= least)
+        doubtful = np.flatnonzero(open_ & ~good)
         good[doubtful] = _worth_a_look(evidence, x[doubtful], y[doubtful], scores.take(doubtful))
         good = np.flatnonzero(good)
         scores = scores.take(good)
@@ -266,8 +271,12 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         other_name = names.outvoted(x[good], y[good], scores)
         variant = _variant(task.variants, x[good], y[good], scores)
         may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name & ~variant
-        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, variant, may))
-    return Judged.join(parts)
+        undated = np.zeros(len(may), bool)
+        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, variant, undated, may))
+    judged = Judged.join(parts)
+    torn = _torn(task.series, judged)
+    undated = torn[judged.i] | torn[judged.j]
+    return replace(judged, undated=undated, may=judged.may & ~undated)
 
 
 def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -286,6 +295,12 @@ def _variant(variants: Variants, i: Ints, j: Ints, scores: Scores) -> Flags:
     at = np.flatnonzero(scores.name <= LEVEL["coded"])
     found[at] = variants.apart(i[at], j[at])
     return found
+
+
+def _torn(series: Series, judged: Judged) -> Flags:
+    """The rows (n,) that could be of two things of one title, as they state no date."""
+    likely = judged.scores.probability >= REVIEW
+    return series.torn(judged.i[likely], judged.j[likely])
 
 
 def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -336,12 +351,13 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
     )
     edges = np.flatnonzero(judged.may & (scores.probability >= limits[population.kind[i]]))
     sources = _unique_sources(population, settings)
+    torn = _torn(task.series, judged)
 
     def conflicts(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
         for at in _chunks(len(x)):
             a, b = x[at], y[at]
-            no = vetoes.forbid(a, b, evidence.contested(a, b)) > 0
+            no = (vetoes.forbid(a, b, evidence.contested(a, b)) > 0) | task.series.apart(a, b)
             found.append(no | _same_source(population, sources, a, b))
         return np.concatenate(found)
 
@@ -369,7 +385,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             held &= ~_other_word(vetoes, x[at], y[at], s)
             held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
             held[two] = False
-            held &= ~_variant(task.variants, x[at], y[at], s)
+            held &= ~_variant(task.variants, x[at], y[at], s) & ~torn[x[at]] & ~torn[y[at]]
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)
             found.append(held & (s.probability >= least))
         return np.concatenate(found)

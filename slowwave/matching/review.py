@@ -44,6 +44,7 @@ OTHER_NAME: Final = (
     "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
 )
 OTHER_VARIANT: Final = "The names have one model code, and a word each that tells variants of a model apart."
+UNDATED: Final = "The title recurs, and a row that states no date could be of several."
 """Reasons for a review that only a person can judge."""
 
 REFUSED: Final = "It would join two groups of rows that do not all agree with each other."
@@ -52,7 +53,7 @@ FAR: Final = "Names or attributes agree, but the meanings are far apart."
 SPOKEN_AGAINST: Final = "The names or the wording agree, but what else is known speaks against it."
 
 CONTRADICTORY: Final = frozenset(
-    (CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, OTHER_VARIANT, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST)
+    (CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, OTHER_VARIANT, UNDATED, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST)
 )
 """Those of which no answer about others settles one."""
 
@@ -72,7 +73,8 @@ class Judged:
     """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
 
     ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names; ``variant``: they
-    are of one model, and each says another variant of it.
+    are of one model, and each says another variant of it; ``undated``: a row states no date
+    and could be of two things of one title.
     """
 
     i: Ints
@@ -82,6 +84,7 @@ class Judged:
     other_word: Flags
     other_name: Flags
     variant: Flags
+    undated: Flags
     may: Flags
 
     @classmethod
@@ -95,7 +98,7 @@ class Judged:
 
 
 _SAID: Final = 0.005  # nats under which a loss is not shown
-_FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "may")
+_FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "undated", "may")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +155,8 @@ class Doubts:
             return OTHER_NAME
         if judged.variant[at]:
             return OTHER_VARIANT
+        if judged.undated[at]:
+            return UNDATED
         if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:
             return OPPOSED
         if scores.far[at]:
