@@ -22,6 +22,7 @@ from slowwave.matching.cohesion import cohesive_groups
 from slowwave.matching.columns import read_columns, read_ids, read_vectors
 from slowwave.matching.neighbours import neighbours, pairs_of
 from slowwave.matching.vectors import unit_rows
+from slowwave.texts.code_marks import CodeMarks, code_marks
 from slowwave.texts.keys import keys
 from slowwave.texts.sameness import Sameness, WordsInUse, sameness
 
@@ -199,10 +200,10 @@ class _Memories:
             _, block = np.unique(block * (len(codes) + 1) + own, return_inverse=True)
         matrix, rows = read_vectors(columns.get("vector"), len(ids))
         key = keys(pa.array(texts, pa.large_string())).dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        first: dict[tuple[int, int], int] = {}
+        first: dict[tuple[int, int, CodeMarks], int] = {}
         copy_of = np.array(
             [
-                first.setdefault((b, k), n) if texts[n].strip() else n
+                first.setdefault((b, k, code_marks(texts[n])), n) if texts[n].strip() else n
                 for n, (b, k) in enumerate(zip(block.tolist(), key.tolist(), strict=True))
             ],
             np.int64,

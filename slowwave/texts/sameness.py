@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from slowwave.texts.code_marks import other_code
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
 from slowwave.texts.exclusions import exclusion
@@ -76,6 +77,8 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
     """
     if a > b:
         a, b = b, a
+    if (code := other_code(a, b)) is not None:
+        return Sameness("doubtful", f"Their code differs: {' and '.join(c or 'nothing' for c in sorted(code))}.")
     if fold(a).split() == fold(b).split():
         return Sameness("same", "The texts are equal.", exact=True)
     if kind := find([(a, b)])[0]:

@@ -35,6 +35,25 @@ DOUBTFUL = [
     ("Anna bought a new car.", "Anna purchased a new car."),
     ("She is a manager at the bank", "She was a manager at the bank"),
 ]
+CODE = [
+    ("Start it with docker run -p 80", "Start it with docker run -P 80"),
+    ("Run `npm run build-all` first.", "Run `npm run build_all` first."),
+    ("The column is order_id.", "The column is order-id."),
+    ("The key is sum(a) + b", "The key is sum(a + b)"),
+    ("The value is 3 * (m + n)", "The value is (3 * m) + n"),
+    ("rows[1] is the header", "rows(1) is the header"),
+    ("The US team pays.", "The us team pays."),
+    ("Ask WHO for the list.", "Ask who for the list."),
+    ("Set `Debug` to true.", "Set `debug` to true."),
+    ("The matrix is called X.", "The matrix is called x."),
+]
+PROSE = [
+    ("Use `npm ci` there.", "Use npm ci there."),
+    ("She did NOT sign.", "She did not sign."),
+    ("The box (large) is full.", "The box, large, is full."),
+    ("A dog barks.", "a dog barks"),
+    ("Send an E-mail to Anna.", "Send an e-mail to Anna."),
+]
 
 NEVER = [
     ("Marcus is allergic to penicillin.", "Marcus is not allergic to penicillin."),
@@ -55,6 +74,16 @@ def test_what_says_the_same_in_another_form_is_the_same(one: str, other: str) ->
 @pytest.mark.parametrize(("one", "other"), DOUBTFUL)
 def test_a_word_more_or_elsewhere_is_doubtful(one: str, other: str) -> None:
     assert sameness(one, other).decision == "doubtful"
+
+
+@pytest.mark.parametrize(("one", "other"), CODE)
+def test_code_of_other_signs_or_letters_is_doubtful(one: str, other: str) -> None:
+    assert sameness(one, other).decision == "doubtful"
+
+
+@pytest.mark.parametrize(("one", "other"), PROSE)
+def test_case_and_marks_of_prose_tell_nothing_apart(one: str, other: str) -> None:
+    assert sameness(one, other).decision == "same"
 
 
 @pytest.mark.parametrize(("one", "other"), NEVER)
