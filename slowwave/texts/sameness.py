@@ -35,6 +35,7 @@ from slowwave.texts.sameness_words import (
 from slowwave.texts.signs import other_signs
 from slowwave.texts.slips import respelt, slip
 from slowwave.texts.specifics import Specifics, specifics
+from slowwave.texts.standard_forms import standard_form
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold, tokenise
 from slowwave.texts.vocabulary import EXCLUSIVE, NEGATIONS
@@ -81,6 +82,9 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
         return Sameness("doubtful", f"Their code differs: {' and '.join(c or 'nothing' for c in sorted(code))}.")
     if fold(a).split() == fold(b).split():
         return Sameness("same", "The texts are equal.", exact=True)
+    a, b = sorted((standard_form(a), standard_form(b)))
+    if fold(a).split() == fold(b).split():
+        return Sameness("same", "The texts are equal but for the form of contractions and figures.", exact=True)
     if kind := find([(a, b)])[0]:
         return Sameness("contradiction", f"The texts contradict each other: {kind}.")
     if max(len(a), len(b)) > LONGEST:

@@ -7,7 +7,6 @@ those that have the same figures, and a crowded block keeps the nearest of each.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from slowwave.matching.neighbours import FEW, neighbours, pairs_of
 from slowwave.matching.vectors import cosines, pairs_above, share_above, unit_rows
 from slowwave.texts.keys import keys
+from slowwave.texts.standard_forms import figures_of
 
 ALIKE: Final = ("kind", "scope", "subject", "author", "visibility", "sensitivity")
 """What memories must have in common to be compared: a merge shows nothing to whom it was not shown, and hides nothing."""
@@ -31,7 +31,6 @@ NEAREST: Final = 32
 _FEW: Final = 4_096  # pairs of one block up to which each is multiplied alone
 _STRIPE: Final = 1_024  # rows of a crowded block that are compared at a time, or as many as a window holds
 _LEAST: Final = 1e-6  # a threshold of 0 means any pair that does not point apart
-_FIGURES: Final = re.compile(r"(?<!\w)\w*\d[\w.,:/-]*")  # a word is tried from its beginning alone
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -89,7 +88,7 @@ def at_any_time(
     compared, and what is near a leader is so to its copies. Texts are compared when their figures are the same. Cost: that of
     ``pairs_above`` in each block; where more than some ``FEW`` pairs are near, of ``neighbours``, and what lies beyond is left out.
     """
-    figures = pa.array([" ".join(sorted(_FIGURES.findall(text))) for text in texts], pa.large_string())
+    figures = pa.array([figures_of(text) for text in texts], pa.large_string())
     block = _packed(blocks(live), _codes(figures))
     copies = _packed(block, _codes(keys(pa.array(texts, pa.large_string()))))
     order = np.lexsort((rank, copies))
