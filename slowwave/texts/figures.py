@@ -310,7 +310,7 @@ _DATES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]
     (_pattern(r"(?<!\d)(\d{4})-(\d{2})(?![\d-])"), lambda m: _date(m[1], int(m[2]), None)),
     (_pattern(r"(?<![\d:])(\d{1,2}):(\d{2})(?::\d{2})? ?([ap]\.?m\b)?(?![\d:])"), _clock),
     (_pattern(r"(?<![\w.])(\d{1,2})() ?([ap]\.?m)\b"), _clock),
-    (_pattern(r"(?<![\w.,])(1[5-9]\d{2}|20\d{2}|21\d{2})(?!\w|[.,]\d)"), lambda m: m[1]),
+    (_pattern(r"(?<![\w.,$€£¥])(?<![$€£¥] )(1[5-9]\d{2}|20\d{2}|21\d{2})(?!\w|[.,]\d)"), lambda m: m[1]),
 )
 _MAYBE_DATE: Final = _pattern(rf"(?<!\d)\d{{4}}(?!\d)|\d[-/.:]\d|\d ?[ap]\.?m\b|\b{_MONTH}")
 _ISO: Final = re.compile(r"\d{4}(?:-\d{2}){1,2}|1[5-9]\d{2}|2[01]\d{2}")

@@ -32,7 +32,7 @@ def standard_form(text: str) -> str:
     text = _MONTH_FIRST.sub(lambda m: _day(m[0], m[2], MONTHS[m[1].lower()], m[3]), text)
     text = _CLOCK.sub(_clock, text)
     text = _THOUSANDS.sub("", text)
-    text = _MONEY.sub(lambda m: f"{m[2]} {m[1]}", text)
+    text = _MONEY.sub(lambda m: f"{_CURRENCIES[m[2].lower()]}{m[1]}", text)
     text = _UNIT.sub(lambda m: f"{m[1]} {_UNITS[m[2].lower()]}", text)
     return _PER.sub(lambda m: f" per {_PERIODS.get(m[1].lower(), m[1])}", text)
 
@@ -108,7 +108,11 @@ _MONTH_FIRST: Final = re.compile(
 )
 _CLOCK: Final = re.compile(r"(?<![\w.:])(\d{1,2})(?::(\d{2}))? ?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_MONEY: Final = re.compile(r"([€$£¥]) ?(\d+(?:\.\d+)?)(?![\w.,]?\d|[kKmMbB]\b)(?! (?:million|billion|thousand))")
+_CURRENCIES: Final = {"€": "€", "eur": "€", "euro": "€", "euros": "€", "$": "$", "usd": "$", "£": "£", "gbp": "£"}
+_MONEY: Final = re.compile(
+    r"(?<![\w.,$€£-])(\d+(?:\.\d+)?) ?(€|\$|£|eur|euros?|usd|gbp)(?![\w'-])",
+    re.IGNORECASE,
+)
 _UNITS: Final = {
     spelling: name
     for name, spellings in {
@@ -117,12 +121,10 @@ _UNITS: Final = {
         "hours": "hr hrs hour hours",
         "km": "km kilometre kilometres kilometer kilometers",
         "kg": "kg kilogram kilograms kilogramme kilogrammes",
+        "g": "g gram grams gramme grammes",
         "mg": "mg milligram milligrams",
         "ml": "ml millilitre millilitres milliliter milliliters",
         "cm": "cm centimetre centimetres centimeter centimeters",
-        "€": "€ eur euro euros",
-        "$": "$ usd",
-        "£": "£ gbp",
     }.items()
     for spelling in spellings.split()
 }

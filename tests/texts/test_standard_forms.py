@@ -34,6 +34,8 @@ APART = [
     ("The shed holds twenty-four crates.", "The shed holds 20 crates and 4 more."),
     ("The pump moves 2,500 litres.", "The pump moves 2.5 litres."),
     ("The fee is €75.", "The fee is $75."),
+    ("The deposit is £2,000.", "The deposit is €2,000."),
+    ("The deposit is 2000 GBP.", "The deposit is €2000."),
     ("The walk takes 45 minutes.", "The walk takes 45 seconds."),
     ("The track is 8 km long.", "The track is 8 m long."),
     ("The fee is €75k.", "The fee is 75 euros."),
