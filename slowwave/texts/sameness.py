@@ -110,6 +110,8 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
         return Sameness("doubtful", "They speak of other persons.")
     if turned := (one.turns ^ two.turns) - loose:
         return Sameness("doubtful", f"They hedge otherwise: {_show(turned)}.")
+    if (told := _pasts(one) ^ _pasts(two)) and told & set(one.words) & set(two.words):
+        return Sameness("doubtful", f"They tell of other times: {_show(told)}.")
     if found is not None:
         return Sameness("doubtful", found.sentence, more=True)
     if mine or theirs:
@@ -203,6 +205,11 @@ def read(text: str) -> Reading:
         *(specifics(text), tuple(words), tuple(raw), tuple(leads)),
         *(frozenset(names), roles, tuple(persons), frozenset(turns), tuple(figures), denials, asks),
     )
+
+
+def _pasts(a: Reading) -> set[str]:
+    """The stems of the words that end in "ed"."""
+    return {w for w, r in zip(a.words, a.raw, strict=True) if r.endswith("ed")}
 
 
 def _same_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

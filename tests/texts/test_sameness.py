@@ -33,6 +33,7 @@ DOUBTFUL = [
     ("It starts around 50, in inherited cases around 60.", "It starts around 60, in inherited cases around 50."),
     ("All servers were patched", "Some servers were patched"),
     ("Anna bought a new car.", "Anna purchased a new car."),
+    ("Ines works at the dairy.", "Ines worked at the dairy."),
     ("She is a manager at the bank", "She was a manager at the bank"),
 ]
 CODE = [
