@@ -27,7 +27,6 @@ def standard_form(text: str) -> str:
     text = _COUNT.sub(_counted, text)
     if not _DIGIT.search(text):
         return text
-    text = _ISO.sub(lambda m: _day(m[0], m[3], int(m[2]), m[1]), text)
     text = _DAY_FIRST.sub(lambda m: _day(m[0], m[1], MONTHS[m[2].lower()], m[3]), text)
     text = _MONTH_FIRST.sub(lambda m: _day(m[0], m[2], MONTHS[m[1].lower()], m[3]), text)
     text = _CLOCK.sub(_clock, text)
@@ -62,9 +61,9 @@ def _counted(match: re.Match[str]) -> str:
 
 
 def _day(written: str, day: str, month: int, year: str | None) -> str:
-    if not (1 <= month <= 12 and 1 <= int(day) <= 31):
+    if not 1 <= int(day) <= 31:
         return written
-    return f"{int(day)} {_NAMES[month]}" + (f" {year}" if year else "")
+    return f"{year}-{month:02d}-{int(day):02d}" if year else f"{int(day)} {_NAMES[month]}"
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -99,7 +98,6 @@ _NUMBER: Final = rf"\b(?:({'|'.join(TENS)})(?:[ -]({_ONES})(?!\w))?|({'|'.join(_
 _DIGIT: Final = re.compile(r"\d")
 _NAMES: Final = {n: name.capitalize() for name, n in reversed(MONTHS.items())}
 _MONTH: Final = "(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
-_ISO: Final = re.compile(r"(?<![\w/.-])(\d{4})-(\d{2})-(\d{2})(?![\w/-])")
 _DAY_FIRST: Final = re.compile(
     rf"(?<![\w.:/-])(?:the )?(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?", re.IGNORECASE
 )
