@@ -34,6 +34,9 @@ _ENTRY: Final = re.compile(r"^- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)$", r
 _FIGURES: Final = re.compile(r" _\([^()]*\)_$")
 _SPOKEN: Final = re.compile(r"\\(?=[^\w\s])")
 _FATAL: Final = re.compile(r"^(?:fatal|error): ")
+_LOST: Final = "did not match any file"
+"""What git says of a new file that was added, where another git wrote the index that it had read before."""
+
 _LOCKED: Final = re.compile(r"\.lock': File exists|cannot lock ref")
 _BULLETS: Final = 20
 _BULLET: Final = 80
@@ -101,8 +104,11 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
         return ""
     before = git("show", f"HEAD:./{name}/{MEMORY}", unless="")
     subject, body = _message(before, _read(base / name / MEMORY), run_id, undo=undo)
-    git("add", "--all", "--", *paths)
-    git("commit", "--quiet", "--no-verify", "--only", "-m", subject, "-m", body, "--", *paths)
+    add = ("add", "--all", "--", *paths)
+    commit = ("commit", "--no-verify", "--only", "-m", subject, "-m", body, "--", *paths)
+    git(*add)
+    while not git(*commit, unless=_LOST if time.monotonic() < deadline else None):
+        git(*add)
     return git("rev-parse", "HEAD").strip()
 
 

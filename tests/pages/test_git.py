@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -158,6 +159,26 @@ def test_a_lock_that_stands_is_told_and_one_that_goes_is_waited_for(
     soon.start()
     assert commit(base)
     soon.join()
+
+
+def test_what_another_git_leaves_out_of_the_index_is_added_again(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It read the index before the file was added, and wrote it after."""
+    git(base, "init", "-q")
+    real, once = shutil.which("git"), tmp_path / "once"
+    (tmp_path / "bin").mkdir()
+    between = tmp_path / "bin" / "git"
+    between.write_text(f"""#!/bin/sh
+case "$*" in *" commit "*) [ -e {once} ] || {{ touch {once}; {real} rm -q --cached acme/MEMORY.md; }};; esac
+exec {real} "$@"
+""")
+    between.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    write(base, memory("Tea is at *four*."))
+    commit, problem = commit_pages(base, "acme", ("MEMORY.md",), run_id=RUN, undo=False)
+    assert (len(commit), problem) == (40, "")
+    assert once.exists()
 
 
 def test_two_namespaces_of_one_repository_commit_at_once(base: Path) -> None:
