@@ -274,8 +274,8 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         undated = np.zeros(len(may), bool)
         parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, variant, undated, may))
     judged = Judged.join(parts)
-    torn = _torn(task.series, judged)
-    undated = torn[judged.i] | torn[judged.j]
+    ambiguous = _ambiguous(task.series, judged)
+    undated = ambiguous[judged.i] | ambiguous[judged.j]
     return replace(judged, undated=undated, may=judged.may & ~undated)
 
 
@@ -297,10 +297,10 @@ def _variant(variants: Variants, i: Ints, j: Ints, scores: Scores) -> Flags:
     return found
 
 
-def _torn(series: Series, judged: Judged) -> Flags:
+def _ambiguous(series: Series, judged: Judged) -> Flags:
     """The rows (n,) that could be of two things of one title, as they state no date."""
     likely = judged.scores.probability >= REVIEW
-    return series.torn(judged.i[likely], judged.j[likely])
+    return series.ambiguous(judged.i[likely], judged.j[likely])
 
 
 def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -351,7 +351,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
     )
     edges = np.flatnonzero(judged.may & (scores.probability >= limits[population.kind[i]]))
     sources = _unique_sources(population, settings)
-    torn = _torn(task.series, judged)
+    ambiguous = _ambiguous(task.series, judged)
 
     def conflicts(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
@@ -385,7 +385,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             held &= ~_other_word(vetoes, x[at], y[at], s)
             held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
             held[two] = False
-            held &= ~_variant(task.variants, x[at], y[at], s) & ~torn[x[at]] & ~torn[y[at]]
+            held &= ~_variant(task.variants, x[at], y[at], s) & ~ambiguous[x[at]] & ~ambiguous[y[at]]
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)
             found.append(held & (s.probability >= least))
         return np.concatenate(found)

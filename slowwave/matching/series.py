@@ -67,7 +67,7 @@ class Series:
             found[at] |= (a != b) & (a >= 0) & (b >= 0)
         return found
 
-    def torn(self, i: Ints, j: Ints) -> Flags:
+    def ambiguous(self, i: Ints, j: Ints) -> Flags:
         """The rows (n,) of titles that recur which state no date and are in pairs (p,) with two dates or more."""
         found = np.zeros(len(self.title), bool)
         for at, a, b in self._recur(i, j):

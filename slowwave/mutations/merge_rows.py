@@ -171,8 +171,7 @@ def _survivor(
 def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
     """The survivor's attributes, completed by those that only absorbed rows have, and with the values of theirs for which it keeps another
     beside them; unchanged text when there are none."""
-    merged: dict[str, Any] = json.loads(str(keep["attributes"]))
-    before = json.dumps(merged, sort_keys=True)
+    own, merged = (json.loads(str(keep["attributes"])) for _ in range(2))
     for e in absorbed:
         theirs: dict[str, Any] = json.loads(str(e["attributes"]))
         further = theirs.pop(OTHER_VALUES, {})
@@ -180,8 +179,7 @@ def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
             _keep_beside(merged, name, merged.setdefault(name, value), value)
         for name, values in further.items() if isinstance(further, dict) else ():
             _keep_beside(merged, name, merged.get(name), values)
-    after = json.dumps(merged, sort_keys=True, ensure_ascii=False)
-    return keep["attributes"] if before == json.dumps(merged, sort_keys=True) else after
+    return keep["attributes"] if merged == own else json.dumps(merged, sort_keys=True, ensure_ascii=False)
 
 
 def _keep_beside(merged: dict[str, Any], name: str, kept: Any, value: Any) -> None:

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from scipy import sparse
 
 from slowwave.matching.judge import JudgedPairs, PairQuestion, judge
@@ -138,9 +139,8 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
 
 def _match(inputs: Inputs) -> Matches:
     snapshot = inputs.snapshot
-    entities = snapshot.live("entities").select(
-        ["id", "entity_type", "name", "attributes", "source_document_ids", "source"]
-    )
+    live = snapshot.live("entities")
+    entities = live.select(["id", "entity_type", "name", "attributes", "source_document_ids", "source"])
     known = pc.if_else(pc.equal(entities["source"], ""), None, entities["source"])
     types = compared_as(entities["entity_type"].to_pylist(), entities["name"].to_pylist())
     vectors = snapshot.vectors["entity_vectors"]
@@ -150,7 +150,7 @@ def _match(inputs: Inputs) -> Matches:
         ),
         inputs.settings,
         matrix=vectors.matrix,
-        rows=vectors.rows_of(entities["id"].combine_chunks()),
+        rows=np.where(_says_more(live), vectors.rows_of(live["id"].combine_chunks()), -1),
         links=snapshot.live("relationships").select(["source_entity_id", "target_entity_id"]),
         aliases=snapshot.table("entity_aliases").select(["entity_id", "alias"]),
         cannot_link={
@@ -161,6 +161,14 @@ def _match(inputs: Inputs) -> Matches:
         focus=inputs.focus,
         model=inputs.learnt.get(OPERATION),
     )
+
+
+def _says_more(entities: pa.Table) -> NDArray[np.bool_]:
+    """(n,) whose vectors may tell more than names do: what has no description was embedded by its name, which is compared, and where
+    attributes are stated they decide."""
+    described = pc.not_equal(pc.utf8_trim_whitespace(pc.fill_null(entities["description"], "")), "")
+    stated = pc.not_equal(pc.fill_null(entities["attributes"], "{}"), "{}")
+    return pc.or_(described, pc.invert(stated)).to_numpy(zero_copy_only=False)
 
 
 def _named_type(group: Group, rows: Mapping[str, Fields]) -> str:

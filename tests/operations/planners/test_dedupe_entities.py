@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 
 from slowwave.config.settings import Settings
 from slowwave.language.chat import Answer
@@ -79,6 +80,17 @@ def test_a_merge_is_whole_and_survives_json() -> None:
     assert [i.values["alias"] for i in item.mutation.inserts] == ["OpenTelemetry"]
     again = Item.from_json(json.loads(json.dumps(item.to_json())))
     assert again == item
+
+
+@pytest.mark.parametrize(("description", "decisions"), [("", ["review"]), ("Reads sockets in Rust.", ["merge"])])
+def test_what_has_no_description_has_the_vector_of_its_name(description: str, decisions: list[str]) -> None:
+    """Which says nothing beside it: of two names that are alike and another licence a person is asked."""
+    rows = [
+        entity("Open Telemetry", attributes={"license": "MIT"}, description=description),
+        entity("OpenTelemetry", attributes={"license": "BSD"}, description=description),
+    ]
+    vectors = {str(rows[0]["id"]): around(0), str(rows[1]["id"]): around(0, tilt=0.3)}
+    assert [i.decision for i in night(rows, vectors).items] == decisions
 
 
 def test_the_survivor_is_pinned_then_mentioned_then_early_then_smallest() -> None:
