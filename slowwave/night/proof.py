@@ -36,9 +36,14 @@ def prove(
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
 ) -> tuple[Plan, Probes]:
-    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that."""
+    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that.
+
+    Where no planner ran, as in a night of audits alone, there is no future to look at: the plan is empty and nothing is proven.
+    """
     snapshot, settings = inputs.snapshot, inputs.settings
     order = list(PLANNERS)
+    if not items and all(p.report.skipped for p in proposals.values()):
+        return sealed(header, arrange((), order)), Probes({}, (), ())
     arranged, waits = _within_caps(arrange(items, order), order, snapshot, settings)
     decided = _decided(arranged)
     after = simulate(snapshot, decided)

@@ -135,8 +135,7 @@ class PlanPage:
             f"Snapshot {escape(self.snapshot_id)} · {self.new_items:,} new, {self.carried_items:,} carried over, "
             f"{len(self.deferred):,} deferred.",
             *(("#### Why there is nothing new", _bullets(self.why_nothing)) if self.why_nothing else ()),
-            "#### What was proven",
-            self.probes(),
+            *(("#### What was proven", self.probes()) if self.proven else ()),
             "#### What audits and planners say",
             markdown_table(headlines),
             f"#### Items ({min(len(self.items), 100)} of {len(self.items):,}; {listed} lists all)",

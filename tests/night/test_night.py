@@ -17,8 +17,11 @@ from slowwave.demo import NAMESPACES
 from slowwave.errors import SettingsError
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
+from slowwave.night.page import page_of
 from slowwave.night.runs import unchanged
+from slowwave.operations import AUDITS
 from slowwave.plans.gate import approve, reject
+from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, behind_triggers, remember
@@ -158,6 +161,22 @@ def test_a_night_of_some_operations_is_no_whole_night(store: Store) -> None:
     whole = run_night(store, namespace)
     assert not whole.skipped
     assert "there is no earlier night" not in whole.reports["schema_drift"].headline
+
+
+def test_a_night_of_audits_alone_seals_an_empty_plan_and_proves_nothing(store: Store) -> None:
+    """There is no future to look at, so none is said to be harmless; a night in which a planner ran proves even an empty plan."""
+    namespace = new_world(store).slug
+    audited = run_night(store, namespace, ops=list(AUDITS))
+    assert audited.probes is not None
+    assert (audited.state, audited.probes.results, audited.probes.sentences) == ("empty", {}, ())
+    assert "#### What was proven" not in page_of(audited, 7, "none").markdown()
+    assert audited.plan is not None
+    with store.connect("reader") as connection:
+        assert read_plan(connection, audited.plan.plan_hash).probes == {}
+    planned = run_night(store, namespace, ops="purge_expired")
+    assert planned.probes is not None
+    assert planned.state == "empty"
+    assert {"recall", "convergence", "isolation"} < planned.probes.results.keys()
 
 
 def test_a_night_as_of_an_instant_follows_it_and_can_be_repeated(store: Store) -> None:
