@@ -33,7 +33,10 @@ SELECT name, kind, binding, parameters, fingerprint, embedding_model, writing FR
 WHERE name = %s AND disconnected_at IS NULL
 """
 _NAMES: Final = "SELECT name FROM night.stores WHERE disconnected_at IS NULL ORDER BY name"
-_OF_NAMESPACE: Final = "SELECT store, native FROM night.store_namespaces WHERE namespace_id = %s"
+_OF_NAMESPACE: Final = """
+SELECT n.native, n.store, s.kind, s.binding, s.parameters, s.fingerprint, s.embedding_model, s.writing, s.name IS NULL
+FROM night.store_namespaces n LEFT JOIN night.stores s ON s.name = n.store AND s.disconnected_at IS NULL WHERE n.namespace_id = %s
+"""
 _REGISTER: Final = """
 INSERT INTO night.stores (name, kind, binding, parameters, fingerprint, embedding_model) VALUES (%s, %s, %s, %s, %s, %s)
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, binding = excluded.binding, parameters = excluded.parameters,
@@ -80,9 +83,10 @@ def connected_store(connection: Connection, namespace_id: str) -> tuple[Connecte
     found = connection.execute(_OF_NAMESPACE, (namespace_id,)).fetchone()
     if found is None:
         return None
-    native = found[1]
-    scope = Scope(namespace_id, "" if native is None else str(native), whole=native is None)
-    return store_named(connection, str(found[0])), scope
+    native, name, *of, gone = found
+    if gone:
+        raise _disconnected(str(name))
+    return _store(name, *of), Scope(namespace_id, "" if native is None else str(native), whole=native is None)
 
 
 def connected_names(connection: Connection) -> list[str]:
@@ -94,10 +98,14 @@ def store_named(connection: Connection, name: str) -> ConnectedStore:
     """One store. Raises ``StoreError`` where it is not connected, ``BindingError`` where its file is no binding of this version."""
     row = connection.execute(_STORE, (name,)).fetchone()
     if row is None:
-        raise StoreError(
-            f"The store {name} is disconnected, so its rows are not read. `slowwave connect list` says what is connected."
-        )
+        raise _disconnected(name)
     return _store(*row)
+
+
+def _disconnected(name: str) -> StoreError:
+    return StoreError(
+        f"The store {name} is disconnected, so its rows are not read. `slowwave connect list` says what is connected."
+    )
 
 
 def register(connection: Connection, store: ConnectedStore) -> None:

@@ -32,7 +32,7 @@ from slowwave.night.inputs import read_inputs
 from slowwave.night.night import make_plan
 from slowwave.night.outcome import Night
 from slowwave.night.runs import crash, expiry, plain_reason
-from slowwave.night.snapshot import take_snapshot
+from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import PLANNERS, run_planner
 from slowwave.plans.ledger import write_findings
@@ -42,7 +42,6 @@ from slowwave.reports.sinks import Callback
 from slowwave.runs.claims import patiently
 from slowwave.runs.heartbeat import beating
 from slowwave.runs.planning import check_cancelled, crash_plan_run, open_plan_run
-from slowwave.snapshots.files import load_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 
@@ -146,7 +145,7 @@ def run_deep(
     going = _Pass(store, run_id, settings)
     try:
         with beating(store, "planner", run_id, expiry(store, namespace)):
-            snapshot = load_snapshot(take_snapshot(store, namespace))
+            snapshot = snapshot_of_night(store, namespace)
             inputs = read_inputs(store, snapshot, {}, run_id=run_id)
             copy = handed_out(snapshot, inputs.settings, since)
             going.sessions = len(copy.fresh)

@@ -19,7 +19,7 @@ from slowwave.night.inputs import read_inputs
 from slowwave.night.outcome import Night
 from slowwave.night.proof import prove
 from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
-from slowwave.night.snapshot import take_snapshot
+from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
@@ -37,7 +37,6 @@ from slowwave.reports.model import Report
 from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating, expiry_of
 from slowwave.runs.planning import check_cancelled
-from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.memory_release import release, tight_memory
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
@@ -122,8 +121,8 @@ def run_night(
         with beating(store, "planner", run_id, _expiry(store, namespace, shared.snapshot)):
             say("snapshot")
             with stream.phase("snapshot"):
-                snapshot = load_snapshot(
-                    take_snapshot(store, namespace, shared.base, now=now, exported=shared.snapshot, run_id=run_id)
+                snapshot = snapshot_of_night(
+                    store, namespace, shared.base, now=now, exported=shared.snapshot, run_id=run_id
                 )
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)

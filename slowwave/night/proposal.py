@@ -14,12 +14,11 @@ from slowwave.night.inputs import read_inputs
 from slowwave.night.night import make_plan
 from slowwave.night.outcome import Night
 from slowwave.night.runs import begin, crash, expiry
-from slowwave.night.snapshot import take_snapshot
+from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import Inputs, Proposal
 from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating
-from slowwave.snapshots.files import load_snapshot
 from slowwave.store.connect import Store
 
 Propose = Callable[[Inputs], Proposal]
@@ -52,7 +51,7 @@ def seal_proposal(
         stream.started("plan", trigger)
         with beating(store, "planner", run_id, expiry(store, namespace)):
             with stream.phase("snapshot"):
-                snapshot = load_snapshot(take_snapshot(store, namespace))
+                snapshot = snapshot_of_night(store, namespace)
             inputs = read_inputs(store, snapshot, {}, run_id=run_id)
             with stream.phase("plan") as phase:
                 made = propose(inputs)

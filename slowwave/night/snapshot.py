@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import database_base, remove_snapshot, save_snapshot
+from slowwave.snapshots.files import database_base, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 
@@ -48,20 +48,40 @@ def take_snapshot(
     exported: Snapshot | None = None,
     run_id: str = "",
 ) -> str:
-    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location.
+    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location. See ``snapshot_of_night``."""
+    return _taken(store, namespace, base, now=now, exported=exported, run_id=run_id)[0]
+
+
+def snapshot_of_night(
+    store: Store,
+    namespace: str,
+    base: str = "",
+    *,
+    now: datetime | None = None,
+    exported: Snapshot | None = None,
+    run_id: str = "",
+) -> Snapshot:
+    """The snapshot that a night reads, which is exported to files and noted in the ledger; of old ones is let go.
 
     The newest ``snapshot_keep_nights`` stay, and beside them that of every plan of which items wait for an approval.
 
     ``exported`` is the namespace as it was read a moment ago with others, before the run ``run_id`` held it: it is taken unless another run
-    or a person was there since.
+    or a person was there since, and as it is small, from memory and not from its files.
 
     With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
     """
+    location, taken = _taken(store, namespace, base, now=now, exported=exported, run_id=run_id)
+    return load_snapshot(location) if taken is None else taken
+
+
+def _taken(
+    store: Store, namespace: str, base: str, *, now: datetime | None, exported: Snapshot | None, run_id: str
+) -> tuple[str, Snapshot | None]:
+    """Where the snapshot lies, and itself where it was read with others."""
     base = base or database_base(store)
     settings = Settings.for_namespace({})
-    if exported is None or not _untouched(store, exported, run_id):
-        exported = export_snapshot(store, namespace, model=settings.embedding_model)
-    snapshot = exported
+    together = exported is not None and _untouched(store, exported, run_id)
+    snapshot = exported if exported and together else export_snapshot(store, namespace, model=settings.embedding_model)
     dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
     location = save_snapshot(dated, base)
     with store.connect("planner") as connection:
@@ -80,7 +100,7 @@ def take_snapshot(
         gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
         if gone:
             connection.execute(_NOTE_DELETED, (gone,))
-    return location
+    return location, dated if together else None
 
 
 def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:

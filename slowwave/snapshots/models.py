@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -80,7 +80,15 @@ def load_models(folder: Path | None = None) -> tuple[SqlModel, ...]:
     Raises ``ModelError``, naming the file, for anything but one SELECT, for a table that is neither a model nor a snapshot
     table, for an unknown parameter or check, and for models that depend on each other in a circle.
     """
-    folder = folder or models_folder()
+    return _packaged() if folder is None else _load(folder)
+
+
+@cache  # a night reads them twice, and those of many namespaces as often again
+def _packaged() -> tuple[SqlModel, ...]:
+    return _load(models_folder())
+
+
+def _load(folder: Path) -> tuple[SqlModel, ...]:
     files = sorted(folder.glob("*.sql"))
     if not files:
         raise ModelError(f"There is no SQL model in {folder}. Reinstall Slowwave, or give a folder of .sql files.")

@@ -16,7 +16,7 @@ from slowwave.bindings.changes import note_changes
 from slowwave.bindings.connected import disconnect
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, DreamDisabledError, SlowwaveError, StoreError
-from slowwave.night import several
+from slowwave.night import several, snapshot
 from slowwave.night.gates import gate
 from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
@@ -152,6 +152,21 @@ def test_what_was_read_with_others_is_read_again_when_something_happened_since(s
     fresh = export_snapshot(store, name)
     run_night(store, name, force=True)
     assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
+
+
+def test_what_was_read_with_others_is_not_read_again_from_its_files(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written all the same, for whoever judges a part of the plan."""
+    names = collection(store)
+    monkeypatch.setattr(snapshot, "load_snapshot", None)
+    nights = [night for _, night in run_nights(store, names) if isinstance(night, Night)]
+    assert len(nights) == len(names)
+    with store.connect("reader") as connection:
+        places = connection.execute("SELECT location, id FROM night.snapshots").fetchall()
+    assert {load_snapshot(str(place)).snapshot_id for place, _ in places} == {night.snapshot_id for night in nights}
+    with pytest.raises(TypeError):
+        run_night(store, names[0], force=True)
 
 
 def test_how_texts_follow_is_looked_at_once_a_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

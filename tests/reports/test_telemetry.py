@@ -420,7 +420,7 @@ def test_every_span_and_metric_of_real_runs_is_in_the_contract(
         store, world.slug, night.plan.plan_hash, approver="me", include_review=True, force=True, note="test"
     )
     undo_run(store, apply_approval(store, approval.id).run_id)
-    monkeypatch.setattr("slowwave.night.night.take_snapshot", _fails)
+    monkeypatch.setattr("slowwave.night.night.snapshot_of_night", _fails)
     with pytest.raises(OSError, match="disk"):
         run_night(store, world.slug, force=True)
     _overflow(monkeypatch)

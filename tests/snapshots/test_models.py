@@ -354,6 +354,13 @@ def test_recall_signals_saturate_fold_queries_and_forget_what_is_outside_the_win
     assert once["recency"] == pytest.approx(0.5**0.5)
 
 
+def test_the_models_of_this_version_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each of a store's users, and twice for each."""
+    models = load_models()
+    monkeypatch.setattr(Path, "read_text", None)
+    assert load_models() is models
+
+
 def test_all_checks_hold_and_an_empty_namespace_is_no_special_case() -> None:
     """The first night of a namespace has no rows at all, and results keep their types."""
     models = load_models()
