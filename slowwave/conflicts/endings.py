@@ -73,7 +73,12 @@ def endings(snapshot: Snapshot) -> Endings:
 
 
 def _find(snapshot: Snapshot) -> Endings:
-    rows, texts, values, named = _named(snapshot)
+    memories = active_memories(snapshot)
+    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)).combine_chunks()
+    over = _over(memories["text"])
+    if not over:
+        return Endings([], (), ())
+    rows, texts, values, named = _named(memories, over)
     when = rows.last()
     found: Found = []
     within: list[EndedStatement] = []
@@ -89,18 +94,21 @@ def _find(snapshot: Snapshot) -> Endings:
     return Endings(conflicts_of(rows, "memories", found), within, values)
 
 
-def _named(snapshot: Snapshot) -> tuple[StatementRows, Sequence[str], Sequence[OverValue], Sequence[Ending]]:
+def _over(texts: pa.ChunkedArray) -> dict[str, tuple[EndedValue, ...]]:
+    """Texts → the values that they say are over, of those that say so of any."""
+    telling = pc.unique(texts.filter(matching(texts, TRIGGER.pattern))).to_pylist()
+    return {text: values for text in telling if (values := ended_values(text))}
+
+
+def _named(
+    memories: pa.Table, said: Mapping[str, Sequence[EndedValue]]
+) -> tuple[StatementRows, Sequence[str], Sequence[OverValue], Sequence[Ending]]:
     """Statements with their texts, the values that are over, and what names them before, of one author and scope and at one time."""
-    memories = active_memories(snapshot)
-    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)).combine_chunks()
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     table = rows.table.take(pa.array(rows.first))
     texts = pc.fill_null(table["text"], "").to_pylist()
-    telling = np.flatnonzero(matching(table["text"], TRIGGER.pattern).to_numpy(zero_copy_only=False))
-    over = {k: values for k in telling.tolist() if (values := ended_values(texts[k]))}
-    if not over:
-        return rows, texts, (), ()
+    over = {k: said[text] for k, text in enumerate(texts) if text in said}
     named_in = _named_in(texts, {_last_word(value) for values in over.values() for value in values})
     groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
     programs = [author.casefold() in PROGRAMS for author in pc.fill_null(table["author"], "").to_pylist()]

@@ -26,7 +26,7 @@ from slowwave.texts.contradictions import find
 from slowwave.texts.dates import BESIDE
 from slowwave.texts.differences import difference
 from slowwave.texts.keys import keys
-from slowwave.texts.prefilter import matching
+from slowwave.texts.prefilter import matching, rewritten
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
 from slowwave.texts.specifics import specifics
 from slowwave.texts.subjects import are_of_others, are_other_cases
@@ -52,12 +52,12 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     vectors = snapshot.vectors["memory_vectors"]
     memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST))
-    memories = memories.filter(pc.match_substring_regex(memories["text"], _FIGURE))
+    memories = memories.filter(matching(memories["text"], _FIGURE))
     memories = memories.filter(pc.invert(matching(memories["text"], NO_PRESENT))).combine_chunks()
+    memories = memories.filter(pc.invert(matching(memories["text"], _SEVERAL)))
     memories = memories.filter(
         pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
     ).combine_chunks()
-    memories = memories.filter(pc.invert(pc.match_substring_regex(memories["text"], _SEVERAL))).combine_chunks()
     places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
     memories, places = memories.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
     tally.add("notes with figures", len(memories))
@@ -90,19 +90,18 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
 
 def _undated(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts without the dates that stand beside relative ones."""
-    return pc.replace_substring_regex(texts, BESIDE, "")
+    return rewritten(texts, BESIDE, "")
 
 
-def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     """Texts → what they say but for figures."""
-    masked = pc.replace_substring_regex(pc.utf8_lower(texts), r"\d+(?:[.,:/-]?\d)*", "#")
-    return masked.combine_chunks() if isinstance(masked, pa.ChunkedArray) else masked
+    return pc.utf8_lower(rewritten(texts, r"\d+(?:[.,:/-]?\d)*", "#"))
 
 
 def _series(snapshot: Snapshot) -> pa.Array:
     """What was said with ``_SERIES`` figures or more, by any version of any memory."""
     said = _undated(snapshot.table("memory_versions")["content"].cast(pa.large_string()))
     short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST))
-    texts = pc.unique(short.filter(pc.match_substring_regex(short, _FIGURE)))
+    texts = pc.unique(short.filter(matching(short, _FIGURE)))
     counts = pc.value_counts(_frames(texts))
     return counts.field("values").filter(pc.greater_equal(counts.field("counts"), _SERIES))

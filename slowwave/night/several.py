@@ -31,6 +31,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
 from slowwave.store.idle import handed_on
+from slowwave.texts.keys import note_keys
 from slowwave.texts.prefilter import read_together
 from slowwave.texts.screened import each_text_once
 
@@ -129,16 +130,17 @@ def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
     ask for."""
     from slowwave.texts.screening import note_plain  # its rules take a while to load
 
-    chunks = [
-        chunk.cast(pa.large_string())
-        for snapshot in snapshots
-        for table in ("memory_versions", "chunks")
-        for chunk in snapshot.table(table)["content"].chunks
-    ]
-    if not chunks:
+    memories, passages = (
+        pa.chunked_array(
+            [c.cast(pa.large_string()) for s in snapshots for c in s.table(name)["content"].chunks], pa.large_string()
+        )
+        for name in ("memory_versions", "chunks")
+    )
+    texts = pa.chunked_array([*memories.chunks, *passages.chunks], pa.large_string())
+    if not len(texts):
         yield
         return
-    texts = pa.chunked_array(chunks)
+    note_keys(memories)
     note_plain(texts)
     with read_together(texts):
         yield

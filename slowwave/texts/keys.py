@@ -60,6 +60,14 @@ def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pc.take(_distinct_keys(encoded.dictionary), encoded.indices)
 
 
+def note_keys(texts: pa.ChunkedArray) -> None:
+    """Remember the keys of a column, within ``each_text_once``: those of many small columns are found at once."""
+    known = known_keys()
+    if known is not None:
+        distinct = pc.unique(texts).drop_null()
+        known |= dict(zip(distinct.to_pylist(), _found(distinct).to_pylist(), strict=True))
+
+
 def _distinct_keys(distinct: pa.Array) -> pa.Array:
     """Keys of different texts. Short columns are asked for again and again, and the rewrites cost milliseconds however few texts there
     are: within a night they are looked up."""

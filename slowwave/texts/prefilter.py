@@ -8,13 +8,13 @@ characters, so accents and the signs of typography are levelled; what has other 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 Flags = NDArray[np.bool_]
 Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
+Answer: TypeAlias = "Callable[[Texts], Texts]"
 
 FEW: Final = 500
 """Texts up to which making the pattern costs more than reading them."""
@@ -100,17 +101,17 @@ def found(texts: Texts, *patterns: str) -> Flags:
 
 @dataclass(slots=True)
 class _Together:
-    """Texts of many namespaces, and for each pattern that was asked for: text → whether it matches."""
+    """Texts of many namespaces, and for each question that was asked of them: text → its answer."""
 
     texts: pa.Array
     said: list[str] = field(default_factory=list)
-    answers: dict[str, dict[str, bool]] = field(default_factory=dict)
+    answers: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
 
-    def of(self, pattern: str) -> dict[str, bool]:
-        if pattern not in self.answers:
+    def of(self, asked: Hashable, answer: Answer) -> dict[str, Any]:
+        if asked not in self.answers:
             self.said = self.said or self.texts.to_pylist()
-            self.answers[pattern] = _matches(self.said, self.texts, pattern)
-        return self.answers[pattern]
+            self.answers[asked] = _answers(self.said, self.texts, answer)
+        return self.answers[asked]
 
 
 _TOGETHER: Final[ContextVar[_Together | None]] = ContextVar("together", default=None)
@@ -118,8 +119,8 @@ _TOGETHER: Final[ContextVar[_Together | None]] = ContextVar("together", default=
 
 @contextmanager
 def read_together(texts: Texts) -> Generator[None]:
-    """Until this ends ``matching`` has these texts, those of many small namespaces, looked through at once. Memory: the texts, and some 100
-    bytes for each and a pattern."""
+    """Until this ends ``matching`` and ``rewritten`` have these texts, those of many small namespaces, looked through at once. Memory: the
+    texts, and some 100 bytes for each and a pattern; what is rewritten as often again."""
     token = _TOGETHER.set(_Together(pc.unique(texts.cast(pa.large_string())).drop_null()))
     try:
         yield
@@ -130,17 +131,28 @@ def read_together(texts: Texts) -> Generator[None]:
 def matching(texts: Texts, pattern: str) -> Texts:
     """(n,) what ``match_substring_regex`` gives: which of n texts match a pattern of RE2, null where there is none. RE2 makes the pattern
     anew for each column, which costs as much as reading a hundred texts: so those of small namespaces are read together."""
+    return _of_each(texts, pattern, pa.bool_(), lambda column: pc.match_substring_regex(column, pattern))
+
+
+def rewritten(texts: Texts, pattern: str, replacement: str) -> Texts:
+    """(n,) what ``replace_substring_regex`` gives, read together as ``matching`` does."""
+    given = pattern, replacement
+    return _of_each(texts, given, texts.type, lambda column: pc.replace_substring_regex(column, pattern, replacement))
+
+
+def _of_each(texts: Texts, asked: Hashable, kind: pa.DataType, answer: Answer) -> Texts:
+    """The answer to a question about each text by itself, a column of type ``kind``; ``asked`` names the question."""
     together = _TOGETHER.get()
     if together is None or len(texts) > SMALL:
-        return pc.match_substring_regex(texts, pattern)
-    known, asked = together.of(pattern), texts.to_pylist()
-    if new := [text for text in dict.fromkeys(asked) if text is not None and text not in known]:
-        known |= _matches(new, pa.array(new, pa.large_string()), pattern)
-    return pa.array([known.get(text) for text in asked], pa.bool_())
+        return answer(texts)
+    known, given = together.of(asked, answer), texts.to_pylist()
+    if new := [text for text in dict.fromkeys(given) if text is not None and text not in known]:
+        known |= _answers(new, pa.array(new, pa.large_string()), answer)
+    return pa.array([known.get(text) for text in given], kind)
 
 
-def _matches(said: list[str], texts: pa.Array, pattern: str) -> dict[str, bool]:
-    return dict(zip(said, pc.match_substring_regex(texts, pattern).to_pylist(), strict=True))
+def _answers(said: list[str], texts: pa.Array, answer: Answer) -> dict[str, Any]:
+    return dict(zip(said, answer(texts).to_pylist(), strict=True))
 
 
 def _levelled(texts: pa.Array) -> pa.Array:

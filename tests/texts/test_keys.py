@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.texts import keys as module
-from slowwave.texts.keys import keys
+from slowwave.texts.keys import keys, note_keys
 from slowwave.texts.screened import each_text_once, known_keys
 
 
@@ -96,6 +96,19 @@ def test_keys_that_are_remembered_are_those_that_are_made(texts: list[str | None
         assert keys(column[::-1]).equals(alone[::-1])
         assert known_keys() == {t: k for t, k in zip(texts, alone.to_pylist(), strict=True) if t is not None}
     assert known_keys() is None
+
+
+def test_keys_of_many_small_columns_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was noted is looked up: no pattern is made for a column of a few of those texts."""
+    column = pa.chunked_array([["A b!", None], ["C-d", "A b!"]], pa.large_string())
+    alone = keys(column)
+    note_keys(column)
+    assert known_keys() is None
+    with each_text_once():
+        note_keys(column)
+        monkeypatch.setattr(module, "_found", None)
+        assert keys(column) == alone
+        assert keys(column[2:]) == alone[2:]
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,24 @@ def test_texts_that_are_read_together_match_as_each_column_does() -> None:
         assert [prefilter.matching(column, p).to_pylist() for column in columns for p in patterns] == alone
 
 
+def test_texts_that_are_read_together_are_rewritten_as_each_column_is() -> None:
+    """Of the type that was given, by each pattern and replacement once."""
+    said = ["Crane 3 is at the quay.", "nothing", "1 of 12"]
+    columns = [pa.array([*said, None, "crane 4"], pa.large_string()), pa.chunked_array([["nothing"], ["5", None]])]
+    rewrites = [(r"\d+", "#"), (r"\d+", ""), ("[aeiou]", "")]
+
+    def each() -> list[pa.Array]:
+        found = [prefilter.rewritten(column, *rewrite) for column in columns for rewrite in rewrites]
+        return [f.combine_chunks() if isinstance(f, pa.ChunkedArray) else f for f in found]
+
+    alone = each()
+    assert alone[0].to_pylist() == ["Crane # is at the quay.", "nothing", "# of #", None, "crane #"]
+    with prefilter.read_together(pa.chunked_array([said[:2], said[2:]])), pytest.MonkeyPatch.context() as patch:
+        assert each() == alone
+        patch.setattr(prefilter.pc, "replace_substring_regex", None)
+        assert each() == alone
+
+
 @pytest.mark.parametrize("way", ["é — {}", "„{}“", "{}…", "½ {}", "ﬁne: {}", "ça, {} là"])
 def test_what_stands_in_such_prose_is_found(way: str) -> None:
     """Secrets and orders beside accents, typographic quotation marks and ligatures, and accents within orders."""
