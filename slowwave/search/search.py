@@ -59,7 +59,10 @@ SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.statu
   ARRAY(SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
       WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s
     UNION ALL SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
-      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.state = 'quarantined'),
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.state = 'quarantined'
+    UNION ALL SELECT o.content FROM memory.memory_versions v JOIN memory.memories e ON e.id = v.memory_id
+        JOIN memory.memory_versions o ON o.memory_id = v.memory_id AND o.ordinal < v.ordinal
+      WHERE r.kind = 'chunks' AND v.namespace_id = r.namespace_id AND v.reason = 'redact' AND e.source_chunk_ids @> ARRAY[r.id]),
   coalesce(coalesce(d.valid_to, m.valid_to, t.valid_to) <= %(at)s, false)
 FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
   LEFT JOIN memory.entities t ON t.id = r.id
@@ -72,7 +75,7 @@ class _Row:
     """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
 
     ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage; ``ended`` are the texts of
-    memories made of a passage that have ended or are quarantined. ``over``: the row itself has.
+    memories made of a passage that have ended, are quarantined or were redacted. ``over``: the row itself has.
     """
 
     id: str
@@ -318,7 +321,7 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
     """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it. A passage is out
-    when it says no more than a memory made of it that has ended or is quarantined, and a row when its ``valid_to`` has passed.
+    when it says no more than a memory made of it that has ended, is quarantined or was redacted, a row when its ``valid_to`` has passed.
     """
     if row.over:
         return True

@@ -416,6 +416,33 @@ def test_a_passage_that_says_no_more_than_a_quarantined_memory_is_not_told(
     assert told(include_retired=True)
 
 
+@pytest.mark.parametrize(("passage", "gone"), [("The key of the tea tin is QX-91.", True), (LONG, False)])
+@pytest.mark.parametrize("mode", ["bm25", "exact"])
+def test_a_passage_that_says_no_more_than_what_was_redacted_is_not_told(
+    store: Store, passage: str, gone: bool, mode: str
+):
+    """The memory is found without its secret, and the passage that it was made of does not tell it."""
+    rows = made_of(passage, "The key of the tea tin is QX-91.")
+    rows["memory_versions"].append(
+        {
+            "id": "new",
+            "memory_id": "m 0",
+            "ordinal": 2,
+            "content": "The key of the tea tin is [redacted].",
+            "reason": "redact",
+        }
+    )
+    rows["memories"][0]["current_version_id"] = "new"
+    remember(store, "acme", **rows)
+
+    def told(**fields: object) -> set[str]:
+        results = asked(store, "tea", mode=mode, **fields).results
+        return {id_ for r in results for id_ in (r.id, *(other.id for other in r.also_in))}
+
+    assert told() == ({uid("m 0")} if gone else {uid("m 0"), uid("passage")})
+    assert uid("passage") in told(include_retired=True)
+
+
 def test_a_model_that_fails_leaves_words_and_a_warning(store: Store):
     corpus(store, file("page", "a.md", "tea"))
     response = asked(store, "tea", Broken())

@@ -36,7 +36,7 @@ from slowwave.texts.findings import Detection as Found
 OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
 _GUARDED: Final = ("current_version_id", "attributes", "pinned")
-_KEPT: Final = "The original stays in the version history; its source chunks are not changed."
+_KEPT: Final = "The original stays in the version history, and its source chunks as they are: no search tells one that says no more."
 
 _Decision = Literal["redact", "quarantine", "review"]
 
