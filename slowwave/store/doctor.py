@@ -130,7 +130,11 @@ def _span(names: Sequence[str]) -> str:
 
 def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
     found: list[Diagnosis] = []
-    if pending := pending_migrations(store):
+    try:
+        pending = pending_migrations(store)
+    except StoreError as problem:
+        return [Diagnosis(str(problem), "Install the version that has migrated it, or a later one.")]
+    if pending:
         found.append(
             Diagnosis(f"Migrations are pending: {_span(pending)}.", "Run `slowwave migrate` as the database's owner.")
         )

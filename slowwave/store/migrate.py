@@ -37,8 +37,7 @@ def migrate(store: Store) -> None:
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import NullPool
 
-    with store.connect("owner"):
-        pass  # an unreachable database is reported in our words
+    pending_migrations(store)  # which says in our words that a database is not reached, or is of a newer version
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:
@@ -61,7 +60,10 @@ def migrate(store: Store) -> None:
 
 
 def pending_migrations(store: Store) -> list[str]:
-    """Revisions that the database lacks, oldest first. Alembic is imported only where there may be some."""
+    """Revisions that the database lacks, oldest first. Alembic is imported only where there may be some.
+
+    Raises ``StoreError`` for a database at a revision that this version does not know: a newer one has migrated it.
+    """
     with store.connect("owner") as connection:
         known = connection.execute("SELECT to_regclass('night.alembic_version')").fetchone()
         row = (
@@ -75,6 +77,11 @@ def pending_migrations(store: Store) -> list[str]:
     from alembic.script import ScriptDirectory
 
     script = ScriptDirectory.from_config(_config())
+    if current not in ("base", *(r.revision for r in script.walk_revisions())):
+        raise StoreError(
+            f"The database at {store.address()} is at migration {current[:20]}, and the last that this version of Slowwave knows is "
+            f"{newest_revision()}: a newer version has migrated it. Install that version or a later one. Nothing was changed."
+        )
     return [r.revision for r in reversed(list(script.iterate_revisions("head", current)))]
 
 

@@ -14,8 +14,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
+from slowwave.errors import StoreError
 from slowwave.store import tables
 from slowwave.store.connect import Store
+from slowwave.store.doctor import diagnose
 from slowwave.store.migrate import migrate, newest_revision, pending_migrations
 from slowwave.store.tables import metadata
 from tests.nights import new_world
@@ -61,6 +63,19 @@ def _counter(store: Store, world: World) -> int:
 def _write(store: Store, statement: str, *values: object) -> None:
     with store.connect("owner") as connection:
         connection.execute(statement.encode(), values)
+
+
+def test_a_database_that_a_newer_version_has_migrated_is_left_alone(store: Store) -> None:
+    """Whoever went back to an older version is told so, by `doctor` too, and nothing is migrated."""
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE night.alembic_version SET version_num = '9999'")
+    for look in (pending_migrations, migrate):
+        with pytest.raises(StoreError, match=r"at migration 9999, .* a newer version has migrated it"):
+            look(store)
+    with store.connect("owner") as connection:
+        (found,) = [d for d in diagnose(store) if "9999" in d.finding]
+        assert connection.execute("SELECT version_num FROM night.alembic_version").fetchone() == ("9999",)
+    assert "later" in found.remedy
 
 
 def test_recall_moves_no_version_and_no_counter(store: Store) -> None:
