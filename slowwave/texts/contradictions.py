@@ -146,8 +146,12 @@ def _negations(a: _Text, b: _Text) -> Kind | None:
 
 
 def _says(plain: frozenset[str], clause: Sequence[str]) -> bool:
-    """Whether a text says a clause. A clause of no content ("never") denies whatever the other says."""
-    return sum(_met(word, plain) for word in clause) >= _MET * len(clause)
+    """Whether a text says a clause. A clause of no content ("never") denies whatever the other says; what is "not open" and what is
+    "closed" is one."""
+    missing = [word for word in clause if not _met(word, plain)]
+    if len(clause) - len(missing) < _MET * len(clause):
+        return False
+    return not any(_EXCLUDED.get(word, _NO_STEMS) & plain for word in missing)
 
 
 def _met(word: str, plain: frozenset[str]) -> bool:
@@ -215,6 +219,14 @@ def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield tuple(clause)
 
 
+def _excluded() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for words in GROUPS.values():
+        for word, term in words.items():
+            found.setdefault(stem(word), set()).update(stem(other) for other in words if words[other] != term)
+    return {word: frozenset(others - {word}) for word, others in found.items()}
+
+
 def _definition(tokens: Sequence[str]) -> _Definition | None:
     """What stands after the first "is a", as far as a preposition, a relative clause or the end of the sentence."""
     start = next((k for k, t in enumerate(tokens) if t in _COPULAS), None)
@@ -275,6 +287,9 @@ _TWICE: Final = re.compile(r"(?:\b(?:never|not)|n['’]t) (?:fail|forget|neglect
 
 _EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
 _TERMS: Final = frozenset(map(stem, EXCLUSIVE))
+_NO_STEMS: Final[frozenset[str]] = frozenset()
+_EXCLUDED: Final = _excluded()
+"""Stem of an exclusive term → those of the terms that it excludes."""
 _NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
 _ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
 _COPULAS: Final = words_of("is was are were")

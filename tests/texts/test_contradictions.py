@@ -80,6 +80,11 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
         ("One of the cups is full.", "One of the cups is empty."),
         ("Would you rather have a dog?", "Would you rather have a cat?"),
         ("Nadia trained as a surgeon.", "Nadia trained as a doctor."),
+        ("User dislikes emoji in commit messages", "The user doesn't like emoji in commit messages"),
+        (
+            "The library of Delft is closed on public holidays in winter",
+            "The library of Delft is not open on public holidays in winter",
+        ),
     ],
 )
 def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:
