@@ -23,6 +23,10 @@ from slowwave.store.connect import Connection, Store
 _SHOWN: Final = 5
 
 _LET: Final = "UPDATE night.stores SET writing = %s WHERE name = %s AND disconnected_at IS NULL"
+_DUE: Final = """
+INSERT INTO memory.changes (namespace_id, table_name) SELECT namespace_id, store FROM night.store_namespaces WHERE store = %s
+"""
+"""What was only said is to be planned, so the next night of each of its namespaces is due, whether its rows changed or not."""
 
 _GUARDED: Final = """
 SELECT ARRAY(SELECT t.tgname::text FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal ORDER BY 1),
@@ -144,6 +148,8 @@ def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
             missing = writing_grants(connection, of.binding)
         if not missing:
             connection.execute(_LET, (True, name))
+            if not of.writing:
+                connection.execute(_DUE, (name,))
     with store.connect("applier") as connection:
         if not missing and (why := why_unfit(connection, of)):  # what row security hides depends on who looks
             _stop(store, name)

@@ -37,6 +37,6 @@ def write(
         say(f"Nothing is applied to {store} any more; nights read it as before.")
     else:
         say(f"Plans may be applied to {store} once a person approved them, and every one can be undone.")
-        suggest("Plan", "slowwave night ALL --force")
+        suggest("Plan", "slowwave night ALL")
     if missing:
         raise typer.Exit(2)

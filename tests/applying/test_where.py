@@ -70,6 +70,19 @@ def applied(store: Store, slug: str, plan: Plan) -> ApplyResult:
     return apply_approval(store, approval.id)
 
 
+def test_the_night_after_writing_is_let_is_due_though_no_row_changed(store: Store) -> None:
+    """What earlier nights only said is planned then, and once: letting it twice makes no other night due."""
+    slug = connect(store, make_peer(store, "notes", Random(2), rows=9))
+    assert planned(store, slug).items == ()
+    assert run_night(store, slug).skipped
+    let_write(store, "notes", grant=True)
+    night = run_night(store, slug)
+    assert night.plan is not None
+    assert night.plan.items
+    let_write(store, "notes", grant=True)
+    assert run_night(store, slug).skipped
+
+
 @pytest.mark.parametrize("shape", ["mem0", "langgraph", "langchain", "hindsight", "letta", "notes"])
 def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_undone(
     store: Store, shape: str, monkeypatch: pytest.MonkeyPatch
