@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from slowwave.bindings.changes import note_change, note_changes
 from slowwave.bindings.connecting import connect_store
 from slowwave.store.connect import Store
+from slowwave.store.migrate import migrate
 from tests.bindings.clients import run_as_owner
+from tests.clusters import external, majors
 
 STORE = """store = "kept"
 [tables.memories]
@@ -83,3 +89,19 @@ def test_a_store_that_cannot_be_read_does_not_keep_others_from_being_looked_at(s
     run_as_owner(store, "DROP TABLE gone", "UPDATE kept SET own = 'x' WHERE prefix = 'anna'")
     assert note_changes(store) == 1
     assert counters(store) == {"alone": 1, "kept-anna": 2, "kept-ben": 1}
+
+
+@pytest.mark.parametrize("major", majors())
+def test_an_instant_that_stands_as_text_is_read_whatever_shares_the_query(tmp_path: Path, major: int) -> None:
+    """PostgreSQL reads a large table by several processes, none of which may catch an error before 18; the setting has it do so here."""
+    with external(tmp_path / "cluster", majors()[major]) as cluster:
+        store = Store(cluster.url("postgres"))
+        migrate(store)
+        with store.connect("reader") as connection:
+            connection.execute(
+                "SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')"
+            )
+            rows = connection.execute(
+                "SELECT night.instant_of(written)::text FROM unnest(ARRAY['2026-01-01T00:00:00Z', '2026-02-31']) written"
+            ).fetchall()
+    assert [written is None for (written,) in rows] == [False, True]
