@@ -59,7 +59,9 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
     known = namespaces(store)
     if name == "ALL":
         if not known:
-            raise Refused("There is no namespace yet. `slowwave import messages FILE` or `slowwave demo` makes one.")
+            raise Refused(
+                "There is no namespace yet. `slowwave connect`, `slowwave import messages FILE` or `slowwave demo` makes one."
+            )
         return known
     if name not in known:
         raise Refused(f"There is no namespace {name!r}. `slowwave namespaces` lists those there are.")
