@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from slowwave.texts.date_words import DAYS
 from slowwave.texts.known_names import is_given, is_plain
 from slowwave.texts.present_statements import (
     ARTICLES,
@@ -107,7 +108,7 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
             if len(sentence) <= _LONGEST and _is_told(sentence):
                 for words, sure in _read(sentence):
                     value = _value(words)
-                    if value and (sure or changed or _is_named(value, sentence)):
+                    if value and (sure or (not _is_days(value) and (changed or _is_named(value, sentence)))):
                         folded = tuple(map(fold, value))
                         found.setdefault(folded, EndedValue(folded, sentence))
     return tuple(found.values())
@@ -210,6 +211,11 @@ def _value(said: Sequence[str]) -> list[str]:
             break
         words.append(word)
     return [] if all(fold(w) in COMMON for w in words) else words
+
+
+def _is_days(words: Sequence[str]) -> bool:
+    """Whether a value is days of the week alone: "closed on Mondays" says when, and not what is over."""
+    return all(fold(w).removesuffix("s") in DAYS for w in words)
 
 
 def _is_named(words: Sequence[str], sentence: str) -> bool:

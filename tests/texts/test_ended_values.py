@@ -118,6 +118,8 @@ def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
         ("I drive a Fiat Panda (until 2026-04-01; then: “It rusts”).", "I sold the Fiat Panda and bought a Kia Niro."),
         ("I live an hour from Leeds.", "I've left Leeds and settled in Porto."),
         ("I drive a Fiat Panda. My wife takes the tram.", "I sold the Fiat Panda and bought a Kia Niro."),
+        ("The library is closed on Mondays", "The library is closed on Mondays and Tuesdays from January"),
+        ("The gym is closed on Sundays", "The gym is now closed on Sundays and holidays"),
     ],
 )
 def test_others_the_past_plans_and_longer_memories_do_not(earlier: str, later: str) -> None:
