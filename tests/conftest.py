@@ -23,6 +23,7 @@ from slowwave.store.idle import close_idle
 from slowwave.store.migrate import migrate
 from tests.clusters import cloned, fast_folder, majors, make_quick
 from tests.lending import Lender, connect_and_keep, connect_as_in_production
+from tests.programs import installed
 
 # As the command line does; half of what a worker's collection cost went to looking for cycles among the modules of all tests.
 gc.set_threshold(*SELDOM)
@@ -129,6 +130,13 @@ def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
     """A store that holds the demo."""
     with cloned(postgres, demo_template) as name:
         yield Store.embedded_in(postgres.url(name), postgres.home)
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """A folder for the PATH, with ``slowwave`` in it."""
+    with installed() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,13 +23,8 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_first_ten_minutes(store: Store, tmp_path: Path) -> None:
+def test_the_first_ten_minutes(store: Store, programs: Path, tmp_path: Path) -> None:
     """In an empty folder, by a shell; HASH, ITEM and RUN are what the commands before have printed."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    main = programs / "slowwave"
-    main.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from slowwave.cli.main import main; main()' \"$@\"\n")
-    main.chmod(0o755)
     environment = os.environ | {
         **{"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
         **{"SLOWWAVE_DATABASE_URL": store.owner, "COLUMNS": "200"},

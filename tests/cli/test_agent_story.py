@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +18,6 @@ from tests.cli.conftest import Run
 from tests.corpus.pages import text_of
 from tests.memories import ask, remember
 
-PROGRAM: Final = str(Path(sys.executable).with_name("slowwave"))
 DOCS: Final = Path(__file__).parents[2] / "docs" / "claims.md"
 ORDER: Final = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH")
 
@@ -40,11 +38,11 @@ def named(value: Any, claims: list[str]) -> Any:
     return claims[ORDER.index(value)] if value in ORDER else value
 
 
-def talked(environment: dict[str, str]) -> tuple[list[str], list[dict[str, Any]]]:
+def talked(program: Path, environment: dict[str, str]) -> tuple[list[str], list[dict[str, Any]]]:
     """Make the calls of the page by the official client; the claims that were stored, and all answers."""
 
     async def talk() -> tuple[list[str], list[dict[str, Any]]]:
-        command = StdioServerParameters(command=PROGRAM, args=["mcp", "--namespace", "harbour"], env=environment)
+        command = StdioServerParameters(command=str(program), args=["mcp", "--namespace", "harbour"], env=environment)
         claims: list[str] = []
         answers: list[dict[str, Any]] = []
         async with Client(command) as client:
@@ -64,7 +62,7 @@ def talked(environment: dict[str, str]) -> tuple[list[str], list[dict[str, Any]]
     return anyio.run(talk)
 
 
-def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: Store, run: Run) -> None:
+def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: Store, run: Run, programs: Path) -> None:
     """Each answer as the page has it; then the page, the claims, why, history, and the next night's plan, undone to the first digest."""
     told = {f"note {n}": f"Berth {n} was swept on day {n} of the season." for n in range(40)}
     remember(
@@ -75,7 +73,7 @@ def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: S
         memory_versions=[{"id": f"v {n}", "memory_id": n, "content": text} for n, text in told.items()],
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SLOWWAVE_")}
-    claims, answers = talked({**kept, "SLOWWAVE_DATABASE_URL": store.logins["server"]})
+    claims, answers = talked(programs / "slowwave", {**kept, "SLOWWAVE_DATABASE_URL": store.logins["server"]})
     assert [len(a.get("conflicts_with", ())) for a in answers[:4]] == [0, 0, 1, 0]
     assert answers[1]["claim_id"] == answers[0]["claim_id"], "said again, not twice"
     assert set(answers[3]["replaced"]) == {claims[0], claims[2]}

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -19,17 +18,16 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
-PROGRAM = str(Path(sys.executable).with_name("slowwave"))
 
-
-def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Path) -> None:
+def test_the_link_that_is_printed_opens_the_plan_once(store: Store, programs: Path, tmp_path: Path) -> None:
     """And the process ends when it is asked to; its log has neither the token nor what was read."""
     plan = plant(store)
+    program = str(programs / "slowwave")
     environment = {**os.environ, "SLOWWAVE_DATABASE_URL": store.owner, "SLOWWAVE_HOME": str(tmp_path)}
     told, log = tmp_path / "told", tmp_path / "log"
     with told.open("wb") as out, log.open("wb") as err:
         server = subprocess.Popen(
-            [PROGRAM, "review", SLUG, "--by", "mara", "--port", "0"], env=environment, stdout=out, stderr=err
+            [program, "review", SLUG, "--by", "mara", "--port", "0"], env=environment, stdout=out, stderr=err
         )
         try:
             link = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/enter\?token=\S+", told.read_text()))[0]
@@ -41,12 +39,12 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, tmp_path: Pa
             assert httpx.get(link, timeout=60).status_code == 401
             note = until(lambda: list(tmp_path.glob("review-*.json")))[0]
             assert note.stat().st_mode & 0o077 == 0
-            other = subprocess.run([PROGRAM, "review", "--link"], env=environment, capture_output=True, text=True)
+            other = subprocess.run([program, "review", "--link"], env=environment, capture_output=True, text=True)
             assert other.stdout.startswith(f"{link.partition('token=')[0]}token="), other.stderr
             assert [httpx.get(other.stdout.strip(), timeout=60).status_code for _ in range(2)] == [200, 401]
             port = note.stem.partition("-")[2]
             assert f"\n  ssh -L {port}:127.0.0.1:{port} THIS-MACHINE\n" in other.stderr
-            again = [PROGRAM, "review", SLUG, "--as", "mara", "--port", port]
+            again = [program, "review", SLUG, "--as", "mara", "--port", port]
             taken = subprocess.run(again, env=environment, capture_output=True, text=True)
             assert (taken.returncode, f"review --link --port {port}`" in taken.stderr) == (1, True), taken.stderr
         finally:

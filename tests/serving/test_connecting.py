@@ -12,7 +12,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,6 @@ from tests.waiting import until
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = Path(sys.executable).with_name("slowwave")
 LISTED = json.loads((ROOT / "server.json").read_text())
 
 
@@ -95,12 +93,12 @@ def _configured(server: Mapping[str, Any]) -> Documented:
 
 
 @pytest.fixture
-def environment(acme: Store, tmp_path: Path) -> dict[str, str]:
+def environment(acme: Store, programs: Path, tmp_path: Path) -> dict[str, str]:
     """A user's: the program on the PATH, the store's login and a token."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SLOWWAVE_")}
     return {
         **kept,
-        "PATH": f"{PROGRAM.parent}{os.pathsep}{kept['PATH']}",
+        "PATH": f"{programs}{os.pathsep}{kept['PATH']}",
         "SLOWWAVE_DATABASE_URL": acme.logins["server"],
         "SLOWWAVE_HOME": str(tmp_path / "none"),
         "SLOWWAVE_TOKEN": token_of(acme),
@@ -139,11 +137,11 @@ def test_the_page_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize("client", COMMANDS)
-async def test_a_command_of_the_page_starts_a_memory(client: str, environment: dict[str, str]) -> None:
+async def test_a_command_of_the_page_starts_a_memory(client: str, environment: dict[str, str], programs: Path) -> None:
     """``initialize``, ``tools/list`` and ``tools/call`` of what the client would start."""
     program, *arguments = COMMANDS[client].command
     if program.startswith("/path/to/"):
-        program = str(PROGRAM.with_name(program.removeprefix("/path/to/")))
+        program = str(programs / program.removeprefix("/path/to/"))
     assert set(COMMANDS[client].environment) <= {"SLOWWAVE_HOME"}
     await _wakes(Client(StdioServerParameters(command=program, args=arguments, env=environment), mode="legacy"))
 
