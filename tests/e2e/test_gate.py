@@ -31,7 +31,7 @@ from tests.clusters import make_quick
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -175,7 +175,14 @@ def start_a_night(ui: Ui) -> None:
     assert launched["launchRun"]["__typename"] == "LaunchRunSuccess", launched
 
 
-def look_at_the_morning(ui: Ui, browser: Browser, pictures: Path) -> None:
+def picture(page: Page, name: str, **options: Any) -> None:
+    """Keep a picture of the page where somebody wants one: no test looks at it."""
+    if SCREENSHOTS:
+        Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", **options)
+
+
+def look_at_the_morning(ui: Ui, browser: Browser) -> None:
     """The pages that a morning begins with, light and dark: how all namespaces stand, and the plan. What is ours of the status page is read
     by axe; the rest of it is Dagster's."""
     from axe_playwright_python.sync_playwright import Axe
@@ -196,7 +203,7 @@ def look_at_the_morning(ui: Ui, browser: Browser, pictures: Path) -> None:
             expect(shown.get_by_text(NAMESPACE if name == "status" else "wait for approval").first).to_be_visible(
                 timeout=60_000
             )
-            page.screenshot(path=pictures / f"{name}-{scheme}-1280.png")
+            picture(page, f"{name}-{scheme}-1280")
             if name == "status":
                 expect(shown.get_by_text(f"slowwave plans show {NAMESPACE}")).to_be_visible()
                 found = Axe().run(page, context=MARKDOWN, options={"runOnly": ["wcag2a", "wcag2aa"]})
@@ -206,31 +213,30 @@ def look_at_the_morning(ui: Ui, browser: Browser, pictures: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.timeout(900)
-def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -> None:
+def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui) -> None:
     """The way of an operator, from the plan's page to the audits after it."""
     from playwright.sync_api import expect, sync_playwright
 
-    pictures = Path(SCREENSHOTS or tmp_path)
-    pictures.mkdir(parents=True, exist_ok=True)
     start_a_night(ui)
     plan = "SELECT plan_hash FROM night.plans WHERE state = 'awaiting_approval'"
     wait_for("the end of the night", lambda: ui.ended("night_job"))
     plan_hash = ui.value(plan)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        look_at_the_morning(ui, browser, pictures)
+        look_at_the_morning(ui, browser)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(f"{ui.address}/assets/night/plan?view=partitions&partition={NAMESPACE}")
         link = page.get_by_role("link", name="Approve this plan")
         expect(link).to_be_visible(timeout=60_000)
-        page.screenshot(path=pictures / "plan.png")
+        picture(page, "plan")
 
         page.get_by_role("row").filter(has=page.get_by_text("why", exact=True)).get_by_text("Show markdown").click()
         waterfall = page.get_by_role("dialog").get_by_role("table").first
         expect(waterfall.get_by_text("So far")).to_be_visible(timeout=30_000)
-        page.wait_for_timeout(1_000)  # the dialog moves until it is there
+        if SCREENSHOTS:
+            page.wait_for_timeout(1_000)  # the dialog moves until it is there
         page.get_by_role("dialog").get_by_role("heading").first.scroll_into_view_if_needed()
-        page.screenshot(path=pictures / "waterfall.png")
+        picture(page, "waterfall")
         page.keyboard.press("Escape")
 
         others = ("Only these items", "All but these items or operations", "Reject this plan")
@@ -249,7 +255,7 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         page.keyboard.type("mara")
         launch = page.get_by_role("button", name="Launch Run")
         expect(launch).to_be_enabled(timeout=30_000)
-        page.screenshot(path=pictures / "launchpad.png")
+        picture(page, "launchpad")
         launch.click()
 
         wait_for("the approval", lambda: ui.value("SELECT approver FROM night.approvals") == "mara")
@@ -258,11 +264,12 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
         wait_for("the audits after it", lambda: ui.ended("reaudit_job"))
         page.goto(f"{ui.address}/assets/night/applied?view=checks")
         expect(page.get_by_text("event_chain_verifies").first).to_be_visible(timeout=60_000)
-        page.wait_for_timeout(1_500)
-        page.screenshot(path=pictures / "checks.png")
+        if SCREENSHOTS:
+            page.wait_for_timeout(1_500)
+        picture(page, "checks")
         page.goto(f"{ui.address}/assets/night/applied?view=partitions&partition={NAMESPACE}")
         expect(page.get_by_text("plan_hash").first).to_be_visible(timeout=60_000)
-        page.screenshot(path=pictures / "applied.png")
+        picture(page, "applied")
         run = ui.value("SELECT run_id::text FROM night.applied")
         page.get_by_role("link", name="Undo this run").click()
         expect(page.locator(".CodeMirror").first).to_contain_text(run, timeout=60_000)
@@ -278,7 +285,7 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui, tmp_path: Path) -
             page.wait_for_timeout(500)
         for name in ("dead_references", "purge_expired", "corpora"):
             expect(page.get_by_text(name).first).to_be_visible(timeout=60_000)
-        page.screenshot(path=pictures / "lineage.png", clip={"x": 560, "y": 115, "width": 1270, "height": 1750})
+        picture(page, "lineage", clip={"x": 560, "y": 115, "width": 1270, "height": 1750})
         browser.close()
     assert ui.value("SELECT count(*) FROM night.approvals") == 1
     assert ui.value("SELECT (counts ->> 'applied')::int FROM night.applied") > 0
