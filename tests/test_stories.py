@@ -35,9 +35,11 @@ from slowwave.plans.items import Item
 from slowwave.probes.isolation import isolation_probe
 from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
+from slowwave.store import server
 from slowwave.store.as_of import memories_as_of
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.clusters import cloned
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
 from tests.nights import write_a_plan
@@ -114,27 +116,28 @@ def test_story_01_any_operation_applied_twice_is_applied_once(store: Store) -> N
 
 
 def test_story_02_killed_between_any_two_statements_it_resumes_to_the_same_end(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, postgres: server.Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process dies before the n-th statement, for every n: resumed, the approval comes to what was simulated."""
+    namespace = toy(store, "toy", [row for row in memories() if row["id"] in ("dup a", "dup b", "relative")])
+    before = export_snapshot(store, "toy", model=MODEL)
+    proposed = [i for planner in (dedupe_memories, absolutize_dates) for i in planner(make_inputs(before)).items]
+    _, plan = write_a_plan(store, World("toy", namespace, {}), items=proposed)
+    assert len(plan.items) == 2
+    signed = approve(store, "toy", plan.plan_hash, approver="mara")
     n, survived = 0, False
     while not survived:
         n += 1
-        slug = f"toy-{n}"
-        namespace = toy(store, slug, [row for row in memories() if row["id"] in ("dup a", "dup b", "relative")])
-        before = export_snapshot(store, slug, model=MODEL)
-        proposed = [i for planner in (dedupe_memories, absolutize_dates) for i in planner(make_inputs(before)).items]
-        _, plan = write_a_plan(store, World(slug, namespace, {}), items=proposed)
-        assert len(plan.items) == 2
-        signed = approve(store, slug, plan.plan_hash, approver="mara")
-        with _dying(monkeypatch, n):
-            try:
-                apply_approval(store, signed.id)
-                survived = True
-            except psycopg.OperationalError:
-                pass
-        apply_approval(store, signed.id)
-        assert_same(export_snapshot(store, slug, model=MODEL), simulate(before, plan.items), plan.items)
+        with cloned(postgres, database) as name:
+            copy = Store.embedded_in(postgres.url(name), postgres.home)
+            with _dying(monkeypatch, n):
+                try:
+                    apply_approval(copy, signed.id)
+                    survived = True
+                except psycopg.OperationalError:
+                    pass
+            apply_approval(copy, signed.id)
+            assert_same(export_snapshot(copy, "toy", model=MODEL), simulate(before, plan.items), plan.items)
     assert n > 10
 
 

@@ -43,20 +43,30 @@ def propose(
     settings: Mapping[str, object] | None = None,
     **tables: list[Row],
 ) -> tuple[Snapshot, Proposal]:
+    """What is proposed of them."""
+    snapshot = told(*events, vectors=vectors, settings=settings, **tables)
+    return snapshot, dedupe_memories(make_inputs(snapshot))
+
+
+def told(
+    *events: Row,
+    vectors: Mapping[str, tuple[float, float]] | None = None,
+    settings: Mapping[str, object] | None = None,
+    **tables: list[Row],
+) -> Snapshot:
     """Every event points ``HERE`` unless told otherwise."""
     rows = [{k: v for k, v in e.items() if k != "text"} for e in events]
     versions = [
         {"id": e["current_version_id"], "memory_id": e["id"], "content": e["text"]} for e in events if "text" in e
     ]
     given_ = {str(e["id"]): (vectors or {}).get(str(e["external_id"]), HERE) for e in events}
-    snapshot = make_snapshot(
+    return make_snapshot(
         settings=settings,
         memories=rows,
         memory_versions=versions,
         vectors={"memory_vectors": given_},
         **tables,
     )
-    return snapshot, dedupe_memories(make_inputs(snapshot))
 
 
 def merged(proposal: Proposal) -> dict[str | None, set[str | None]]:
@@ -265,9 +275,9 @@ def test_crowded_blocks_are_searched_as_well_as_small_ones() -> None:
 def test_a_log_of_years_takes_no_memory_for_pairs_out_of_the_window() -> None:
     """Six thousand events of one subject that all point one way, ten a day: of 18 million near pairs few lie within a day."""
     rows = [event(f"e{n}", n / 10, f"Batch {n} left.", source_chunk_ids=[]) for n in range(6_000)]
-    snapshot, _ = propose(*rows, settings={"event_clustering_window_days": 1})
+    inputs = make_inputs(told(*rows, settings={"event_clustering_window_days": 1}))
     tracemalloc.start()
-    found = dedupe_memories(make_inputs(snapshot))
+    found = dedupe_memories(inputs)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     pairs = sum(min(10, 5_999 - n) for n in range(6_000))
