@@ -36,6 +36,8 @@ RUN python -m compileall -q .
 ENV PATH=/opt/slowwave/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
+    ARROW_DEFAULT_MEMORY_POOL=system \
+    MALLOC_ARENA_MAX=1 \
     SLOWWAVE_HOME=/var/lib/slowwave \
     DAGSTER_HOME=/var/lib/dagster \
     DAGSTER_DISABLE_TELEMETRY=1

@@ -29,6 +29,8 @@ PROBES: Final = ("specifics", "statements", "recall", "blast_radius", "isolation
 ROOT: Final = Path(__file__).parents[1]
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""
+_AS_THE_PROGRAM: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+"""What ``slowwave`` chooses where it begins (``slowwave.store.allocators``)."""
 
 
 @dataclass(slots=True)
@@ -151,7 +153,7 @@ class Workbench:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SLOWWAVE_")}
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.steps", step, json.dumps(given)],
-            env=environment | {"SLOWWAVE_HOME": str(self._home)},
+            env=environment | {"SLOWWAVE_HOME": str(self._home)} | _AS_THE_PROGRAM,
             cwd=self._checkout,
             capture_output=True,
             text=True,

@@ -11,6 +11,7 @@ import typer
 
 from slowwave.cli.lazy import LazyGroup, Verb
 from slowwave.errors import SlowwaveError, StoreError
+from slowwave.store.allocators import trimmable
 
 VERBS: Final = {
     "night": Verb("nights", "night", "Audit and plan now. Nothing is applied without an approval."),
@@ -183,6 +184,7 @@ def main() -> None:
     gc.set_threshold(
         100_000, 50, 100
     )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
+    trimmable()
     configure()
     # What is warned of, a former name of a setting, is a sentence; its place in the code helps nobody.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"

@@ -2,6 +2,7 @@
 
 Allocators keep what was freed. Between the steps of a night it is handed back to the system, so that the peak of a night is that of its
 largest step and not the sum of all; that costs milliseconds. Arrow's own pool gives back little, so a night allocates by the C library's.
+What only the program as a whole can choose it chooses where it begins (``slowwave.store.allocators``).
 """
 
 from __future__ import annotations
