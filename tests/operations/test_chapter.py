@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,15 @@ def test_its_tests_pass(written: Path) -> None:
     assert len(tests) == 2
     said = run(written, "-m", "pytest", "-p", "added", "-p", "no:cacheprovider", "--confcutdir", str(written), *tests)
     assert "2 passed" in said
+
+
+def test_its_classes_have_names_of_their_own() -> None:
+    """Whoever follows it breaks no rule of the tree: one name is one class."""
+    classes = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
+    ours = {name for file in (ROOT / "slowwave").rglob("*.py") for name in classes.findall(file.read_text())}
+    added = [name for path, text in blocks().items() if path.endswith(".py") for name in classes.findall(text)]
+    assert added
+    assert not ours & {*added}
 
 
 def test_everything_else_follows_from_the_two_files(written: Path) -> None:

@@ -45,11 +45,16 @@ def test_a_list_of_them_imports_none() -> None:
     ("edits", "imported"),
     [
         ({}, False),
-        ({"    options=Options,\n": ""}, False),
+        ({"    options=LongMemoriesOptions,\n": ""}, False),
         ({"def long_memories": "@pc.identity\ndef long_memories"}, False),
         ({'("census",)': "tuple(sorted(['census']))"}, False),
         ({'("census",)': "tuple([pc and 'census'])"}, True),
-        ({"class Options(BaseModel)": "class Base(BaseModel):\n    pass\n\n\nclass Options(Base)"}, True),
+        (
+            {
+                "class LongMemoriesOptions(BaseModel)": "class Base(BaseModel):\n    pass\n\n\nclass LongMemoriesOptions(Base)"
+            },
+            True,
+        ),
         ({"(inputs: Inputs)": "(\n    inputs: Inputs,\n)"}, True),
     ],
 )
@@ -74,6 +79,6 @@ def test_a_module_is_imported_where_its_text_does_not_say_enough(
     )
     assert made.description.startswith("Memories of more characters")
     assert [*(made.options.model_fields if made.options else ())] == ["characters"] * (
-        "    options=Options,\n" not in edits
+        "    options=LongMemoriesOptions,\n" not in edits
     )
     assert ("long_ones" in sys.modules) == imported

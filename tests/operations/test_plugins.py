@@ -107,7 +107,7 @@ DELETING = code("archive_blank").replace("retires=1)", "retires=1, deletes=True)
         ({"again": code("long_memories").replace("long_memories", "census")}, "night_extras.again", "the name census"),
         ({"late": code("long_memories").replace('("census",)', '("none",)')}, "night_extras.late", "no such audit"),
         ({"deleting": DELETING}, "night_extras.deleting", "which would delete rows"),
-        ({"off": code("long_memories").replace("options=O", 'switch="of", options=O')}, "night_extras.off", "its switch is"),
+        ({"off": code("long_memories").replace("options=L", 'switch="of", options=L')}, "night_extras.off", "its switch is"),
     ],
 )  # fmt: skip
 def test_a_package_that_cannot_be_used_is_named(

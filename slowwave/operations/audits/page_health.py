@@ -56,7 +56,7 @@ _COLUMNS: Final = ("id", "corpus_id", "path", "plane", "metadata", "content")
 _SHOWN: Final = 10
 
 
-class Options(BaseModel):
+class PageHealthOptions(BaseModel):
     """What may be set of it."""
 
     stale_days: int = Field(default=30, ge=1, description="Days after which a canonical, active page is stale.")
@@ -70,7 +70,7 @@ class Options(BaseModel):
         *("entities", "entity_aliases"),
     ),
     after=("dead_links",),
-    options=Options,
+    options=PageHealthOptions,
     columns=("list",),
 )
 def page_health(inputs: Inputs) -> Report:
@@ -79,7 +79,7 @@ def page_health(inputs: Inputs) -> Report:
     Pages of subjects are compared with the claims about these as well. A page that names neither visibility nor sensitivity is told where
     its words are of a sensitive class; pages of sessions are left out. Numbers and findings only.
     """
-    options = inputs.settings.options("page_health", Options)
+    options = inputs.settings.options("page_health", PageHealthOptions)
     today = inputs.snapshot.taken_at.date()
     pages = inputs.snapshot.live("documents", _COLUMNS)
     pages = pages.filter(pc.and_(pc.is_valid(pages["corpus_id"]), pc.equal(pages["plane"], "durable")))
@@ -121,7 +121,7 @@ def page_health(inputs: Inputs) -> Report:
 
 
 def _lists(
-    fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: Options
+    fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: PageHealthOptions
 ) -> Iterator[tuple[str, str]]:
     """The lists on which a page's fields and sections set it, each with what its finding says."""
     canonical, status = fields.get("canonical") is True, fields.get("status")
