@@ -1,1 +1,1 @@
-"""What agents recall, as it is recorded."""
+"""What agents are given by day: the wake block, active memory, research, and the recalls that they report."""

@@ -1,1 +1,1 @@
-"""retrieval"""
+"""Search: one retriever for agents, probes and benchmarks: candidates, fusion, priors, and what is logged of a recall."""
